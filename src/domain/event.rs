@@ -1,0 +1,89 @@
+//! Everything that can happen, as a closed enum in the past tense.
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{CommitSha, InstallationId, Login, PullRequestId, RepositoryName};
+
+/// One domain fact out of one delivery.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// The App installation the delivery came through; none with a plain webhook or in an Action.
+    pub installation: Option<InstallationId>,
+    pub fact: Fact,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fact {
+    /// Somebody wrote on a pull request: in the conversation, or under a review comment.
+    CommentCreated(Comment),
+    /// The head of a pull request moved, or it was reopened with a new head.
+    PullRequestPushed { pull_request: PullRequestId, head: CommitSha },
+    PullRequestClosed { pull_request: PullRequestId },
+    PullRequestLabelled { pull_request: PullRequestId, label: String, by: Login, head: CommitSha },
+    /// CI ended red on this commit.
+    ChecksFailed(FailedChecks),
+    /// One of the buttons of greenlight's own check run was pressed.
+    ButtonPressed { repository: RepositoryName, pull_requests: Vec<u64>, head: CommitSha, identifier: String, by: Login },
+    InstallationChanged { repositories: Vec<RepositoryName> },
+    Pinged,
+}
+
+/// A comment on a pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comment {
+    pub pull_request: PullRequestId,
+    pub id: u64,
+    pub place: CommentPlace,
+    pub author: Login,
+    /// GitHub says the author is a bot or an App: such a comment never commands.
+    pub author_is_bot: bool,
+    pub body: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CommentPlace {
+    /// `issue_comment`: the conversation tab.
+    Conversation,
+    /// `pull_request_review_comment`: a thread on a line of the diff.
+    Review,
+}
+
+/// Where red CI was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedChecks {
+    pub repository: RepositoryName,
+    pub head: CommitSha,
+    /// Branch of the head; with it the pull request of a fork is found, for which GitHub names none.
+    pub head_branch: Option<String>,
+    /// Owner of the head's repository, to look the pull request up by `owner:branch`.
+    pub head_owner: Option<String>,
+    /// The pull requests GitHub names; empty for forks.
+    pub pull_requests: Vec<u64>,
+    pub source: CheckSource,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CheckSource {
+    /// A workflow run of GitHub Actions, whose jobs and logs can be read.
+    WorkflowRun { id: u64, name: String },
+    /// A single check run of any App.
+    CheckRun { id: u64, name: String, app_slug: Option<String> },
+    /// A whole suite of check runs.
+    CheckSuite { id: u64, app_slug: Option<String> },
+}
+
+impl Event {
+    /// The repository this is about, to hold against the allow-list; none for a ping.
+    pub fn repository(&self) -> Option<&RepositoryName> {
+        match &self.fact {
+            Fact::CommentCreated(comment) => Some(&comment.pull_request.repository),
+            Fact::PullRequestPushed { pull_request, .. }
+            | Fact::PullRequestClosed { pull_request }
+            | Fact::PullRequestLabelled { pull_request, .. } => Some(&pull_request.repository),
+            Fact::ChecksFailed(checks) => Some(&checks.repository),
+            Fact::ButtonPressed { repository, .. } => Some(repository),
+            Fact::InstallationChanged { .. } | Fact::Pinged => None,
+        }
+    }
+}

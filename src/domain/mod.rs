@@ -1,0 +1,18 @@
+//! What greenlight talks about, and the rules it decides by.
+//!
+//! Nothing in here reads a file, a clock, a socket or an environment variable, nothing is async, and no
+//! wire format of GitHub or of a model appears. Everything can therefore be tested with plain values.
+
+pub mod anchor;
+pub mod command;
+pub mod event;
+pub mod gate;
+pub mod id;
+pub mod patch;
+pub mod permission;
+pub mod proposal;
+pub mod redact;
+pub mod reply;
+pub mod run;
+pub mod test_run;
+pub mod triage;

@@ -1,0 +1,7 @@
+//! greenlight debugs red CI: it finds the failing tests of a pull request, works out a fix, posts it as review
+//! suggestions, and lands it when a maintainer says so.
+//!
+//! The modules in reading order: what is decided, what remembers it, what runs code, what understands it, what
+//! thinks, what talks to the outside, and what ties them together. ARCHITECTURE.md has the picture.
+
+pub mod domain;
