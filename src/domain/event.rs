@@ -18,14 +18,32 @@ pub enum Fact {
     /// Somebody wrote on a pull request: in the conversation, or under a review comment.
     CommentCreated(Comment),
     /// The head of a pull request moved, or it was reopened with a new head.
-    PullRequestPushed { pull_request: PullRequestId, head: CommitSha },
-    PullRequestClosed { pull_request: PullRequestId },
-    PullRequestLabelled { pull_request: PullRequestId, label: String, by: Login, head: CommitSha },
+    PullRequestPushed {
+        pull_request: PullRequestId,
+        head: CommitSha,
+    },
+    PullRequestClosed {
+        pull_request: PullRequestId,
+    },
+    PullRequestLabelled {
+        pull_request: PullRequestId,
+        label: String,
+        by: Login,
+        head: CommitSha,
+    },
     /// CI ended red on this commit.
     ChecksFailed(FailedChecks),
     /// One of the buttons of greenlight's own check run was pressed.
-    ButtonPressed { repository: RepositoryName, pull_requests: Vec<u64>, head: CommitSha, identifier: String, by: Login },
-    InstallationChanged { repositories: Vec<RepositoryName> },
+    ButtonPressed {
+        repository: RepositoryName,
+        pull_requests: Vec<u64>,
+        head: CommitSha,
+        identifier: String,
+        by: Login,
+    },
+    InstallationChanged {
+        repositories: Vec<RepositoryName>,
+    },
     Pinged,
 }
 
@@ -68,7 +86,11 @@ pub enum CheckSource {
     /// A workflow run of GitHub Actions, whose jobs and logs can be read.
     WorkflowRun { id: u64, name: String },
     /// A single check run of any App.
-    CheckRun { id: u64, name: String, app_slug: Option<String> },
+    CheckRun {
+        id: u64,
+        name: String,
+        app_slug: Option<String>,
+    },
     /// A whole suite of check runs.
     CheckSuite { id: u64, app_slug: Option<String> },
 }

@@ -34,12 +34,20 @@ impl RepositoryName {
                 && part.len() <= 100
                 && part != "."
                 && part != ".."
-                && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
         };
         if fits(owner) && fits(name) {
-            Ok(Self { owner: owner.into(), name: name.into() })
+            Ok(Self {
+                owner: owner.into(),
+                name: name.into(),
+            })
         } else {
-            Err(InvalidName { value: format!("{owner}/{name}"), expected: "a repository name `owner/name`" })
+            Err(InvalidName {
+                value: format!("{owner}/{name}"),
+                expected: "a repository name `owner/name`",
+            })
         }
     }
 
@@ -61,9 +69,10 @@ impl fmt::Display for RepositoryName {
 impl FromStr for RepositoryName {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let (owner, name) = text
-            .split_once('/')
-            .ok_or_else(|| InvalidName { value: text.into(), expected: "a repository name `owner/name`" })?;
+        let (owner, name) = text.split_once('/').ok_or_else(|| InvalidName {
+            value: text.into(),
+            expected: "a repository name `owner/name`",
+        })?;
         Self::new(owner, name)
     }
 }
@@ -110,7 +119,10 @@ impl FromStr for CommitSha {
         if hex && matches!(text.len(), 40 | 64) {
             Ok(Self(text.into()))
         } else {
-            Err(InvalidName { value: text.chars().take(80).collect(), expected: "a full commit SHA" })
+            Err(InvalidName {
+                value: text.chars().take(80).collect(),
+                expected: "a full commit SHA",
+            })
         }
     }
 }
@@ -225,7 +237,10 @@ impl FromStr for RepoPath {
         if text.len() <= 4096 && !text.contains(['\0', '\\', '\n', '\r']) && text.split('/').all(fits) {
             Ok(Self(text.into()))
         } else {
-            Err(InvalidName { value: text.chars().take(120).collect(), expected: "a path inside the repository" })
+            Err(InvalidName {
+                value: text.chars().take(120).collect(),
+                expected: "a path inside the repository",
+            })
         }
     }
 }
@@ -249,10 +264,31 @@ mod tests {
 
     #[test]
     fn paths_that_leave_the_repository_are_refused() {
-        for bad in ["", "/etc/passwd", "../x", "a/../b", "a//b", "./a", ".git/config", "a/.GIT/hooks", "a/.g\u{200c}it/x", "git~1/x", ".git./x", "a\\b", "a\0b", "a\nb"] {
+        for bad in [
+            "",
+            "/etc/passwd",
+            "../x",
+            "a/../b",
+            "a//b",
+            "./a",
+            ".git/config",
+            "a/.GIT/hooks",
+            "a/.g\u{200c}it/x",
+            "git~1/x",
+            ".git./x",
+            "a\\b",
+            "a\0b",
+            "a\nb",
+        ] {
             assert!(bad.parse::<RepoPath>().is_err(), "{bad:?}");
         }
-        for good in ["src/lib.rs", ".github/workflows/ci.yml", ".gitignore", "a b/ü.rs", "it's \"quoted\".txt"] {
+        for good in [
+            "src/lib.rs",
+            ".github/workflows/ci.yml",
+            ".gitignore",
+            "a b/ü.rs",
+            "it's \"quoted\".txt",
+        ] {
             assert!(good.parse::<RepoPath>().is_ok(), "{good:?}");
         }
     }
@@ -262,7 +298,10 @@ mod tests {
         for bad in ["", "a", "a/b/c", "../x/y", "a/..", "a/b?c", "a/b#c", "a b/c", "a/b%2f"] {
             assert!(bad.parse::<RepositoryName>().is_err(), "{bad:?}");
         }
-        assert_eq!("rust-lang/bors".parse::<RepositoryName>().map(|n| n.to_string()), Ok("rust-lang/bors".into()));
+        assert_eq!(
+            "rust-lang/bors".parse::<RepositoryName>().map(|n| n.to_string()),
+            Ok("rust-lang/bors".into())
+        );
         assert!("abc".parse::<CommitSha>().is_err());
         assert!("A".repeat(40).parse::<CommitSha>().is_err());
         assert!("a".repeat(40).parse::<CommitSha>().is_ok());

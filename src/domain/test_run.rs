@@ -1,1 +1,214 @@
+//! One execution of a test command, read into cases.
 
+use serde::{Deserialize, Serialize};
+
+/// What came of running a test command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// At least one test ran, and none failed.
+    Passed,
+    /// At least one test failed.
+    Failed,
+    /// The code under test does not compile, or the tests could not be collected.
+    DidNotBuild,
+    /// The command succeeded, but no test ran: never a success.
+    NothingRan,
+    TimedOut,
+    /// Ended by a signal, or for lack of memory or disk.
+    Crashed,
+    /// The command itself could not be started.
+    DidNotStart,
+}
+
+/// One execution of a test command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestRun {
+    /// The command as a person would type it.
+    pub command: String,
+    pub outcome: Outcome,
+    /// How many tests passed.
+    pub passed: u32,
+    /// How many tests were skipped or ignored.
+    pub skipped: u32,
+    /// Failing tests and diagnostics, at most [`TestRun::MAX_FAILURES`]; `failed` has the true count.
+    pub failures: Vec<Failure>,
+    pub failed: u32,
+    /// Names of the tests that passed, at most [`TestRun::MAX_NAMES`], sorted: what "nothing new fails" and
+    /// "no test went missing" are judged by.
+    pub passed_names: Vec<String>,
+    /// The last lines of what the command printed, bounded and without control characters.
+    pub tail: String,
+    pub duration_ms: u64,
+}
+
+impl TestRun {
+    pub const MAX_FAILURES: usize = 50;
+    pub const MAX_NAMES: usize = 5_000;
+
+    /// A run that never came to a result of its own.
+    pub fn without_result(command: impl Into<String>, outcome: Outcome, tail: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            outcome,
+            passed: 0,
+            skipped: 0,
+            failures: Vec::new(),
+            failed: 0,
+            passed_names: Vec::new(),
+            tail: tail.into(),
+            duration_ms: 0,
+        }
+    }
+
+    pub fn is_green(&self) -> bool {
+        self.outcome == Outcome::Passed
+    }
+
+    /// The failing tests by name, without diagnostics that belong to no test.
+    pub fn failing_names(&self) -> impl Iterator<Item = &str> {
+        self.failures.iter().map(|failure| failure.name.as_str())
+    }
+
+    /// `3 failed, 12 passed`, for people.
+    pub fn summary(&self) -> String {
+        match self.outcome {
+            Outcome::Passed => format!("{} passed", self.passed),
+            Outcome::Failed => format!("{} failed, {} passed", self.failed, self.passed),
+            Outcome::DidNotBuild => "does not build".into(),
+            Outcome::NothingRan => "no test ran".into(),
+            Outcome::TimedOut => "timed out".into(),
+            Outcome::Crashed => "crashed".into(),
+            Outcome::DidNotStart => "could not be started".into(),
+        }
+    }
+}
+
+/// One failing test, or one compiler diagnostic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The test as its framework would accept it back on the command line.
+    pub name: String,
+    /// Where it failed: path as printed, and line from 1.
+    pub location: Option<Location>,
+    /// The assertion or error text, bounded.
+    pub message: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Location {
+    pub path: String,
+    pub line: u32,
+}
+
+/// Why a patched tree is not better than the tree it came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum NotBetter {
+    #[error("the tests were not red before the change ({before})")]
+    NotRedBefore { before: String },
+    #[error("the tests are not green after the change ({after})")]
+    NotGreenAfter { after: String },
+    #[error("`{name}` passed before the change and is gone after it")]
+    TestWentMissing { name: String },
+    #[error("fewer tests ran after the change ({after}) than before it ({before})")]
+    FewerTests { before: u32, after: u32 },
+}
+
+/// Holds a run of the patched tree against a run of the original one: every test that failed or passed before
+/// must pass now, and none may have gone missing.
+///
+/// # Errors
+/// The first reason found.
+pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
+    if matches!(
+        before.outcome,
+        Outcome::Passed | Outcome::NothingRan | Outcome::DidNotStart
+    ) {
+        return Err(NotBetter::NotRedBefore {
+            before: before.summary(),
+        });
+    }
+    if !after.is_green() {
+        return Err(NotBetter::NotGreenAfter { after: after.summary() });
+    }
+    let complete = after.passed as usize <= after.passed_names.len();
+    if complete && before.outcome == Outcome::Failed {
+        let now: std::collections::HashSet<&str> = after.passed_names.iter().map(String::as_str).collect();
+        let expected = before
+            .passed_names
+            .iter()
+            .map(String::as_str)
+            .chain(before.failing_names());
+        for name in expected {
+            if !now.contains(name) {
+                return Err(NotBetter::TestWentMissing { name: name.into() });
+            }
+        }
+    }
+    let ran_before = before.passed + before.failed;
+    if before.outcome == Outcome::Failed && after.passed < ran_before {
+        return Err(NotBetter::FewerTests {
+            before: ran_before,
+            after: after.passed,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(outcome: Outcome, passed: &[&str], failed: &[&str]) -> TestRun {
+        TestRun {
+            passed: u32::try_from(passed.len()).unwrap(),
+            failed: u32::try_from(failed.len()).unwrap(),
+            passed_names: passed.iter().map(ToString::to_string).collect(),
+            failures: failed
+                .iter()
+                .map(|name| Failure {
+                    name: name.to_string(),
+                    location: None,
+                    message: String::new(),
+                })
+                .collect(),
+            ..TestRun::without_result("cargo test", outcome, "")
+        }
+    }
+
+    #[test]
+    fn green_after_red_with_every_test_still_there_is_better() {
+        let before = run(Outcome::Failed, &["a"], &["b"]);
+        assert_eq!(is_better(&before, &run(Outcome::Passed, &["a", "b"], &[])), Ok(()));
+        assert_eq!(is_better(&before, &run(Outcome::Passed, &["a", "b", "c"], &[])), Ok(()));
+    }
+
+    #[test]
+    fn a_test_that_went_missing_is_not_better() {
+        let before = run(Outcome::Failed, &["a"], &["b"]);
+        assert_eq!(
+            is_better(&before, &run(Outcome::Passed, &["a", "c"], &[])),
+            Err(NotBetter::TestWentMissing { name: "b".into() })
+        );
+    }
+
+    #[test]
+    fn nothing_ran_is_never_a_success() {
+        let before = run(Outcome::Failed, &["a"], &["b"]);
+        assert!(is_better(&before, &run(Outcome::NothingRan, &[], &[])).is_err());
+        assert!(is_better(&run(Outcome::NothingRan, &[], &[]), &run(Outcome::Passed, &["a"], &[])).is_err());
+    }
+
+    #[test]
+    fn fewer_tests_are_not_better_even_without_names() {
+        let mut before = run(Outcome::Failed, &[], &[]);
+        (before.passed, before.failed) = (8, 2);
+        let mut after = run(Outcome::Passed, &[], &[]);
+        after.passed = 9;
+        assert_eq!(
+            is_better(&before, &after),
+            Err(NotBetter::FewerTests { before: 10, after: 9 })
+        );
+    }
+}

@@ -1,0 +1,333 @@
+//! The tree being worked on: a directory that only greenlight writes, plus edits held in memory.
+//!
+//! Untrusted code never runs in that directory. It runs in a [`Workspace`], a copy made for it, whose files are
+//! afterwards read and written without following links. So a patch is always computed from bytes that greenlight
+//! itself put there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::domain::id::RepoPath;
+use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
+use crate::sandbox;
+
+/// Files larger than this are copied for the tests, but neither read nor edited.
+pub const MAX_FILE_BYTES: u64 = 4 << 20;
+/// A tree with more files than this is refused.
+const MAX_FILES: usize = 200_000;
+
+/// Why a tree could not be worked on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot read {path}: {source}")]
+    Io { path: String, source: io::Error },
+    #[error("the tree has more than {MAX_FILES} files; run greenlight on a subdirectory")]
+    TooManyFiles,
+}
+
+/// A tree and the edits made to it so far.
+#[derive(Debug, Clone)]
+pub struct Checkout {
+    root: PathBuf,
+    files: Arc<BTreeMap<RepoPath, FileMode>>,
+    edits: BTreeMap<RepoPath, Option<Blob>>,
+}
+
+impl Checkout {
+    /// Takes stock of a directory: every file that git would not ignore.
+    ///
+    /// # Errors
+    /// When the directory cannot be read, or has too many files.
+    pub fn open(root: &Path) -> Result<Self, Error> {
+        let root = root.canonicalize().map_err(|source| Error::Io {
+            path: root.display().to_string(),
+            source,
+        })?;
+        let mut files = BTreeMap::new();
+        let walk = ignore::WalkBuilder::new(&root)
+            .hidden(false)
+            .parents(true)
+            .ignore(false)
+            .require_git(false)
+            .follow_links(false)
+            .filter_entry(|entry| entry.file_name() != ".git")
+            .build();
+        for entry in walk {
+            let Ok(entry) = entry else { continue };
+            let Some(kind) = entry.file_type() else { continue };
+            let mode = if kind.is_symlink() {
+                FileMode::Symlink
+            } else if kind.is_file() {
+                let executable = entry
+                    .metadata()
+                    .is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
+                if executable {
+                    FileMode::Executable
+                } else {
+                    FileMode::Regular
+                }
+            } else {
+                continue;
+            };
+            let relative = entry.path().strip_prefix(&root).ok().and_then(Path::to_str);
+            if let Some(path) = relative.and_then(|path| path.parse::<RepoPath>().ok()) {
+                files.insert(path, mode);
+            }
+            if files.len() > MAX_FILES {
+                return Err(Error::TooManyFiles);
+            }
+        }
+        Ok(Self {
+            root,
+            files: Arc::new(files),
+            edits: BTreeMap::new(),
+        })
+    }
+
+    /// The directory; nothing but greenlight ever writes there.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Every file of the edited tree, in order.
+    pub fn paths(&self) -> Vec<&RepoPath> {
+        let kept = self
+            .files
+            .keys()
+            .filter(|path| !matches!(self.edits.get(path), Some(None)));
+        let added = self
+            .edits
+            .iter()
+            .filter(|(path, blob)| blob.is_some() && !self.files.contains_key(path));
+        let mut paths: Vec<_> = kept.chain(added.map(|(path, _)| path)).collect();
+        paths.sort_unstable();
+        paths
+    }
+
+    pub fn contains(&self, path: &str) -> bool {
+        path.parse().is_ok_and(|path: RepoPath| match self.edits.get(&path) {
+            Some(edit) => edit.is_some(),
+            None => self.files.contains_key(&path),
+        })
+    }
+
+    /// The file with its edits; none if it does not exist or is larger than [`MAX_FILE_BYTES`].
+    pub fn read(&self, path: &RepoPath) -> Option<Blob> {
+        match self.edits.get(path) {
+            Some(edit) => edit.clone(),
+            None => self.read_original(path),
+        }
+    }
+
+    /// The text of the file with its edits, if it is text.
+    pub fn read_text(&self, path: &str) -> Option<String> {
+        let blob = self.read(&path.parse().ok()?)?;
+        (blob.mode != FileMode::Symlink).then(|| blob.text().map(ToString::to_string))?
+    }
+
+    /// The file as it was before any edit.
+    pub fn read_original(&self, path: &RepoPath) -> Option<Blob> {
+        let mode = *self.files.get(path)?;
+        let bytes = if mode == FileMode::Symlink {
+            fs::read_link(self.root.join(path.as_str()))
+                .ok()?
+                .as_os_str()
+                .as_bytes()
+                .to_vec()
+        } else {
+            sandbox::read_result(&self.root, Path::new(path.as_str()), MAX_FILE_BYTES).ok()?
+        };
+        Some(Blob { mode, bytes })
+    }
+
+    /// Replaces, adds (`Some`) or removes (`None`) a file, in memory.
+    pub fn edit(&mut self, path: RepoPath, content: Option<Blob>) {
+        self.edits.insert(path, content);
+    }
+
+    /// Replaces the text of a file and keeps its mode.
+    pub fn edit_text(&mut self, path: RepoPath, text: impl Into<Vec<u8>>) {
+        let mode = self.read(&path).map_or(FileMode::Regular, |blob| blob.mode);
+        self.edit(
+            path,
+            Some(Blob {
+                mode,
+                bytes: text.into(),
+            }),
+        );
+    }
+
+    /// Forgets every edit.
+    pub fn reset(&mut self) {
+        self.edits.clear();
+    }
+
+    /// Puts a patch on top of the edits.
+    pub fn apply(&mut self, patch: &Patch) {
+        for (path, change) in patch.files() {
+            self.edit(path.clone(), change.after.clone());
+        }
+    }
+
+    /// Everything that was edited, against the original tree.
+    pub fn patch(&self) -> Patch {
+        Patch::new(self.edits.iter().map(|(path, after)| {
+            (
+                path.clone(),
+                FileChange {
+                    before: self.read_original(path),
+                    after: after.clone(),
+                },
+            )
+        }))
+    }
+
+    /// Copies the edited tree into a fresh directory for untrusted code to run in.
+    ///
+    /// # Errors
+    /// When the disk is full or not writable.
+    pub fn workspace(&self, within: &Path) -> Result<Workspace, Error> {
+        let at = |path: &Path| {
+            let path = path.display().to_string();
+            move |source| Error::Io { path, source }
+        };
+        fs::create_dir_all(within).map_err(at(within))?;
+        let directory = tempfile::Builder::new()
+            .prefix("ws-")
+            .tempdir_in(within)
+            .map_err(at(within))?
+            .keep();
+        let workspace = Workspace { directory };
+        let mut links = Vec::new();
+        for path in self.paths() {
+            let target = workspace.directory.join(path.as_str());
+            let parent = target.parent().unwrap_or(&workspace.directory);
+            fs::create_dir_all(parent).map_err(at(parent))?;
+            let mode = self
+                .edits
+                .get(path)
+                .and_then(Option::as_ref)
+                .map_or_else(|| self.files.get(path).copied(), |blob| Some(blob.mode));
+            match self.edits.get(path) {
+                _ if mode == Some(FileMode::Symlink) => links.push((path, target)),
+                Some(Some(blob)) => {
+                    fs::write(&target, &blob.bytes).map_err(at(&target))?;
+                    let bits = if blob.mode == FileMode::Executable {
+                        0o755
+                    } else {
+                        0o644
+                    };
+                    fs::set_permissions(&target, fs::Permissions::from_mode(bits)).map_err(at(&target))?;
+                }
+                _ => {
+                    fs::copy(self.root.join(path.as_str()), &target).map_err(at(&target))?;
+                }
+            }
+        }
+        // Links come last, so that no file above was written through one.
+        for (path, target) in links {
+            if let Some(blob) = self.read(path) {
+                let to = Path::new(std::ffi::OsStr::from_bytes(&blob.bytes));
+                std::os::unix::fs::symlink(to, &target).map_err(at(&target))?;
+            }
+        }
+        Ok(workspace)
+    }
+}
+
+/// A copy of the tree that untrusted code may write to; removed when dropped.
+#[derive(Debug)]
+pub struct Workspace {
+    directory: PathBuf,
+}
+
+impl Workspace {
+    pub fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Writes one file into the workspace as it is now, whatever links the code under test left there.
+    ///
+    /// # Errors
+    /// When the path leads through a link, or cannot be written.
+    pub fn put(&self, path: &RepoPath, blob: &Blob) -> io::Result<()> {
+        sandbox::write_file(
+            &self.directory,
+            Path::new(path.as_str()),
+            &blob.bytes,
+            blob.mode == FileMode::Executable,
+        )
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if let Err(error) = sandbox::remove_tree(&self.directory) {
+            tracing::warn!(path = %self.directory.display(), %error, "a workspace could not be removed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn ignored_files_and_git_are_left_out() {
+        let dir = tree(&[
+            (".gitignore", "target\n"),
+            ("target/x", ""),
+            (".git/config", ""),
+            ("a/b.rs", "1"),
+            (".hidden", ""),
+        ]);
+        let checkout = Checkout::open(dir.path()).unwrap();
+        let paths: Vec<_> = checkout.paths().iter().map(ToString::to_string).collect();
+        assert_eq!(paths, [".gitignore", ".hidden", "a/b.rs"]);
+    }
+
+    #[test]
+    fn edits_stay_in_memory_and_make_the_patch() {
+        let dir = tree(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+        let mut checkout = Checkout::open(dir.path()).unwrap();
+        checkout.edit_text("a.txt".parse().unwrap(), "ONE\n");
+        checkout.edit("b.txt".parse().unwrap(), None);
+        checkout.edit_text("c.txt".parse().unwrap(), "three\n");
+        assert_eq!(fs::read_to_string(dir.path().join("a.txt")).unwrap(), "one\n");
+        assert_eq!(checkout.patch().files().count(), 3);
+        let workspaces = tempfile::tempdir().unwrap();
+        let workspace = checkout.workspace(workspaces.path()).unwrap();
+        assert_eq!(fs::read_to_string(workspace.path().join("a.txt")).unwrap(), "ONE\n");
+        assert!(!workspace.path().join("b.txt").exists());
+        assert_eq!(fs::read_to_string(workspace.path().join("c.txt")).unwrap(), "three\n");
+        let kept = workspace.path().to_path_buf();
+        drop(workspace);
+        assert!(!kept.exists());
+    }
+
+    #[test]
+    fn a_link_out_of_the_tree_is_not_read_through() {
+        let secret = tree(&[("key", "secret")]);
+        let dir = tree(&[("a", "")]);
+        std::os::unix::fs::symlink(secret.path(), dir.path().join("out")).unwrap();
+        std::os::unix::fs::symlink(secret.path().join("key"), dir.path().join("leak")).unwrap();
+        let checkout = Checkout::open(dir.path()).unwrap();
+        assert_eq!(checkout.read_text("leak"), None);
+        assert_eq!(checkout.read_text("out/key"), None);
+    }
+}
