@@ -7,4 +7,5 @@
 pub mod checkout;
 pub mod domain;
 pub mod github;
+pub mod journal;
 pub mod sandbox;
