@@ -96,7 +96,7 @@ impl Command {
             "do not; the reason helps to find something better",
         ),
         help("cancel", "", "stop the run of this pull request"),
-        help("retry", "", "start the last run again"),
+        help("retry", "", "run the failed CI jobs again"),
         help("undo", "", "take back the last commit greenlight landed here"),
         help("status", "", "show what is running and what waits for you"),
         help("help", "", "show this list"),
