@@ -45,37 +45,65 @@ impl Wall {
     }
 }
 
+/// What one fetch asks for.
+#[derive(Debug, Clone)]
+struct Order {
+    wants: Vec<CommitSha>,
+    /// Commits whose objects the server need not send.
+    haves: Vec<CommitSha>,
+    max_bytes: u64,
+    wall: Wall,
+}
+
 pub(super) async fn fetch(
     mirror: &Mirror,
     remote: &Remote,
     wants: Vec<CommitSha>,
     limits: &FetchLimits,
 ) -> Result<(), Error> {
-    let wall = Wall {
-        limit: limits.wall,
-        end: Instant::now() + limits.wall,
+    let order = Order {
+        wants,
+        haves: store::recorded(&mirror.directory),
+        max_bytes: limits.bytes,
+        wall: Wall {
+            limit: limits.wall,
+            end: Instant::now() + limits.wall,
+        },
     };
-    let attempts = (|| attempt(mirror, remote, &wants, limits.bytes, wall))
-        .retry(ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_max_times(2))
-        .when(|error| matches!(error, Error::Unreachable { .. }));
-    let in_time = tokio::time::timeout(limits.wall, attempts).await;
+    let everything = async {
+        match persist(mirror, remote, &order).await {
+            Err(Error::Damaged(reason)) if !order.haves.is_empty() => {
+                tracing::warn!(mirror = %mirror.directory.display(), reason, "a warm fetch failed, so all is fetched");
+                store::distrust(&mirror.directory);
+                let haves = Vec::new();
+                persist(mirror, remote, &Order { haves, ..order }).await
+            }
+            result => result,
+        }
+    };
+    let in_time = tokio::time::timeout(limits.wall, everything).await;
     in_time.unwrap_or(Err(Error::TimedOut(limits.wall)))
 }
 
-async fn attempt(
-    mirror: &Mirror,
-    remote: &Remote,
-    wants: &[CommitSha],
-    max_bytes: u64,
-    wall: Wall,
-) -> Result<(), Error> {
-    let body = wire::request(wants, &store::recorded(&mirror.directory));
-    let response = post(remote, body).await?;
+/// Tries again while the server is in trouble; nothing of a failed attempt stays.
+async fn persist(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), Error> {
+    (|| attempt(mirror, remote, order))
+        .retry(
+            ExponentialBuilder::default()
+                .with_min_delay(Duration::from_millis(200))
+                .with_max_times(2),
+        )
+        .when(|error| matches!(error, Error::Unreachable { .. }))
+        .await
+}
+
+async fn attempt(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), Error> {
+    let response = post(remote, wire::request(&order.wants, &order.haves)).await?;
     let (sender, receiver) = mpsc::channel(PIECES);
-    let (owned_mirror, owned_wants) = (mirror.clone(), wants.to_vec());
-    let absorbing = tokio::task::spawn_blocking(move || absorb(&owned_mirror, &owned_wants, receiver, wall));
+    let (owned_mirror, owned_order) = (mirror.clone(), order.clone());
+    let absorbing = tokio::task::spawn_blocking(move || absorb(&owned_mirror, &owned_order, receiver));
     // The sender goes with this future, so the indexer ends when the fetch is given up.
-    let received = receive(response, sender, max_bytes).await;
+    let received = receive(response, sender, order.max_bytes).await;
     let absorbed = absorbing
         .await
         .unwrap_or_else(|error| Err(Error::Server(format!("indexing stopped: {error}"))));
@@ -149,7 +177,10 @@ fn authorization(remote: &Remote) -> Result<Option<HeaderValue>, Error> {
             host(&remote.url)
         )));
     }
-    let value = format!("Basic {}", STANDARD.encode(format!("x-access-token:{}", token.expose_secret())));
+    let value = format!(
+        "Basic {}",
+        STANDARD.encode(format!("x-access-token:{}", token.expose_secret()))
+    );
     let mut value = HeaderValue::try_from(value).map_err(|_| Error::Refused("the token is no header value".into()))?;
     value.set_sensitive(true);
     Ok(Some(value))
@@ -175,7 +206,11 @@ fn reason(error: &reqwest::Error) -> String {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    if error.is_timeout() { "it does not answer".into() } else { printable(cause.to_string().as_bytes()) }
+    if error.is_timeout() {
+        "it does not answer".into()
+    } else {
+        printable(cause.to_string().as_bytes())
+    }
 }
 
 /// Sorts out what is no pack, with what the server says about it.
@@ -186,7 +221,9 @@ async fn checked(mut response: Response, host: &str) -> Result<Response, Error> 
         return if kind == Some(b"application/x-git-upload-pack-result") {
             Ok(response)
         } else {
-            Err(Error::Server(format!("{host} answers with something other than a pack")))
+            Err(Error::Server(format!(
+                "{host} answers with something other than a pack"
+            )))
         };
     }
     // One chunk is enough to say what is wrong, and a hostile body ends there.
@@ -248,21 +285,20 @@ async fn receive(mut response: Response, indexer: mpsc::Sender<Part>, max_bytes:
 }
 
 /// Indexes the pack beside the mirror, sees that what was wanted is in it, and only then moves it in.
-fn absorb(
-    mirror: &Mirror,
-    wants: &[CommitSha],
-    mut parts: mpsc::Receiver<Part>,
-    wall: Wall,
-) -> Result<(), Error> {
+fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<Part>) -> Result<(), Error> {
     let incoming = tempfile::Builder::new()
         .prefix(store::INCOMING)
         .tempdir_in(&mirror.directory)
         .map_err(at(&mirror.directory))?;
     let packs = incoming.path().join("pack");
     std::fs::create_dir(&packs).map_err(at(&packs))?;
+    let known = store::objects(&[&mirror.directory.join("objects")])?;
+    let known = known.odb().map_err(|error| store::broken(&error))?;
+    // What a thin pack builds upon is copied into it, so each pack stands alone.
+    let mut indexer = Indexer::new(Some(&known), &packs, 0o444, false).map_err(|error| store::broken(&error))?;
+    let wall = order.wall;
+    indexer.progress(move |_| !wall.is_reached());
     let mut shallow = Vec::new();
-    let mut indexer = Indexer::new(None, &packs, 0o444, false).map_err(|error| store::broken(&error))?;
-    indexer.progress(|_| !wall.is_reached());
     let mut head = Vec::with_capacity(HEADER);
     loop {
         match parts.blocking_recv() {
@@ -270,14 +306,14 @@ fn absorb(
             Some(Part::Shallow(sha)) => shallow.push(sha),
             Some(Part::Pack(bytes)) => {
                 check_header(&mut head, &bytes)?;
-                indexer.write_all(&bytes).map_err(|error| bad_pack(&error, wall))?;
+                indexer.write_all(&bytes).map_err(|error| bad_pack(&error, order))?;
             }
             Some(Part::End) => break,
         }
     }
-    indexer.commit().map_err(|error| bad_pack(&error, wall))?;
-    check_wanted(mirror, incoming.path(), wants)?;
-    store::install(&mirror.directory, incoming.path(), wants, &shallow)
+    indexer.commit().map_err(|error| bad_pack(&error, order))?;
+    check_wanted(mirror, incoming.path(), &order.wants)?;
+    store::install(&mirror.directory, incoming.path(), &order.wants, &shallow)
 }
 
 /// `PACK`, the version, and the number of objects. <https://git-scm.com/docs/gitformat-pack>
@@ -301,11 +337,16 @@ fn check_header(head: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Error> {
     }
 }
 
-fn bad_pack(error: &dyn std::error::Error, wall: Wall) -> Error {
-    if wall.is_reached() {
-        return Error::TimedOut(wall.limit);
+fn bad_pack(error: &dyn std::error::Error, order: &Order) -> Error {
+    let reason = printable(error.to_string().as_bytes());
+    if order.wall.is_reached() {
+        Error::TimedOut(order.wall.limit)
+    } else if order.haves.is_empty() {
+        Error::Server(format!("its pack is broken: {reason}"))
+    } else {
+        // What the pack builds upon may be what is broken.
+        Error::Damaged(reason)
     }
-    Error::Server(format!("its pack is broken: {}", printable(error.to_string().as_bytes())))
 }
 
 /// A commit counts as there when it is one and its tree is there too.

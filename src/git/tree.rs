@@ -81,7 +81,11 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
             links.push((&difference.path, leaf, target));
             continue;
         }
-        let bits = if leaf.mode == FileMode::Executable { 0o755 } else { 0o644 };
+        let bits = if leaf.mode == FileMode::Executable {
+            0o755
+        } else {
+            0o644
+        };
         let bytes = read(&repository, leaf.id, &mut budget)?;
         OpenOptions::new()
             .write(true)
@@ -108,7 +112,9 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
 
 pub(super) fn file(mirror: &Path, sha: &CommitSha, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
     let repository = open(mirror)?;
-    let Some(mut at) = root(mirror, &repository, sha)? else { return Ok(None) };
+    let Some(mut at) = root(mirror, &repository, sha)? else {
+        return Ok(None);
+    };
     let mut parts = path.as_str().split('/').peekable();
     while let Some(part) = parts.next() {
         let found = entries(&repository, at)?.remove(part.as_bytes());
@@ -207,7 +213,10 @@ fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u8>, Entry>,
     let header = repository.odb().and_then(|odb| odb.read_header(id));
     let (size, kind) = header.map_err(|error| store::broken(&error))?;
     if kind != ObjectType::Tree || size > MAX_TREE_BYTES {
-        return Err(refused(&id.to_string(), "is listed as a directory and is none, or a huge one"));
+        return Err(refused(
+            &id.to_string(),
+            "is listed as a directory and is none, or a huge one",
+        ));
     }
     let tree = repository.find_tree(id).map_err(|error| match error.class() {
         ErrorClass::Tree | ErrorClass::Object => refused(&id.to_string(), "is not a well-formed directory"),
@@ -239,7 +248,9 @@ fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Error> {
     if name.contains(&b'/') {
         return Err(refused(&shown(), "has a slash in its name"));
     }
-    let Ok(text) = std::str::from_utf8(name) else { return Ok(None) };
+    let Ok(text) = std::str::from_utf8(name) else {
+        return Ok(None);
+    };
     match format!("{prefix}{text}").parse() {
         Ok(path) => Ok(Some(path)),
         Err(_) if text.contains(['\\', '\n', '\r']) => Ok(None),
@@ -299,7 +310,11 @@ fn fresh(into: &Path) -> Result<(), Error> {
 
 /// Makes the directories above a file, each of them new.
 fn make_parents(target: &Path, made: &mut HashSet<PathBuf>, path: &RepoPath) -> Result<(), Error> {
-    let missing: Vec<_> = target.ancestors().skip(1).take_while(|dir| !made.contains(*dir)).collect();
+    let missing: Vec<_> = target
+        .ancestors()
+        .skip(1)
+        .take_while(|dir| !made.contains(*dir))
+        .collect();
     for directory in missing.into_iter().rev() {
         fs::create_dir(directory).map_err(|error| hidden(error, directory, path))?;
         made.insert(directory.to_path_buf());

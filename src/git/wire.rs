@@ -48,6 +48,10 @@ pub(super) fn request(wants: &[CommitSha], haves: &[CommitSha]) -> Vec<u8> {
     for argument in ["ofs-delta", "no-progress", "deepen 1"] {
         push_line(&mut body, argument);
     }
+    if !haves.is_empty() {
+        // Without it, a server leaves out none of the trees of a commit whose descent it cannot see.
+        push_line(&mut body, "thin-pack");
+    }
     for have in haves {
         push_line(&mut body, &format!("shallow {have}"));
     }
@@ -128,7 +132,9 @@ impl Answer {
 
     /// Splits one whole packet off what was received.
     fn packet(&mut self) -> Result<Option<Packet>, Error> {
-        let Some(digits) = self.received.get(..4) else { return Ok(None) };
+        let Some(digits) = self.received.get(..4) else {
+            return Ok(None);
+        };
         let length = std::str::from_utf8(digits)
             .ok()
             .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
@@ -190,7 +196,7 @@ mod tests {
     fn a_request_is_framed_as_the_protocol_wants() {
         let body = String::from_utf8(request(&[sha("a")], &[sha("b")])).unwrap();
         assert!(body.starts_with("0012command=fetch\n"), "{body}");
-        assert!(body.contains(&format!("0001000eofs-delta\n0010no-progress\n000ddeepen 1\n0035shallow {0}\n0032want {1}\n0032have {0}\n0009done\n0000", sha("b"), sha("a"))), "{body}");
+        assert!(body.contains(&format!("0001000eofs-delta\n0010no-progress\n000ddeepen 1\n000ethin-pack\n0035shallow {0}\n0032want {1}\n0032have {0}\n0009done\n0000", sha("b"), sha("a"))), "{body}");
     }
 
     #[test]
@@ -215,7 +221,7 @@ mod tests {
     fn what_the_server_complains_about_is_passed_on() {
         let missing = format!("{:04x}ERR upload-pack: not our ref {}", 4 + 29 + 40, sha("d"));
         assert!(matches!(parts(missing.as_bytes(), 5), Err(Error::Missing(which)) if which == sha("d").as_str()));
-        let error = parts(b"000dpackfile\n0010\x03disk full\x1b", 3).unwrap_err();
+        let error = parts(b"000dpackfile\n000f\x03disk full\x1b", 3).unwrap_err();
         assert!(error.to_string().contains("disk full"), "{error}");
         assert!(!error.to_string().contains('\u{1b}'));
     }
