@@ -6,6 +6,10 @@
 
 pub mod checkout;
 pub mod domain;
+<<<<<<< HEAD
 pub mod github;
 pub mod journal;
+=======
+pub mod git;
+>>>>>>> docs
 pub mod sandbox;

@@ -5,3 +5,5 @@
     clippy::panic,
     reason = "a test says what it expected by panicking"
 )]
+
+mod git;
