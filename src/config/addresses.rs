@@ -22,7 +22,11 @@ pub(super) fn github_url(text: &str) -> Result<Url, SettingsError> {
         return Ok(url);
     }
     let problem = "is not encrypted, and the token would travel in the clear";
-    Err(SettingsError::new("GREENLIGHT_GITHUB_API_URL", problem, "use its https:// address"))
+    Err(SettingsError::new(
+        "GREENLIGHT_GITHUB_API_URL",
+        problem,
+        "use its https:// address",
+    ))
 }
 
 /// A URL that paths can be appended to. What it was is not shown, because passwords are found in URLs.
@@ -31,7 +35,11 @@ pub(super) fn github_url(text: &str) -> Result<Url, SettingsError> {
 /// When it is none of http, or has more parts than scheme, host, port and path.
 pub(super) fn base_url(setting: &'static str, text: &str) -> Result<Url, SettingsError> {
     let wrong = |problem: &str| {
-        SettingsError::new(setting, problem, "use a URL such as https://host/path, without anything after the path")
+        SettingsError::new(
+            setting,
+            problem,
+            "use a URL such as https://host/path, without anything after the path",
+        )
     };
     let mut url = Url::parse(text.trim()).map_err(|error| wrong(&format!("is no URL: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
@@ -54,7 +62,11 @@ pub(super) fn base_url(setting: &'static str, text: &str) -> Result<Url, Setting
 /// When it is the URL of something else, or says more than a path.
 pub(super) fn sqlite_path(url: &str) -> Result<PathBuf, SettingsError> {
     let wrong = |problem: &str| {
-        SettingsError::new("GREENLIGHT_DATABASE_URL", problem, "use sqlite:// and the path of a file")
+        SettingsError::new(
+            "GREENLIGHT_DATABASE_URL",
+            problem,
+            "use sqlite:// and the path of a file",
+        )
     };
     let (scheme, rest) = url.split_once(':').ok_or_else(|| wrong("is no URL"))?;
     match scheme {
@@ -72,7 +84,8 @@ pub(super) fn sqlite_path(url: &str) -> Result<PathBuf, SettingsError> {
         return Err(wrong("has options after a `?`, which are not understood"));
     }
     let path = percent_encoding::percent_decode_str(path).decode_utf8();
-    path.map(|path| PathBuf::from(path.as_ref())).map_err(|_| wrong("is not UTF-8"))
+    path.map(|path| PathBuf::from(path.as_ref()))
+        .map_err(|_| wrong("is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -102,7 +115,10 @@ mod tests {
             "",
         ] {
             let error = github_url(bad).unwrap_err().to_string();
-            assert!(error.starts_with("GREENLIGHT_GITHUB_API_URL is ") || error.contains(" has "), "{bad}: {error}");
+            assert!(
+                error.starts_with("GREENLIGHT_GITHUB_API_URL is ") || error.contains(" has "),
+                "{bad}: {error}"
+            );
             assert!(!error.contains("sesame"), "{error}");
         }
     }
@@ -117,12 +133,25 @@ mod tests {
     #[test]
     fn the_file_of_the_journal() {
         let path = |text| sqlite_path(text).map(|path| path.display().to_string());
-        assert_eq!(path("sqlite:///var/lib/greenlight/journal.db").unwrap(), "/var/lib/greenlight/journal.db");
+        assert_eq!(
+            path("sqlite:///var/lib/greenlight/journal.db").unwrap(),
+            "/var/lib/greenlight/journal.db"
+        );
         assert_eq!(path("sqlite://journal.db").unwrap(), "journal.db");
         assert_eq!(path("sqlite:a%20b.db").unwrap(), "a b.db");
         let error = path("postgres://me:sesame@db/greenlight").unwrap_err().to_string();
-        assert!(error.contains("keeps its journal in SQLite") && !error.contains("sesame"), "{error}");
-        for bad in ["", "journal.db", "mysql://x/y", "sqlite://", "sqlite::memory:", "sqlite://x.db?mode=ro"] {
+        assert!(
+            error.contains("keeps its journal in SQLite") && !error.contains("sesame"),
+            "{error}"
+        );
+        for bad in [
+            "",
+            "journal.db",
+            "mysql://x/y",
+            "sqlite://",
+            "sqlite::memory:",
+            "sqlite://x.db?mode=ro",
+        ] {
             assert!(path(bad).is_err(), "{bad:?}");
         }
     }

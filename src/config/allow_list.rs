@@ -84,7 +84,18 @@ mod tests {
 
     #[test]
     fn what_is_no_name_is_refused_rather_than_taken_for_everything() {
-        for bad in ["", ",", "*", "*/*", "octo", "octo/", "octo/**", "octo/h*", "a b/c", "https://github.com/a/b"] {
+        for bad in [
+            "",
+            ",",
+            "*",
+            "*/*",
+            "octo",
+            "octo/",
+            "octo/**",
+            "octo/h*",
+            "a b/c",
+            "https://github.com/a/b",
+        ] {
             assert!(AllowList::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -19,7 +19,12 @@ impl Environment {
     /// Takes the snapshot of this process.
     pub fn of_this_process() -> Self {
         std::env::vars_os()
-            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+            .map(|(name, value)| {
+                (
+                    name.to_string_lossy().into_owned(),
+                    value.to_string_lossy().into_owned(),
+                )
+            })
             .collect()
     }
 
@@ -37,12 +42,20 @@ impl Environment {
         let required = |name: &'static str| {
             self.get(name).ok_or_else(|| {
                 let problem = "is not set, so this is no step of a GitHub workflow";
-                SettingsError::new(name, problem, "start `greenlight action` from a workflow, or set it yourself")
+                SettingsError::new(
+                    name,
+                    problem,
+                    "start `greenlight action` from a workflow, or set it yourself",
+                )
             })
         };
         let repository = required("GITHUB_REPOSITORY")?;
         let repository = repository.parse().map_err(|error| {
-            SettingsError::new("GITHUB_REPOSITORY", format!("is wrong: {error}"), "set it to `owner/name`")
+            SettingsError::new(
+                "GITHUB_REPOSITORY",
+                format!("is wrong: {error}"),
+                "set it to `owner/name`",
+            )
         })?;
         Ok(WorkflowStep {
             event_name: required("GITHUB_EVENT_NAME")?.into(),

@@ -110,7 +110,10 @@ mod tests {
     #[test]
     fn no_flag_takes_a_secret() {
         for secret in ["--github-token", "--private-key", "--webhook-secret", "--model-api-key"] {
-            let error = command().try_get_matches_from(["greenlight", secret, "x"]).unwrap_err().to_string();
+            let error = command()
+                .try_get_matches_from(["greenlight", secret, "x"])
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(&format!("{secret}-file")), "{error}");
         }
     }

@@ -35,6 +35,8 @@ impl Protected {
             set.add(glob(pattern, Case::Any)?);
         }
         for pattern in &patterns {
+            // First as it is written, so that an error shows it that way.
+            set.add(glob(pattern, Case::Exact)?);
             for pattern in spelled_out(pattern)? {
                 set.add(glob(&pattern, Case::Exact)?);
             }
@@ -88,7 +90,7 @@ fn glob(pattern: &str, case: Case) -> Result<Glob, String> {
         .backslash_escape(true)
         .case_insensitive(case == Case::Any)
         .build()
-        .map_err(|error| format!("{error}"))
+        .map_err(|error| format!("{pattern:?} is no pattern: {}", error.kind()))
 }
 
 /// The patterns that mean to `globset` what this one means to people.
@@ -98,7 +100,9 @@ fn spelled_out(pattern: &str) -> Result<[String; 2], String> {
         return Err(format!("the pattern {shown:?}… is too long"));
     }
     if pattern.starts_with('!') {
-        return Err(format!("{shown:?} begins with `!`, but protection cannot be taken back"));
+        return Err(format!(
+            "{shown:?} begins with `!`, but protection cannot be taken back"
+        ));
     }
     let rooted = pattern.strip_prefix("./").unwrap_or(pattern);
     let bare = rooted.trim_start_matches('/').trim_end_matches('/');
@@ -133,7 +137,14 @@ mod tests {
             assert!(covers(&[], path), "{path}");
             assert!(Protected::default().covers(&path.parse().unwrap()), "{path}");
         }
-        for path in ["src/lib.rs", "src/greenlight.toml", "github/x", ".githubx", "docs/README.md", ".gitignore"] {
+        for path in [
+            "src/lib.rs",
+            "src/greenlight.toml",
+            "github/x",
+            ".githubx",
+            "docs/README.md",
+            ".gitignore",
+        ] {
             assert!(!covers(&[], path), "{path}");
         }
     }

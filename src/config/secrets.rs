@@ -63,7 +63,11 @@ impl SecretSource {
     ///
     /// # Errors
     /// When a file cannot be read, both variables are set, or the value cannot be a secret of its kind.
-    pub(super) fn read(&self, flag: Option<&Path>, environment: &Environment) -> Result<Option<SecretString>, SettingsError> {
+    pub(super) fn read(
+        &self,
+        flag: Option<&Path>,
+        environment: &Environment,
+    ) -> Result<Option<SecretString>, SettingsError> {
         let (own, file) = (environment.get(self.variable), environment.get(self.file_variable));
         let text = match (flag, own, file) {
             (Some(path), _, _) => self.read_file(path)?,
@@ -123,7 +127,11 @@ impl SecretSource {
 /// When it is none.
 pub(super) fn private_key(key: &SecretString) -> Result<SecretString, SettingsError> {
     let text = key.expose_secret();
-    let text = if text.contains('\n') { text.into() } else { text.replace("\\n", "\n") };
+    let text = if text.contains('\n') {
+        text.into()
+    } else {
+        text.replace("\\n", "\n")
+    };
     match PrivateKeyDer::from_pem_slice(text.as_bytes()) {
         Ok(PrivateKeyDer::Pkcs1(_) | PrivateKeyDer::Pkcs8(_)) => Ok(text.into()),
         _ => Err(SettingsError::new(
@@ -133,7 +141,6 @@ pub(super) fn private_key(key: &SecretString) -> Result<SecretString, SettingsEr
         )),
     }
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -165,7 +172,10 @@ mod tests {
         let named = ("GREENLIGHT_GITHUB_TOKEN_FILE", named.path().to_str().unwrap());
         assert_eq!(token(None, &[]), None);
         assert_eq!(token(None, &[common]).as_deref(), Some("common"));
-        assert_eq!(token(None, &[common, ("GREENLIGHT_GITHUB_TOKEN", "")]).as_deref(), Some("common"));
+        assert_eq!(
+            token(None, &[common, ("GREENLIGHT_GITHUB_TOKEN", "")]).as_deref(),
+            Some("common")
+        );
         assert_eq!(token(None, &[common, own]).as_deref(), Some("own"));
         assert_eq!(token(None, &[common, named]).as_deref(), Some("file"));
         assert_eq!(token(Some(flagged.path()), &[common, own]).as_deref(), Some("flag"));
@@ -175,7 +185,9 @@ mod tests {
 
     #[test]
     fn a_token_that_would_end_a_header_is_refused_without_showing_it() {
-        let error = GITHUB_TOKEN.read(None, &environment(&[("GITHUB_TOKEN", "sesame\nX: y")])).unwrap_err();
+        let error = GITHUB_TOKEN
+            .read(None, &environment(&[("GITHUB_TOKEN", "sesame\nX: y")]))
+            .unwrap_err();
         assert!(!error.to_string().contains("sesame"), "{error}");
     }
 
@@ -188,12 +200,16 @@ mod tests {
 
     #[test]
     fn a_file_that_is_missing_empty_or_endless_is_named() {
-        let endless = WEBHOOK_SECRET.read(Some(Path::new("/dev/zero")), &environment(&[])).unwrap_err();
+        let endless = WEBHOOK_SECRET
+            .read(Some(Path::new("/dev/zero")), &environment(&[]))
+            .unwrap_err();
         assert!(endless.to_string().contains("too large"), "{endless}");
         let empty = file("\n");
         let empty = WEBHOOK_SECRET.read(Some(empty.path()), &environment(&[])).unwrap_err();
         assert!(empty.to_string().contains("empty"), "{empty}");
-        let missing = WEBHOOK_SECRET.read(Some(Path::new("/no/such")), &environment(&[])).unwrap_err();
+        let missing = WEBHOOK_SECRET
+            .read(Some(Path::new("/no/such")), &environment(&[]))
+            .unwrap_err();
         assert_eq!(missing.setting, "--webhook-secret-file");
         assert!(missing.to_string().contains("GREENLIGHT_WEBHOOK_SECRET"), "{missing}");
     }
@@ -201,13 +217,28 @@ mod tests {
     #[test]
     fn a_key_is_taken_as_a_file_has_it_and_as_a_secret_store_has_it() {
         let pem = |kind: &str, line: &str| format!("-----BEGIN {kind}-----{line}AAAA{line}-----END {kind}-----{line}");
-        for good in [pem("RSA PRIVATE KEY", "\n"), pem("PRIVATE KEY", "\r\n"), pem("RSA PRIVATE KEY", "\\n")] {
+        for good in [
+            pem("RSA PRIVATE KEY", "\n"),
+            pem("PRIVATE KEY", "\r\n"),
+            pem("RSA PRIVATE KEY", "\\n"),
+        ] {
             let key = private_key(&good.clone().into()).unwrap();
-            assert!(key.expose_secret().contains("-----\n") || key.expose_secret().contains("-----\r\n"), "{good}");
+            assert!(
+                key.expose_secret().contains("-----\n") || key.expose_secret().contains("-----\r\n"),
+                "{good}"
+            );
         }
-        for bad in [pem("CERTIFICATE", "\n"), pem("EC PRIVATE KEY", "\n"), "sesame".into(), pem("PRIVATE KEY", "")] {
+        for bad in [
+            pem("CERTIFICATE", "\n"),
+            pem("EC PRIVATE KEY", "\n"),
+            "sesame".into(),
+            pem("PRIVATE KEY", ""),
+        ] {
             let error = private_key(&bad.into()).unwrap_err().to_string();
-            assert!(error.contains("GREENLIGHT_PRIVATE_KEY_FILE") && !error.contains("sesame"), "{error}");
+            assert!(
+                error.contains("GREENLIGHT_PRIVATE_KEY_FILE") && !error.contains("sesame"),
+                "{error}"
+            );
         }
     }
 }

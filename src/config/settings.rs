@@ -102,7 +102,10 @@ impl Settings {
         };
         let api_url = text(github.github_api_url, &["GREENLIGHT_GITHUB_API_URL", "GITHUB_API_URL"]);
         let model_url = text(model.model_base_url, &["GREENLIGHT_MODEL_BASE_URL", "OPENAI_BASE_URL"]);
-        let model_url = base_url("GREENLIGHT_MODEL_BASE_URL", model_url.as_deref().unwrap_or(MODEL_BASE_URL))?;
+        let model_url = base_url(
+            "GREENLIGHT_MODEL_BASE_URL",
+            model_url.as_deref().unwrap_or(MODEL_BASE_URL),
+        )?;
         let model_key = MODEL_API_KEY.read(model.model_api_key_file.as_deref(), environment)?;
         let filter = text(log.log, &["GREENLIGHT_LOG"]).unwrap_or_else(|| "info".into());
         Ok(Self {
@@ -170,14 +173,23 @@ impl Settings {
     /// # Errors
     /// When none is set and the platform has no place for one, as for an account without a home.
     pub fn data_dir(&self) -> Result<PathBuf, SettingsError> {
-        let platform = || directories::ProjectDirs::from("", "", "greenlight").map(|dirs| dirs.data_dir().to_path_buf());
+        let platform =
+            || directories::ProjectDirs::from("", "", "greenlight").map(|dirs| dirs.data_dir().to_path_buf());
         let path = self.data_dir.clone().or_else(platform).ok_or_else(|| {
             let problem = "is not set, and this account has no home folder to take instead";
-            SettingsError::new("GREENLIGHT_DATA_DIR", problem, "set it to a folder that greenlight may write to")
+            SettingsError::new(
+                "GREENLIGHT_DATA_DIR",
+                problem,
+                "set it to a folder that greenlight may write to",
+            )
         })?;
         std::path::absolute(&path).map_err(|error| {
             let problem = format!("is no usable path: {error}");
-            SettingsError::new("GREENLIGHT_DATA_DIR", problem, "set it to the absolute path of a folder")
+            SettingsError::new(
+                "GREENLIGHT_DATA_DIR",
+                problem,
+                "set it to the absolute path of a folder",
+            )
         })
     }
 
@@ -223,9 +235,11 @@ fn log_format(text: Option<&str>) -> Result<LogFormat, SettingsError> {
     match text {
         None | Some("text") => Ok(LogFormat::Text),
         Some("json") => Ok(LogFormat::Json),
-        Some(_) => {
-            Err(SettingsError::new("GREENLIGHT_LOG_FORMAT", "is no format", "use `text` or `json`"))
-        }
+        Some(_) => Err(SettingsError::new(
+            "GREENLIGHT_LOG_FORMAT",
+            "is no format",
+            "use `text` or `json`",
+        )),
     }
 }
 
@@ -255,9 +269,15 @@ mod tests {
         assert_eq!((settings.log.as_str(), settings.log_format), ("info", LogFormat::Text));
         assert!(settings.model().is_none());
         let missing = settings.webhook_secret().unwrap_err().to_string();
-        assert!(missing.starts_with("GREENLIGHT_WEBHOOK_SECRET is not set; set it to"), "{missing}");
+        assert!(
+            missing.starts_with("GREENLIGHT_WEBHOOK_SECRET is not set; set it to"),
+            "{missing}"
+        );
         let missing = settings.credentials().unwrap_err().to_string();
-        assert!(missing.contains("GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE"), "{missing}");
+        assert!(
+            missing.contains("GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE"),
+            "{missing}"
+        );
     }
 
     #[test]
@@ -285,38 +305,73 @@ mod tests {
         let flagged = Settings::new(flags, &environment).unwrap();
         assert_eq!(flagged.github_api_url.as_str(), "https://flag.example/");
         let model = flagged.model().unwrap();
-        assert_eq!((model.name.as_str(), model.base_url.as_str()), ("tiny", "http://common.example/v1"));
+        assert_eq!(
+            (model.name.as_str(), model.base_url.as_str()),
+            ("tiny", "http://common.example/v1")
+        );
         assert_eq!(model.api_key.expose_secret(), "");
     }
 
     #[test]
     fn an_app_wins_over_a_token_and_half_an_app_is_an_error() {
-        let (id, key, token) = (("GREENLIGHT_APP_ID", "7"), ("GREENLIGHT_PRIVATE_KEY", PEM), ("GITHUB_TOKEN", "t"));
+        let (id, key, token) = (
+            ("GREENLIGHT_APP_ID", "7"),
+            ("GREENLIGHT_PRIVATE_KEY", PEM),
+            ("GITHUB_TOKEN", "t"),
+        );
         let credentials = |pairs: &[_]| settings(pairs).unwrap().credentials();
-        assert!(matches!(credentials(&[id, key, token]), Ok(Credentials::App { id: 7, .. })));
+        assert!(matches!(
+            credentials(&[id, key, token]),
+            Ok(Credentials::App { id: 7, .. })
+        ));
         assert!(matches!(credentials(&[token]), Ok(Credentials::Token(_))));
         assert_eq!(credentials(&[id, token]).unwrap_err().setting, "GREENLIGHT_PRIVATE_KEY");
         assert_eq!(credentials(&[key, token]).unwrap_err().setting, "GREENLIGHT_APP_ID");
         let bad = credentials(&[id, ("GREENLIGHT_PRIVATE_KEY", "no key")]).unwrap_err();
         assert!(bad.to_string().contains("is no RSA private key"), "{bad}");
-        refused(&[("GREENLIGHT_APP_ID", "Iv1.8a61f9b3a7aba766")], "GREENLIGHT_APP_ID", "not the client ID");
+        refused(
+            &[("GREENLIGHT_APP_ID", "Iv1.8a61f9b3a7aba766")],
+            "GREENLIGHT_APP_ID",
+            "not the client ID",
+        );
     }
 
     #[test]
     fn what_is_wrong_is_said_at_the_start() {
-        refused(&[("GREENLIGHT_REPOSITORIES", "octo")], "GREENLIGHT_REPOSITORIES", "`owner/name,owner/*`");
+        refused(
+            &[("GREENLIGHT_REPOSITORIES", "octo")],
+            "GREENLIGHT_REPOSITORIES",
+            "`owner/name,owner/*`",
+        );
         refused(&[("GREENLIGHT_LOG", "info,=")], "GREENLIGHT_LOG", "is no filter");
-        refused(&[("GREENLIGHT_LOG_FORMAT", "xml")], "GREENLIGHT_LOG_FORMAT", "`text` or `json`");
-        refused(&[("GREENLIGHT_MODEL_BASE_URL", "localhost:1234/v1")], "GREENLIGHT_MODEL_BASE_URL", "no http");
+        refused(
+            &[("GREENLIGHT_LOG_FORMAT", "xml")],
+            "GREENLIGHT_LOG_FORMAT",
+            "`text` or `json`",
+        );
+        refused(
+            &[("GREENLIGHT_MODEL_BASE_URL", "localhost:1234/v1")],
+            "GREENLIGHT_MODEL_BASE_URL",
+            "no http",
+        );
     }
 
     #[test]
     fn the_journal_is_in_the_data_folder_unless_told_otherwise() {
         let folder = settings(&[("GREENLIGHT_DATA_DIR", "/srv/greenlight")]).unwrap();
-        assert_eq!(folder.database().unwrap(), PathBuf::from("/srv/greenlight/greenlight.db"));
+        assert_eq!(
+            folder.database().unwrap(),
+            PathBuf::from("/srv/greenlight/greenlight.db")
+        );
         let told = settings(&[("GREENLIGHT_DATABASE_URL", "sqlite:///tmp/j.db")]).unwrap();
         assert_eq!(told.database().unwrap(), PathBuf::from("/tmp/j.db"));
-        assert!(settings(&[("GREENLIGHT_DATA_DIR", "x")]).unwrap().data_dir().unwrap().is_absolute());
+        assert!(
+            settings(&[("GREENLIGHT_DATA_DIR", "x")])
+                .unwrap()
+                .data_dir()
+                .unwrap()
+                .is_absolute()
+        );
     }
 
     #[test]

@@ -56,8 +56,11 @@ where
     D: Deserializer<'de>,
 {
     let text = String::deserialize(deserializer)?;
-    let value = humantime::parse_duration(&text)
-        .map_err(|_| D::Error::custom(format_args!("{text:?} is no duration such as \"90s\", \"10m\" or \"24h\"")))?;
+    let value = humantime::parse_duration(&text).map_err(|_| {
+        D::Error::custom(format_args!(
+            "{text:?} is no duration such as \"90s\", \"10m\" or \"24h\""
+        ))
+    })?;
     let (least, most) = (Duration::from_secs(MIN), Duration::from_secs(MAX));
     if (least..=most).contains(&value) {
         Ok(value)
@@ -122,7 +125,9 @@ pub(super) fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 pub(super) fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.chars().count() > MAX_LABEL_CHARS || text.contains(char::is_control) {
-        return Err(D::Error::custom(format_args!("is no name of at most {MAX_LABEL_CHARS} characters")));
+        return Err(D::Error::custom(format_args!(
+            "is no name of at most {MAX_LABEL_CHARS} characters"
+        )));
     }
     Ok((!text.is_empty()).then_some(text))
 }
@@ -134,7 +139,7 @@ pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
         return Err(D::Error::custom(format_args!("more than {MAX_HOSTS} hosts")));
     }
     if let Some(name) = names.iter().find(|name| !is_host_name(name)) {
-        let problem = "is no full host name such as \"pypi.org\", without scheme, port, path or `*`";
+        let problem = "is no full host name such as \"pypi.org\", without scheme, port, path or asterisk";
         return Err(D::Error::custom(format_args!("{name:?} {problem}")));
     }
     Ok(names.iter().map(|name| name.to_ascii_lowercase()).collect())
@@ -164,7 +169,17 @@ mod tests {
     fn sizes() {
         assert_eq!(parse_size("512MiB"), Some(512 << 20));
         assert_eq!(parse_size("2 GiB"), Some(2 << 30));
-        for bad in ["", "2", "GiB", "2GB", "2gib", "-2GiB", "1.5GiB", "99999999999TiB", "2GiB "] {
+        for bad in [
+            "",
+            "2",
+            "GiB",
+            "2GB",
+            "2gib",
+            "-2GiB",
+            "1.5GiB",
+            "99999999999TiB",
+            "2GiB ",
+        ] {
             assert_eq!(parse_size(bad), None, "{bad:?}");
         }
     }
