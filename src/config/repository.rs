@@ -106,14 +106,19 @@ pub struct Limits {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct DayLimits {
+    /// Round-trips to the model.
     #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
     pub turns: Option<u32>,
+    /// Tokens read and written by the model.
     #[serde(deserialize_with = "some_whole::<_, _, 1_000, 100_000_000_000>")]
     pub tokens: Option<u64>,
+    /// Money for the model, in US dollars.
     #[serde(deserialize_with = "some_money::<_, 1_000_000>")]
     pub cost_usd: Option<f64>,
+    /// Time at work, over all runs.
     #[serde(deserialize_with = "some_duration::<_, MINUTE, { 1_000 * HOUR }>")]
     pub wall: Option<Duration>,
+    /// Removed plus added lines of all proposals.
     #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
     pub patch_lines: Option<u32>,
 }
