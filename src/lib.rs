@@ -5,6 +5,7 @@
 //! thinks, what talks to the outside, and what ties them together. ARCHITECTURE.md has the picture.
 
 pub mod checkout;
+pub mod config;
 pub mod domain;
 <<<<<<< HEAD
 pub mod github;
