@@ -1,0 +1,3 @@
+//! Speaks with GitHub: what its webhooks say.
+
+pub mod webhook;
