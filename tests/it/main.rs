@@ -7,3 +7,7 @@
 )]
 
 mod git;
+mod harness;
+mod openapi;
+mod webhooks;
+mod workflows;

@@ -1,0 +1,3 @@
+//! What the stories stand on.
+
+pub(crate) mod openapi;

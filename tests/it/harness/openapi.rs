@@ -1,0 +1,1 @@
+//! Holds every exchange with GitHub against GitHub's published description.
