@@ -4,6 +4,9 @@
 //! The modules in reading order: what is decided, what remembers it, what runs code, what understands it, what
 //! thinks, what talks to the outside, and what ties them together. ARCHITECTURE.md has the picture.
 
+pub mod agent;
 pub mod checkout;
 pub mod domain;
+pub mod openai;
 pub mod sandbox;
+pub mod suite;
