@@ -21,3 +21,10 @@ pub fn write_file(root: &Path, path: &Path, bytes: &[u8], _executable: bool) -> 
 pub fn remove_tree(root: &Path) -> std::io::Result<()> {
     std::fs::remove_dir_all(root)
 }
+
+/// Placeholder until the room arrives.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cancelled")]
+    Cancelled,
+}
