@@ -6,4 +6,5 @@
 
 pub mod checkout;
 pub mod domain;
+pub mod repair;
 pub mod sandbox;

@@ -1,0 +1,7 @@
+//! Fixes without a model.
+
+mod language;
+mod outline;
+mod syntax;
+mod templates;
+mod test_code;
