@@ -1,6 +1,9 @@
 //! Fixes without a model.
 
+mod candidates;
+mod evidence;
 mod language;
+mod localise;
 mod outline;
 mod syntax;
 mod templates;

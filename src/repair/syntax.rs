@@ -15,6 +15,10 @@ const MAX_DEPTH: usize = 200;
 /// A parse that takes longer is given up.
 const MAX_PARSE: Duration = Duration::from_millis(1_500);
 
+/// More than this is not quoted, nor from further up.
+const MAX_QUOTED: usize = 60;
+const MAX_LEVELS_QUOTED: usize = 4;
+
 /// A file and its tree.
 pub(super) struct Source {
     pub(super) language: &'static Language,
@@ -75,6 +79,23 @@ impl Source {
                 field: cursor.field_name().unwrap_or_default(),
             });
         }
+    }
+
+    /// A range with a little of what is around it, as a person would quote it: the expression an operator stands in.
+    pub(super) fn quotable(&self, range: &Range<usize>) -> Range<usize> {
+        let quotable = |node: &Node<'_>| {
+            let text = self.text_of(*node);
+            text.len() <= MAX_QUOTED && !text.contains('\n') && node.byte_range() != *range
+        };
+        let mut node = self.tree.root_node().descendant_for_byte_range(range.start, range.end);
+        for _ in 0..MAX_LEVELS_QUOTED {
+            let Some(around) = node else { break };
+            if quotable(&around) && !self.language.arguments.contains(&around.kind()) {
+                return around.byte_range();
+            }
+            node = around.parent();
+        }
+        range.clone()
     }
 
     /// The text with one range replaced, if that brings no new syntax error.

@@ -2,6 +2,31 @@
 
 use super::{Edit, Place, Template};
 
+/// What counts or measures, so that its result can be one off.
+const COUNTS: &[&str] = &[
+    "abs",
+    "bit_length",
+    "bisect_left",
+    "bisect_right",
+    "ceil",
+    "count",
+    "find",
+    "floor",
+    "index",
+    "int",
+    "len",
+    "max",
+    "min",
+    "ord",
+    "pow",
+    "rfind",
+    "round",
+    "size",
+    "sum",
+    "unwrap_or",
+    "width",
+];
+
 pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     if !place.node().is_named() {
         return;
@@ -34,6 +59,9 @@ fn shift(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     let Some((template, needs_parentheses)) = value_of(place) else {
         return;
     };
+    if template == Template::ShiftValue && place.callee().is_some_and(|name| !COUNTS.contains(&name)) {
+        return;
+    }
     for one in ["+ 1", "- 1"] {
         let shifted = format!("{} {one}", place.text());
         let shifted = if needs_parentheses {

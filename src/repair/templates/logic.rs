@@ -2,10 +2,9 @@
 
 use super::{Edit, Place, Template};
 
-/// Beginnings and whole names of what answers yes or no.
-const QUESTIONS: &[&str] = &[
-    "is_", "has_", "may_", "can_", "should_", "contains", "starts", "ends", "any", "all", "is", "exists",
-];
+/// Names of what answers yes or no, whole and by how they start.
+const QUESTIONS: &[&str] = &["all", "any", "contains", "exists", "startswith", "endswith"];
+const PREFIXES: &[&str] = &["can_", "contains_", "ends_", "has_", "is", "may_", "should_", "starts_"];
 
 pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     if !place.node().is_named() {
@@ -78,20 +77,7 @@ fn operator<'t>(place: &Place<'_, 't>, levels: usize) -> Option<&'t str> {
 
 /// A call by whose name the answer is yes or no.
 fn is_question(place: &Place<'_, '_>) -> bool {
-    let language = place.source.language;
-    if !language.calls.contains(&place.kind()) {
-        return false;
-    }
-    let Some(callee) = place.node().child_by_field_name("function") else {
-        return false;
-    };
-    let callee = place.source.text_of(callee);
-    let name = callee.rsplit(['.', ':']).next().unwrap_or(callee).trim();
-    QUESTIONS.iter().any(|question| {
-        if question.ends_with('_') || matches!(*question, "contains" | "starts" | "ends" | "is") {
-            name.starts_with(question)
-        } else {
-            name == *question
-        }
+    place.callee().is_some_and(|name| {
+        QUESTIONS.iter().any(|question| name == *question) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
     })
 }

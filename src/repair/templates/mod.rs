@@ -114,6 +114,16 @@ impl<'t> Place<'_, 't> {
         self.node().is_named() && slots.contains(&(parent, field))
     }
 
+    /// The last part of the name of what is called, if the node is a call.
+    fn callee(&self) -> Option<&'t str> {
+        if !self.source.language.calls.contains(&self.kind()) {
+            return None;
+        }
+        let callee = self.node().child_by_field_name("function")?;
+        let callee = self.source.text_of(callee);
+        callee.rsplit(['.', ':']).next().map(str::trim)
+    }
+
     fn edit(&self, replacement: impl Into<String>, template: Template) -> Edit {
         Edit {
             range: self.node().byte_range(),

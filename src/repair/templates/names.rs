@@ -67,7 +67,7 @@ const MAX_ARGUMENTS: usize = 6;
 /// The names a file knows: variables by the function that binds them, and parts by the value they are read from.
 pub(super) struct Known {
     variables: BTreeMap<usize, Vec<String>>,
-    parts: BTreeMap<String, BTreeSet<String>>,
+    parts: BTreeMap<(usize, String), BTreeSet<String>>,
 }
 
 impl Known {
@@ -89,7 +89,11 @@ impl Known {
                 }
             }
             if let Some((value, part)) = part(&place) {
-                known.parts.entry(value.into()).or_default().insert(part.into());
+                known
+                    .parts
+                    .entry((owner(&place, value), value.into()))
+                    .or_default()
+                    .insert(part.into());
             }
             Below::Enter
         });
@@ -146,7 +150,11 @@ fn sibling(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 /// Another part that is read from the same value somewhere in the file.
 fn other_part(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     let Some((value, name)) = part(place) else { return };
-    let others = known.parts.get(value).into_iter().flatten();
+    let others = known
+        .parts
+        .get(&(owner(place, value), value.into()))
+        .into_iter()
+        .flatten();
     for other in others.filter(|other| *other != name).take(MAX_OTHERS) {
         found.push(place.edit(other.as_str(), Template::Attribute));
     }
@@ -174,6 +182,14 @@ fn other_variable(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     for (_, other) in others.into_iter().take(MAX_OTHERS) {
         found.push(place.edit(other.as_str(), Template::Variable));
     }
+}
+
+/// Where the class or `impl` starts that `self` is of; zero for other values.
+fn owner(place: &Place<'_, '_>, value: &str) -> usize {
+    let owners = place.source.language.owners;
+    let is_owner = |step: &&Step<'_>| owners.iter().any(|(kind, _)| *kind == step.node.kind());
+    let around = place.path.iter().rev().find(is_owner).filter(|_| value == "self");
+    around.map_or(0, |step| step.node.start_byte())
 }
 
 /// Where the innermost function around the node starts.
