@@ -7,3 +7,4 @@
 pub mod checkout;
 pub mod domain;
 pub mod sandbox;
+pub mod suite;
