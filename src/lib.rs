@@ -7,8 +7,8 @@
 pub mod agent;
 pub mod checkout;
 pub mod domain;
-pub mod openai;
 pub mod github;
 pub mod journal;
+pub mod openai;
 pub mod sandbox;
 pub mod suite;

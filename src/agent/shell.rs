@@ -138,7 +138,11 @@ impl<'a> Shell<'a> {
     ///
     /// Tests may have changed other files of that workspace, so what comes of it is for the model to go on, and proves
     /// nothing. None if nothing may be executed.
-    pub(super) async fn run_tests(&mut self, only: &[String], stop: &CancellationToken) -> Result<Option<TestRun>, Error> {
+    pub(super) async fn run_tests(
+        &mut self,
+        only: &[String],
+        stop: &CancellationToken,
+    ) -> Result<Option<TestRun>, Error> {
         let Some(suite) = &self.tests else { return Ok(None) };
         let patch = self.checkout.patch();
         let in_use = match self.workspace.take() {

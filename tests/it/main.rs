@@ -5,3 +5,9 @@
     clippy::panic,
     reason = "a test says what it expected by panicking"
 )]
+
+mod harness {
+    pub mod model;
+}
+
+mod agent;
