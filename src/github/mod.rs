@@ -11,6 +11,7 @@ mod comments;
 mod commits;
 mod pulls;
 mod reviews;
+pub mod webhook;
 pub mod state;
 
 use std::collections::HashMap;

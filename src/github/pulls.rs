@@ -146,7 +146,7 @@ impl Client {
         path: &str,
         at: &CommitSha,
     ) -> Result<Option<Vec<u8>>, Error> {
-        let route = format!("/repos/{repository}/contents/{}?ref={at}", escaped(path));
+        let route = format!("/repos/{repository}/contents/{}?ref={}", escaped(path), escaped(at));
         match self.get_raw(&route, "application/vnd.github.raw+json").await {
             Ok(bytes) => Ok(Some(bytes.to_vec())),
             Err(Error::Refused { status: 404, .. }) => Ok(None),

@@ -11,7 +11,7 @@ use super::{Framework, read, text};
 use crate::domain::test_run::Failure;
 
 /// Most bytes of a log that are read from its start and again from its end; the middle of a longer log is skipped.
-const MAX_READ: usize = 4 << 20;
+const MAX_READ: usize = 8 << 20;
 /// Longest excerpt.
 const MAX_EXCERPT: usize = 8 << 10;
 /// Lines kept above and below a cause.
@@ -54,9 +54,7 @@ fn plain(log: &[u8]) -> String {
     // As runners write them to logs, and as steps print them:
     // <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>
     static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        text::pattern(
-            r"^(?:##\[(group|endgroup|error|warning|notice|debug|command|section)\]|\[command\]|::(error|warning|notice|debug|group|endgroup)(?: [^:]*)?::)",
-        )
+        text::pattern(r"^(?:##\[(group|endgroup|error|warning|notice|debug|command|section)\]|\[command\]|::(error|warning|notice|debug|group|endgroup)(?: [^:]*)?::)")
     });
     let mut plain = String::new();
     for part in ends(log) {
@@ -67,10 +65,7 @@ fn plain(log: &[u8]) -> String {
                 plain.push('\n');
                 continue;
             };
-            let kind = mark
-                .get(1)
-                .or_else(|| mark.get(2))
-                .map_or("command", |kind| kind.as_str());
+            let kind = mark.get(1).or_else(|| mark.get(2)).map_or("command", |kind| kind.as_str());
             let rest = &line[mark[0].len()..];
             match kind {
                 "endgroup" | "debug" => continue,
@@ -105,9 +100,7 @@ fn weight(line: &str) -> u8 {
         )
     });
     static HINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        text::pattern(
-            r"(?i)\berror\b|\bfailed\b|\bfailure\b|\bexception\b|\bfatal\b|\bdenied\b|\btimed? ?out\b|exit(?:ed)? (?:with )?(?:code|status)",
-        )
+        text::pattern(r"(?i)\berror\b|\bfailed\b|\bfailure\b|\bexception\b|\bfatal\b|\bdenied\b|\btimed? ?out\b|exit(?:ed)? (?:with )?(?:code|status)")
     });
     // Sums, and what only repeats that something failed before.
     static NOISE: LazyLock<Option<Regex>> = LazyLock::new(|| {

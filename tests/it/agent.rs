@@ -86,7 +86,7 @@ impl Scene {
             touches_tests: &agent::touches_tests,
         };
         let checkout = Checkout::open(self.repository.path()).unwrap();
-        let mut shell = Shell::new(checkout, None, bounds, self.limits, self.scratch.path());
+        let mut shell = Shell::new(checkout, None, bounds, self.limits);
         let mut journal = |item: Item| {
             self.journal.lock().unwrap().push(item);
             async { Ok(()) }.boxed()
@@ -234,7 +234,7 @@ async fn what_the_journal_did_not_take_is_not_done() {
         is_protected: &|_| false,
         touches_tests: &|_, _| false,
     };
-    let mut shell = Shell::new(checkout, None, bounds, LIMITS, scene.scratch.path());
+    let mut shell = Shell::new(checkout, None, bounds, LIMITS);
     let mut transcript = transcript();
     let mut full = |_| async { anyhow::bail!("disk full") }.boxed();
 

@@ -6,8 +6,9 @@
     reason = "a test says what it expected by panicking"
 )]
 
-mod harness {
-    pub mod model;
-}
-
 mod agent;
+mod git;
+mod harness;
+mod openapi;
+mod webhooks;
+mod workflows;

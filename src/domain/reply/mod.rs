@@ -208,6 +208,15 @@ pub fn broken(run: Option<&super::id::RunId>) -> String {
     )
 }
 
+/// The configuration in force, for `/greenlight config`.
+pub fn config(shown: &str, branch: &str) -> String {
+    format!(
+        "In force here, from {} or by default:\n\n{}",
+        redact::inline(&format!("greenlight.toml on {branch}"), 120),
+        redact::fenced("toml", shown, 6_000)
+    )
+}
+
 /// What a mistake in `greenlight.toml` leads to.
 pub fn bad_config(message: &str) -> String {
     format!(

@@ -1,10 +1,9 @@
 //! The review of a proposal: suggestions on the lines they replace, the rest as a patch, and the evidence.
 
-use super::super::gate::Gate;
 use super::super::proposal::{Author, Evidence, Proposal};
 use super::super::redact;
+use super::review_marker;
 use super::state::folded;
-use super::{gate_request, review_marker};
 use crate::domain::patch::Patch;
 
 /// What stands under a suggestion block.
@@ -17,7 +16,7 @@ pub fn suggestion(block: &str, of: usize) -> String {
 }
 
 /// The body of a review. `remainder` is the part of the patch that no suggestion carries.
-pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, gate: Option<(&Gate, &str)>) -> String {
+pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch) -> String {
     let mut parts = vec![review_marker(&proposal.head)];
     let state = if proposal.evidence.is_some() {
         "tested"
@@ -37,10 +36,11 @@ pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, g
     if let Some(evidence) = &proposal.evidence {
         parts.push(self::evidence(evidence));
     }
-    if let Some((gate, branch)) = gate {
-        parts.push(gate_request(gate, branch));
-    }
-    super::super::redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
+    parts.push(
+        "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
+            .into(),
+    );
+    redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
 }
 
 fn summary(proposal: &Proposal) -> String {

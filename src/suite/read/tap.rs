@@ -13,7 +13,7 @@ static SUBTEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^( *)# Subt
 static DIRECTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(.*?) # (SKIP|TODO)\b ?(.*)$"));
 static NODE_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^'?(?:file://)?(.+?):(\d+):\d+'?$"));
 static TREE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^( *)([✔✖﹣▶]) (.+?)(?: \([\d.]+ms\)(?: # (.*))?)?$"));
+    LazyLock::new(|| pattern(r"^( *)([✔✖﹣▶]) (.+?)(?: \([\d.]+ms\))?(?: # (.*))?$"));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^[#ℹ] (tests|pass|fail|cancelled|skipped|todo) (\d+)$"));
 
@@ -24,7 +24,6 @@ struct Point {
     ok: bool,
     directive: Option<String>,
     yaml: Vec<String>,
-    comments: Vec<String>,
 }
 
 pub(super) fn read(text: &str) -> Reading {
@@ -60,14 +59,15 @@ pub(super) fn read(text: &str) -> Reading {
 
 fn read_tap(text: &str) -> Reading {
     let mut reading = Reading::default();
-    // The comments before a result: what its file printed.
-    let mut comments: Vec<String> = Vec::new();
+    // The comments since the last result: what the file printed.
+    let mut comments: Vec<&str> = Vec::new();
     let mut parents: Vec<String> = Vec::new();
     let mut point: Option<Point> = None;
     for line in text.lines() {
         if let Some(found) = POINT.as_ref().and_then(|pattern| pattern.captures(line)) {
             if let Some(point) = point.take() {
-                settle_point(&mut reading, &point, &parents);
+                settle_point(&mut reading, &point, &parents, &comments);
+                comments.clear();
             }
             let depth = found[1].len() / 4;
             let name = found.get(3).map_or("", |name| name.as_str());
@@ -75,18 +75,14 @@ fn read_tap(text: &str) -> Reading {
             point = Some(Point {
                 depth,
                 ok: found.get(2).is_none(),
-                name: unescaped(
-                    directive
-                        .as_ref()
-                        .map_or(name, |d| d.get(1).map_or("", |name| name.as_str())),
-                ),
+                name: unescaped(directive.as_ref().map_or(name, |d| d.get(1).map_or("", |name| name.as_str()))),
                 directive: directive.as_ref().map(|d| d[2].to_string()),
                 yaml: Vec::new(),
-                comments: std::mem::take(&mut comments),
             });
         } else if let Some(subtest) = SUBTEST.as_ref().and_then(|subtest| subtest.captures(line)) {
             if let Some(point) = point.take() {
-                settle_point(&mut reading, &point, &parents);
+                settle_point(&mut reading, &point, &parents, &comments);
+                comments.clear();
             }
             parents.truncate(subtest[1].len() / 4);
             parents.push(unescaped(&subtest[2]));
@@ -99,16 +95,16 @@ fn read_tap(text: &str) -> Reading {
         } else if let Some(comment) = line.strip_prefix("# ")
             && comments.len() < 200
         {
-            comments.push(comment.to_string());
+            comments.push(comment);
         }
     }
     if let Some(point) = point {
-        settle_point(&mut reading, &point, &parents);
+        settle_point(&mut reading, &point, &parents, &comments);
     }
     reading
 }
 
-fn settle_point(reading: &mut Reading, point: &Point, parents: &[String]) {
+fn settle_point(reading: &mut Reading, point: &Point, parents: &[String], comments: &[&str]) {
     let value = |key: &str| {
         let line = point.yaml.iter().find_map(|line| line.trim_start().strip_prefix(key));
         line.map(str::trim)
@@ -129,7 +125,7 @@ fn settle_point(reading: &mut Reading, point: &Point, parents: &[String]) {
             if is_file && value("signal:").is_some_and(|signal| signal != "~") {
                 reading.crash(&name, &message);
             } else if is_file {
-                reading.diagnose(&name, place, &point.comments.join("\n"));
+                reading.diagnose(&name, place, &comments.join("\n"));
             } else {
                 reading.fail(&name, place, &message);
             }
@@ -151,22 +147,13 @@ fn message(yaml: &[String]) -> String {
     let kept = yaml.iter().filter(|line| {
         let line = line.trim();
         !["---", "..."].contains(&line)
-            && ![
-                "duration_ms:",
-                "location:",
-                "failureType:",
-                "code:",
-                "exitCode:",
-                "signal:",
-            ]
-            .iter()
-            .any(|key| line.starts_with(key))
+            && !["duration_ms:", "location:", "failureType:", "code:", "exitCode:", "signal:"]
+                .iter()
+                .any(|key| line.starts_with(key))
     });
     let kept: Vec<&str> = kept.map(String::as_str).collect();
     let indent = kept.first().map_or(0, |line| line.len() - line.trim_start().len());
-    let lines = kept
-        .iter()
-        .map(|line| line.get(indent..).unwrap_or_else(|| line.trim_start()));
+    let lines = kept.iter().map(|line| line.get(indent..).unwrap_or_else(|| line.trim_start()));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -177,10 +164,7 @@ fn read_tree(text: &str) -> Reading {
     let (tree, details) = text.split_once("\n✖ failing tests:").unwrap_or((text, ""));
     for line in tree.lines() {
         let Some(found) = TREE.as_ref().and_then(|tree| tree.captures(line)) else {
-            if let Some((_, message)) = failing
-                .as_mut()
-                .filter(|(_, message)| message.len() < 2 * super::MAX_MESSAGE)
-            {
+            if let Some((_, message)) = failing.as_mut().filter(|(_, message)| message.len() < 2 * super::MAX_MESSAGE) {
                 message.push_str(line);
                 message.push('\n');
             }
@@ -192,12 +176,7 @@ fn read_tree(text: &str) -> Reading {
         let depth = found[1].len() / 2;
         let closes = parents.len() > depth && parents.get(depth).is_some_and(|parent| *parent == found[3]);
         parents.truncate(depth);
-        let name = parents
-            .iter()
-            .map(String::as_str)
-            .chain([&found[3]])
-            .collect::<Vec<_>>()
-            .join(" > ");
+        let name = parents.iter().map(String::as_str).chain([&found[3]]).collect::<Vec<_>>().join(" > ");
         let directive = found.get(4).is_some();
         match &found[2] {
             "▶" => parents.push(found[3].to_string()),
