@@ -6,6 +6,7 @@
     reason = "a test says what it expected by panicking"
 )]
 
+mod agent;
 mod git;
 mod harness;
 mod openapi;
