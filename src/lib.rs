@@ -4,4 +4,5 @@
 //! The modules in reading order: what is decided, what remembers it, what runs code, what understands it, what
 //! thinks, what talks to the outside, and what ties them together. ARCHITECTURE.md has the picture.
 
+pub mod demo;
 pub mod domain;
