@@ -188,5 +188,7 @@ fn answer_v0(git: &Repository, request: &[u8]) -> Result<Vec<u8>, Answer> {
     let lines = pkt::read(request).ok_or_else(|| plain(400, "bad pkt-line"))?;
     let arguments: Vec<&str> = lines.iter().filter_map(Line::as_text).collect();
     let wish = Wish::read(&arguments).ok_or_else(|| plain(400, "bad fetch arguments"))?;
-    pack::fetch_v0(git, &wish)
+    // A client that only wants to know the shallow points ends its request after its wishes.
+    let only_wishes = lines.last() == Some(&Line::Flush) && lines.iter().filter(|line| **line == Line::Flush).count() == 1;
+    pack::fetch_v0(git, &wish, only_wishes)
 }

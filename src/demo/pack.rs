@@ -87,7 +87,7 @@ pub(super) fn fetch(git: &Repository, wish: &Wish) -> Result<Vec<u8>, Answer> {
 }
 
 /// Answers a fetch of the older protocol: shallow points, one acknowledgment, then the pack.
-pub(super) fn fetch_v0(git: &Repository, wish: &Wish) -> Result<Vec<u8>, Answer> {
+pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Result<Vec<u8>, Answer> {
     if let Some(missing) = missing(git, wish) {
         return Ok(pkt::error(&format!("upload-pack: not our ref {missing}")));
     }
@@ -97,6 +97,9 @@ pub(super) fn fetch_v0(git: &Repository, wish: &Wish) -> Result<Vec<u8>, Answer>
     if wish.depth.is_some() {
         write_shallow(&mut bytes, &selection);
         pkt::flush(&mut bytes);
+    }
+    if only_wishes {
+        return Ok(bytes);
     }
     match common.last() {
         Some(id) => pkt::text(&mut bytes, &format!("ACK {id}\n")),
