@@ -12,3 +12,6 @@ mod harness;
 mod openapi;
 mod webhooks;
 mod workflows;
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
+
+mod double;
