@@ -5,3 +5,4 @@
 //! thinks, what talks to the outside, and what ties them together. ARCHITECTURE.md has the picture.
 
 pub mod domain;
+pub mod sandbox;
