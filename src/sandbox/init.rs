@@ -14,7 +14,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 
 use super::command::{Network, WORKSPACE};
 use super::identity::{INSIDE, Identity};
-use super::wire::{Orders, Progress, read_frame, write_frame};
+use super::wire::{Go, Orders, Progress, read_frame, write_frame};
 use super::{helper, limits, mounts, network, seccomp};
 
 /// Takes orders from standard input and reports progress there.
@@ -26,6 +26,7 @@ pub(super) fn main() -> io::Result<()> {
     }
     // Fails when the supervisor died before it could take this process along.
     write_frame(&control, &Progress::Ready)?;
+    let Go = read_frame(&mut control)?;
     let ended = match start(&orders) {
         Ok(command) => wait_for(command)?,
         Err(reason) => Progress::CouldNotStart(format!("{reason:#}")),

@@ -1,6 +1,7 @@
 //! What came of a run, and the bounded reading of its output streams. Nothing in here knows how it was confined.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,7 @@ pub enum Outcome {
 }
 
 /// The start and the end of an output stream.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Captured {
     pub head: Vec<u8>,
     /// Empty when everything fits in the head.
@@ -62,6 +63,12 @@ impl Captured {
                 String::from_utf8_lossy(&self.tail)
             ),
         }
+    }
+}
+
+impl fmt::Debug for Captured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.text())
     }
 }
 

@@ -17,7 +17,7 @@ use super::cgroup::Cgroup;
 use super::identity::Identity;
 use super::output::Outcome;
 use super::watch::Watch;
-use super::wire::{Orders, Progress, Report, Spec, read_frame, write_frame};
+use super::wire::{Go, Orders, Progress, Report, Spec, read_frame, write_frame};
 use super::{helper, limits, unconfined};
 
 /// How long init may take to build the sandbox.
@@ -73,7 +73,15 @@ fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
     write_frame(&progress, &orders).context("tell init what to run")?;
 
     let mut started = Instant::now();
-    let outcome = attend(&inbox, &orders.spec, &mut watch, init.id(), &mut started);
+    let outcome = match await_sandbox(&inbox).and_then(|()| watch.begin(init.id()).map_err(did_not_start)) {
+        Ok(()) => {
+            started = Instant::now();
+            // Fails only if init is dead, which is an event of its own.
+            let _ = write_frame(&progress, &Go);
+            attend(&inbox, started.checked_add(orders.spec.limits.wall), &mut watch)
+        }
+        Err(outcome) => outcome,
+    };
     end(&mut init, orders.spec.confined)?;
     Ok(Report {
         outcome: watch.correct(outcome),
@@ -143,43 +151,46 @@ fn listen(mut control: UnixStream, mut progress: UnixStream) -> Receiver<Event> 
     inbox
 }
 
-/// Waits for the end of the command or of one of its limits.
-fn attend(inbox: &Receiver<Event>, spec: &Spec, watch: &mut Watch, init: u32, started: &mut Instant) -> Outcome {
-    let mut deadline = *started + SET_UP;
-    let mut is_running = false;
+/// Waits until init has built the sandbox.
+fn await_sandbox(inbox: &Receiver<Event>) -> Result<(), Outcome> {
+    match inbox.recv_timeout(SET_UP) {
+        Ok(Event::Init(Progress::Ready)) => Ok(()),
+        Ok(Event::Init(Progress::CouldNotStart(reason))) => Err(Outcome::DidNotStart(reason)),
+        Ok(Event::Abandoned) => Err(Outcome::Cancelled),
+        Ok(Event::Init(_) | Event::InitIsGone) | Err(RecvTimeoutError::Disconnected) => {
+            Err(Outcome::DidNotStart("init died while it built the sandbox".into()))
+        }
+        Err(RecvTimeoutError::Timeout) => {
+            Err(Outcome::DidNotStart(format!("the sandbox was not ready within {} s", SET_UP.as_secs())))
+        }
+    }
+}
+
+/// Waits for the end of the command or of one of its limits. Without a deadline it lies too far ahead to be written down.
+fn attend(inbox: &Receiver<Event>, deadline: Option<Instant>, watch: &mut Watch<'_>) -> Outcome {
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let patience = if is_running { left.min(watch.interval()) } else { left };
-        match inbox.recv_timeout(patience) {
-            Ok(Event::Init(Progress::Ready)) => {
-                *started = Instant::now();
-                deadline = started.checked_add(spec.limits.wall).unwrap_or(deadline);
-                is_running = true;
-                if let Err(reason) = watch.begin(init) {
-                    return Outcome::DidNotStart(format!("{reason:#}"));
-                }
-            }
-            Ok(Event::Init(Progress::CouldNotStart(reason))) => return Outcome::DidNotStart(reason),
+        let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+        match inbox.recv_timeout(left.min(watch.interval())) {
             Ok(Event::Init(Progress::Exited(code))) => return Outcome::Exited(code),
             Ok(Event::Init(Progress::Signalled(signal))) => return Outcome::Signalled(signal),
-            Ok(Event::InitIsGone) | Err(RecvTimeoutError::Disconnected) if is_running => {
-                return Outcome::Signalled(libc::SIGKILL);
-            }
-            Ok(Event::InitIsGone) | Err(RecvTimeoutError::Disconnected) => {
-                return Outcome::DidNotStart("init died while it built the sandbox".into());
-            }
+            Ok(Event::Init(Progress::CouldNotStart(reason))) => return Outcome::DidNotStart(reason),
+            Ok(Event::Init(Progress::Ready)) => {}
+            Ok(Event::InitIsGone) | Err(RecvTimeoutError::Disconnected) => return Outcome::Signalled(libc::SIGKILL),
             Ok(Event::Abandoned) => return Outcome::Cancelled,
-            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {
+            Err(RecvTimeoutError::Timeout) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                return Outcome::TimedOut;
+            }
+            Err(RecvTimeoutError::Timeout) => {
                 if let Some(outcome) = watch.check() {
                     return outcome;
                 }
             }
-            Err(RecvTimeoutError::Timeout) if is_running => return Outcome::TimedOut,
-            Err(RecvTimeoutError::Timeout) => {
-                return Outcome::DidNotStart(format!("the sandbox was not ready within {} s", SET_UP.as_secs()));
-            }
         }
     }
+}
+
+fn did_not_start(reason: anyhow::Error) -> Outcome {
+    Outcome::DidNotStart(format!("{reason:#}"))
 }
 
 /// Ends every process of the tree, and returns when the last one is dead.

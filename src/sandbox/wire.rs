@@ -54,6 +54,10 @@ pub(super) enum Progress {
     Signalled(i32),
 }
 
+/// From the supervisor to init, once it watches.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Go;
+
 /// From the supervisor to greenlight, when the last process is dead.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Report {
