@@ -15,3 +15,4 @@ mod workflows;
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
 
 mod double;
+mod sandbox;
