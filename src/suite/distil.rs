@@ -115,6 +115,7 @@ fn weight(line: &str) -> u8 {
             r"^error: (?:could not compile|test failed|aborting due)|^Error: Process completed with exit code|\b0 (?:failed|errors?|failures?)\b|Failures: 0, Errors: 0|(?:^| )ok$|\.\.\. ok|^\s*Compiling |^\s*Download",
         )
     });
+    let line = shortened(line);
     let is = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(line));
     if is(&NOISE) {
         0

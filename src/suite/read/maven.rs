@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Reading, location};
+use super::{Reading, Trouble, location};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
@@ -54,9 +54,10 @@ pub(super) fn read(text: &str) -> Reading {
     if run > 0 {
         reading.settle(run.saturating_sub(red).saturating_sub(skipped), red, skipped);
     }
-    reading.environment = run == 0
-        && reading.diagnostics.is_empty()
-        && (text.contains("Could not resolve dependencies") || text.contains("could not be resolved"));
+    let unresolved = text.contains("Could not resolve dependencies") || text.contains("could not be resolved");
+    if run == 0 && reading.diagnostics.is_empty() && unresolved {
+        reading.trouble = Some(Trouble::Environment);
+    }
     reading
 }
 

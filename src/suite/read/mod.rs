@@ -111,12 +111,18 @@ pub(super) struct Reading {
     failures: Vec<Failure>,
     /// What kept tests from being built or collected.
     diagnostics: Vec<Failure>,
+    trouble: Option<Trouble>,
+}
+
+/// Why there may be no results although tests were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
     /// A test process died.
-    crashed: bool,
+    Crash,
     /// Something outside the project is missing: the result says nothing about the code.
-    environment: bool,
+    Environment,
     /// The command was asked for tests that are not there.
-    not_found: bool,
+    NotFound,
 }
 
 impl Reading {
@@ -148,7 +154,7 @@ impl Reading {
 
     /// Notes the test that ran when its process died.
     fn crash(&mut self, name: &str, message: &str) {
-        self.crashed = true;
+        self.trouble = Some(Trouble::Crash);
         self.fail(name, None, message);
     }
 
@@ -159,15 +165,17 @@ impl Reading {
 
     fn absorb_collection_errors(&mut self, text: &str) {
         let other = pytest::read_text(text);
-        self.environment |= other.environment;
-        self.not_found |= other.not_found;
+        self.trouble = self.trouble.or(other.trouble);
         if self.failed == 0 && self.diagnostics.is_empty() {
             self.diagnostics = other.diagnostics;
         }
     }
 
     pub(super) fn shows_a_failure(&self) -> bool {
-        self.failed > 0 || !self.failures.is_empty() || !self.diagnostics.is_empty() || self.crashed
+        self.failed > 0
+            || !self.failures.is_empty()
+            || !self.diagnostics.is_empty()
+            || self.trouble == Some(Trouble::Crash)
     }
 
     /// Diagnostics first: they come before any test.
@@ -255,13 +263,13 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
     };
     let python = matches!(framework, Framework::Pytest | Framework::Unittest | Framework::Other);
     match code {
-        _ if reading.crashed => Outcome::Crashed,
+        _ if reading.trouble == Some(Trouble::Crash) => Outcome::Crashed,
         1.. if !reading.diagnostics.is_empty() => Outcome::DidNotBuild,
         _ if reading.failed > 0 => Outcome::Failed,
         0 if reading.passed > 0 => Outcome::Passed,
         0 => Outcome::NothingRan,
-        _ if reading.environment => Outcome::DidNotStart,
-        _ if reading.not_found => Outcome::NothingRan,
+        _ if reading.trouble == Some(Trouble::Environment) => Outcome::DidNotStart,
+        _ if reading.trouble == Some(Trouble::NotFound) => Outcome::NothingRan,
         126 | 127 => Outcome::DidNotStart,
         // Of pytest: <https://docs.pytest.org/en/stable/reference/exit-codes.html>; unittest has 5 since Python 3.12.
         5 if python => Outcome::NothingRan,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Reading, location};
+use super::{Reading, Trouble, location};
 use crate::domain::test_run::{Location, TestRun};
 use crate::suite::text::pattern;
 
@@ -142,7 +142,9 @@ impl Diagnostics {
             }
         }
         if !ran && reading.diagnostics.is_empty() {
-            reading.environment = ENVIRONMENT.iter().any(|mark| text.contains(mark));
+            if ENVIRONMENT.iter().any(|mark| text.contains(mark)) {
+                reading.trouble = Some(Trouble::Environment);
+            }
             if self.did_not_compile {
                 reading.diagnose("error: could not compile", None, "");
             }
