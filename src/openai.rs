@@ -131,7 +131,11 @@ impl Model for OpenAi {
             .when(Failure::is_transient)
             .adjust(|failure, wait| wait.map(|wait| failure.retry_after().unwrap_or(wait)))
             .notify(|failure, wait| {
-                tracing::info!(model.failure = failure.kind(), wait_ms = wait.as_millis(), "the model is asked again");
+                tracing::info!(
+                    model.failure = failure.kind(),
+                    wait_ms = wait.as_millis(),
+                    "the model is asked again"
+                );
             });
         tokio::select! {
             biased;
@@ -192,7 +196,12 @@ async fn exchange(http: reqwest::Client, request: HttpRequestFactory) -> Result<
     if !response.status().is_success() {
         let text = String::from_utf8_lossy(&body);
         let message = read::error_message(parsed.as_ref().unwrap_or(&Value::Null)).unwrap_or(&text);
-        return Err(Failure::Refused { status, message: one_line(message), wait: retry_after(&headers) }.into());
+        return Err(Failure::Refused {
+            status,
+            message: one_line(message),
+            wait: retry_after(&headers),
+        }
+        .into());
     }
     // What follows would log the body of an answer that is no JSON.
     parsed.map_err(|error| Failure::Nonsense(format!("no JSON: {error}")))?;
@@ -205,7 +214,11 @@ enum Failure {
     #[error("unreachable: {0}")]
     Unreachable(String),
     #[error("status {status}")]
-    Refused { status: u16, message: String, wait: Option<Duration> },
+    Refused {
+        status: u16,
+        message: String,
+        wait: Option<Duration>,
+    },
     #[error("nonsense: {0}")]
     Nonsense(String),
 }
@@ -216,7 +229,9 @@ impl Failure {
         match self {
             Self::Unreachable(_) | Self::Nonsense(_) => true,
             Self::Refused { wait: Some(wait), .. } if *wait > MAX_WAIT => false,
-            Self::Refused { status: 429, message, .. } => !message.contains("quota"),
+            Self::Refused {
+                status: 429, message, ..
+            } => !message.contains("quota"),
             Self::Refused { status, .. } => matches!(status, 408 | 409 | 425 | 500..=599),
         }
     }
@@ -240,8 +255,13 @@ impl Failure {
     /// The failure as a sentence a user can act on.
     fn explain(self, endpoint: &Endpoint) -> ModelError {
         match self {
-            Self::Unreachable(reason) => ModelError::Unreachable { endpoint: endpoint.shown.clone(), reason },
-            Self::Nonsense(reason) => ModelError::Nonsense { reason: endpoint.without_key(&reason) },
+            Self::Unreachable(reason) => ModelError::Unreachable {
+                endpoint: endpoint.shown.clone(),
+                reason,
+            },
+            Self::Nonsense(reason) => ModelError::Nonsense {
+                reason: endpoint.without_key(&reason),
+            },
             Self::Refused { status, message, .. } => ModelError::Refused {
                 status,
                 message: endpoint.without_key(&message),
@@ -249,7 +269,9 @@ impl Failure {
                     300..=399 => "it redirects: set GREENLIGHT_MODEL_BASE_URL to where it redirects to",
                     401 | 403 => "check GREENLIGHT_MODEL_API_KEY",
                     404 => "check GREENLIGHT_MODEL_BASE_URL and GREENLIGHT_MODEL",
-                    402 | 429 => "its quota or rate limit is used up: try later, or set another GREENLIGHT_MODEL_API_KEY",
+                    402 | 429 => {
+                        "its quota or rate limit is used up: try later, or set another GREENLIGHT_MODEL_API_KEY"
+                    }
                     500..=599 => "the fault is the endpoint's: try later, or set another GREENLIGHT_MODEL_BASE_URL",
                     _ => "check that GREENLIGHT_MODEL is a model with tool calls and a context that is large enough",
                 },
@@ -329,13 +351,23 @@ impl Endpoint {
             &url[url::Position::BeforeHost..url::Position::AfterPort],
             url.path().trim_end_matches('/')
         );
-        Ok(Self { base, query, shown, headers, api_key })
+        Ok(Self {
+            base,
+            query,
+            shown,
+            headers,
+            api_key,
+        })
     }
 
     /// An endpoint's message without the key, should it repeat it.
     fn without_key(&self, message: &str) -> String {
         let key = self.api_key.expose_secret().trim();
-        if key.is_empty() { message.into() } else { message.replace(key, "[redacted]") }
+        if key.is_empty() {
+            message.into()
+        } else {
+            message.replace(key, "[redacted]")
+        }
     }
 }
 
@@ -349,7 +381,10 @@ impl Config for Endpoint {
     }
 
     fn query(&self) -> Vec<(&str, &str)> {
-        self.query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+        self.query
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
     }
 
     fn api_base(&self) -> &str {

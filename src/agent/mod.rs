@@ -43,9 +43,13 @@ pub struct Limits {
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// The edits in the checkout are what the model wants to propose. The summary is untrusted.
-    Submitted { summary: String },
+    Submitted {
+        summary: String,
+    },
     /// The model says there is no fix (then the reason is untrusted), or it does not work with the tools.
-    GaveUp { reason: String },
+    GaveUp {
+        reason: String,
+    },
     Limit(LimitKind),
     Cancelled,
 }
@@ -123,7 +127,9 @@ async fn work(
             }
             let answer = match &exit {
                 None => tools::answer(&call, shell, stop).await,
-                Some(_) => Ok(tools::Answer::text("not done: the run ended with a call before this one")),
+                Some(_) => Ok(tools::Answer::text(
+                    "not done: the run ended with a call before this one",
+                )),
             };
             let answer = match answer {
                 Err(_) if stop.is_cancelled() => return Ok(Exit::Cancelled),

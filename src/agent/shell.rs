@@ -1,7 +1,7 @@
 //! What the tools work on, and what they may do with it: a checkout whose edits are held in memory, and, where it is
 //! allowed, its tests in a workspace of their own.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
@@ -29,8 +29,6 @@ pub struct Shell<'a> {
     pub limits: Limits,
     /// The tree as the transcript found it.
     start: Checkout,
-    /// A directory of greenlight's to make workspaces in.
-    scratch: PathBuf,
     workspace: Option<InUse>,
 }
 
@@ -41,21 +39,14 @@ struct InUse {
 }
 
 impl<'a> Shell<'a> {
-    /// A shell over a tree as the transcript finds it; workspaces are made in `scratch` when tests are first run.
-    pub fn new(
-        checkout: Checkout,
-        tests: Option<Suite>,
-        bounds: Bounds<'a>,
-        limits: Limits,
-        scratch: impl Into<PathBuf>,
-    ) -> Self {
+    /// A shell over a tree as the transcript finds it; a workspace is made when tests are first run.
+    pub fn new(checkout: Checkout, tests: Option<Suite>, bounds: Bounds<'a>, limits: Limits) -> Self {
         Self {
             start: checkout.clone(),
             checkout,
             tests,
             bounds,
             limits,
-            scratch: scratch.into(),
             workspace: None,
         }
     }
@@ -138,13 +129,17 @@ impl<'a> Shell<'a> {
     ///
     /// Tests may have changed other files of that workspace, so what comes of it is for the model to go on, and proves
     /// nothing. None if nothing may be executed.
-    pub(super) async fn run_tests(&mut self, only: &[String], stop: &CancellationToken) -> Result<Option<TestRun>, Error> {
+    pub(super) async fn run_tests(
+        &mut self,
+        only: &[String],
+        stop: &CancellationToken,
+    ) -> Result<Option<TestRun>, Error> {
         let Some(suite) = &self.tests else { return Ok(None) };
         let patch = self.checkout.patch();
         let in_use = match self.workspace.take() {
             Some(in_use) if in_use.bring_up_to(&patch) => InUse { patch, ..in_use },
             _ => InUse {
-                workspace: fresh_workspace(&self.checkout, &self.scratch).await?,
+                workspace: fresh_workspace(&self.checkout, &suite.workspaces).await?,
                 patch,
             },
         };
@@ -171,12 +166,12 @@ impl InUse {
     }
 }
 
-async fn fresh_workspace(checkout: &Checkout, scratch: &std::path::Path) -> Result<Workspace, checkout::Error> {
-    let (checkout, within) = (checkout.clone(), scratch.to_path_buf());
-    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
+async fn fresh_workspace(checkout: &Checkout, within: &Path) -> Result<Workspace, checkout::Error> {
+    let (checkout, at) = (checkout.clone(), within.to_path_buf());
+    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&at)).await;
     copied.unwrap_or_else(|panicked| {
         Err(checkout::Error::Io {
-            path: scratch.display().to_string(),
+            path: within.display().to_string(),
             source: std::io::Error::other(panicked),
         })
     })

@@ -130,7 +130,12 @@ fn is_test_attribute(attribute: &str) -> bool {
         return false;
     }
     let mut words = compact.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.any(|word| matches!(word, "test" | "rstest" | "test_case" | "proptest" | "quickcheck" | "should_panic"))
+    words.any(|word| {
+        matches!(
+            word,
+            "test" | "rstest" | "test_case" | "proptest" | "quickcheck" | "should_panic"
+        )
+    })
 }
 
 #[cfg(test)]

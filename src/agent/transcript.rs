@@ -114,10 +114,7 @@ impl Transcript {
                     answered.insert(call_id.as_str());
                 }
                 Item::Reply(reply) => {
-                    let open = reply
-                        .calls
-                        .iter()
-                        .filter(|call| !answered.contains(call.id.as_str()));
+                    let open = reply.calls.iter().filter(|call| !answered.contains(call.id.as_str()));
                     return open.cloned().collect();
                 }
                 Item::Instructions(_) | Item::Task(_) | Item::Note(_) => {}
@@ -151,7 +148,8 @@ impl Reply {
         let mut seen = HashSet::new();
         let calls = self.calls.into_iter().take(MAX_CALLS).enumerate();
         let calls = calls.map(|(index, call)| {
-            let fits = !call.id.is_empty() && call.id.len() <= MAX_NAME && call.id.bytes().all(|b| b.is_ascii_graphic());
+            let fits =
+                !call.id.is_empty() && call.id.len() <= MAX_NAME && call.id.bytes().all(|b| b.is_ascii_graphic());
             let id = if fits && seen.insert(call.id.clone()) {
                 call.id
             } else {

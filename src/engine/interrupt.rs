@@ -1,6 +1,7 @@
 //! Stopping a run that is at work, from outside its lane, within a moment.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,7 @@ pub struct Interrupts {
 
 #[derive(Debug)]
 struct Entry {
+    ticket: u64,
     head: CommitSha,
     token: CancellationToken,
     why: Option<Interrupt>,
@@ -32,6 +34,7 @@ struct Entry {
 /// A run at work; dropping it says that the work is over.
 #[derive(Debug)]
 pub struct Working {
+    ticket: u64,
     all: Interrupts,
     pull_request: PullRequestId,
     token: CancellationToken,
@@ -40,10 +43,12 @@ pub struct Working {
 impl Interrupts {
     /// Notes that a run is at work on this head.
     pub fn enter(&self, pull_request: &PullRequestId, head: &CommitSha) -> Working {
+        static TICKETS: AtomicU64 = AtomicU64::new(0);
+        let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
         let token = CancellationToken::new();
-        let entry = Entry { head: head.clone(), token: token.clone(), why: None };
+        let entry = Entry { ticket, head: head.clone(), token: token.clone(), why: None };
         self.lock().insert(pull_request.clone(), entry);
-        Working { all: self.clone(), pull_request: pull_request.clone(), token }
+        Working { ticket, all: self.clone(), pull_request: pull_request.clone(), token }
     }
 
     /// Stops the run at work on this pull request; false if there is none.
@@ -83,7 +88,10 @@ impl Working {
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.all.lock().remove(&self.pull_request);
+        let mut working = self.all.lock();
+        if working.get(&self.pull_request).is_some_and(|entry| entry.ticket == self.ticket) {
+            working.remove(&self.pull_request);
+        }
     }
 }
 

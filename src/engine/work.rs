@@ -156,7 +156,7 @@ async fn with_model(
     let limits = &desk.config.limits;
     let bounds = desk.bounds(&is_protected);
     let limits = agent::Limits { turns: limits.turns, tokens: limits.tokens, wall: limits.wall };
-    let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits, &desk.workspaces);
+    let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
     let mut transcript = transcript(desk, suite, brief)?;
     if brief.said.is_empty() {
         for item in transcript.items() {

@@ -144,6 +144,14 @@ impl Mirror {
         self.watch(tree::diff(&self.directory, before, after))
     }
 
+    /// The name that git gives the tree of `sha` with `patch` applied; nothing is written.
+    ///
+    /// # Errors
+    /// When the commit was not fetched, or the patch does not fit its tree.
+    pub fn tree_with(&self, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
+        self.watch(tree::with(&self.directory, sha, patch))
+    }
+
     /// Remembers that the mirror cannot be trusted, so that the next `open` makes it anew.
     fn watch<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::Damaged(reason)) = &result {

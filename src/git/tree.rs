@@ -149,6 +149,29 @@ pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Resu
     Ok(Patch::new(changes))
 }
 
+pub(super) fn with(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
+    let repository = open(mirror)?;
+    let broken = |error: git2::Error| store::broken(&error);
+    // New objects go to memory only: the mirror holds what was fetched, and nothing else.
+    repository.odb().and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop)).map_err(broken)?;
+    let base = root(mirror, &repository, sha)?.ok_or_else(|| Error::Missing(sha.to_string()))?;
+    let base = repository.find_tree(base).map_err(broken)?;
+    let mut update = git2::build::TreeUpdateBuilder::new();
+    for (path, change) in patch.files() {
+        let Some(after) = &change.after else {
+            update.remove(path.as_str());
+            continue;
+        };
+        let mode = match after.mode {
+            FileMode::Regular => git2::FileMode::Blob,
+            FileMode::Executable => git2::FileMode::BlobExecutable,
+            FileMode::Symlink => git2::FileMode::Link,
+        };
+        update.upsert(path.as_str(), repository.blob(&after.bytes).map_err(broken)?, mode);
+    }
+    update.create_updated(&repository, &base).map(|tree| tree.to_string()).map_err(broken)
+}
+
 fn open(mirror: &Path) -> Result<Repository, Error> {
     store::objects(&[&mirror.join("objects")])
 }

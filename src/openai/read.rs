@@ -11,10 +11,18 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, Failure> {
     // Some gateways report an error of the endpoint behind them with status 200.
     if let Some(message) = error_message(answer).filter(|_| answer.get("choices").is_none()) {
         let code = answer.pointer("/error/code").and_then(Value::as_u64);
-        let status = code.and_then(|code| u16::try_from(code).ok()).filter(|code| *code >= 400);
-        return Err(Failure::Refused { status: status.unwrap_or(500), message: one_line(message), wait: None });
+        let status = code
+            .and_then(|code| u16::try_from(code).ok())
+            .filter(|code| *code >= 400);
+        return Err(Failure::Refused {
+            status: status.unwrap_or(500),
+            message: one_line(message),
+            wait: None,
+        });
     }
-    let message = answer.pointer("/choices/0/message").filter(|message| message.is_object());
+    let message = answer
+        .pointer("/choices/0/message")
+        .filter(|message| message.is_object());
     let message = message.ok_or_else(|| Failure::Nonsense("no `choices` with a `message`".into()))?;
     Ok(Reply {
         text: text(&message["content"]).or_else(|| text(&message["refusal"])),
@@ -50,12 +58,17 @@ fn text(content: &Value) -> Option<String> {
 fn calls(message: &Value) -> Vec<ToolCall> {
     let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
     // What OpenAI had before there were tools, and some servers still send.
-    let legacy = message.get("function_call").filter(|call| call.is_object() && calls.is_empty());
+    let legacy = message
+        .get("function_call")
+        .filter(|call| call.is_object() && calls.is_empty());
     calls.iter().chain(legacy).map(call).collect()
 }
 
 fn call(call: &Value) -> ToolCall {
-    let function = call.get("function").filter(|function| function.is_object()).unwrap_or(call);
+    let function = call
+        .get("function")
+        .filter(|function| function.is_object())
+        .unwrap_or(call);
     ToolCall {
         id: call["id"].as_str().unwrap_or_default().into(),
         name: function["name"].as_str().unwrap_or_default().into(),
@@ -68,8 +81,15 @@ fn call(call: &Value) -> ToolCall {
 }
 
 fn count(number: &Value) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
-    number.as_u64().or_else(|| number.as_f64().map(|float| float as u64)).unwrap_or(0)
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float cast saturates"
+    )]
+    number
+        .as_u64()
+        .or_else(|| number.as_f64().map(|float| float as u64))
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -93,7 +113,11 @@ mod tests {
     fn what_real_servers_send_is_read() {
         check(json!({}), None, &[]);
         check(json!({ "content": null, "tool_calls": null }), None, &[]);
-        check(json!({ "content": "a", "role": "model", "reasoning_content": "b" }), Some("a"), &[]);
+        check(
+            json!({ "content": "a", "role": "model", "reasoning_content": "b" }),
+            Some("a"),
+            &[],
+        );
         check(
             json!({ "content": [{ "type": "text", "text": "a" }, { "type": "image" }, "b"] }),
             Some("a\nb"),
@@ -106,8 +130,16 @@ mod tests {
             None,
             &[("x", "think", "{\"a\":1}")],
         );
-        check(json!({ "tool_calls": [{ "function": function }] }), None, &[("", "think", "{\"a\":1}")]);
-        check(json!({ "function_call": function }), None, &[("", "think", "{\"a\":1}")]);
+        check(
+            json!({ "tool_calls": [{ "function": function }] }),
+            None,
+            &[("", "think", "{\"a\":1}")],
+        );
+        check(
+            json!({ "function_call": function }),
+            None,
+            &[("", "think", "{\"a\":1}")],
+        );
         check(
             json!({ "tool_calls": [{ "id": 7, "name": "think", "arguments": { "a": 1 } }, { "function": { "name": "b" } }] }),
             None,
@@ -122,21 +154,40 @@ mod tests {
 
     #[test]
     fn usage_may_be_missing_or_odd() {
-        let usage = |usage: Value| reply(&json!({ "choices": [{ "message": {} }], "usage": usage })).unwrap().usage;
+        let usage = |usage: Value| {
+            reply(&json!({ "choices": [{ "message": {} }], "usage": usage }))
+                .unwrap()
+                .usage
+        };
         assert_eq!(usage(json!(null)), Usage::default());
         assert_eq!(
             usage(json!({ "prompt_tokens": 3.0, "completion_tokens": -1 })),
-            Usage { prompt_tokens: 3, completion_tokens: 0 }
+            Usage {
+                prompt_tokens: 3,
+                completion_tokens: 0
+            }
         );
     }
 
     #[test]
     fn what_is_no_completion_is_a_failure() {
-        for answer in [json!(null), json!([]), json!({ "choices": [] }), json!({ "choices": [{ "message": 1 }] })] {
+        for answer in [
+            json!(null),
+            json!([]),
+            json!({ "choices": [] }),
+            json!({ "choices": [{ "message": 1 }] }),
+        ] {
             assert!(matches!(reply(&answer), Err(Failure::Nonsense(_))), "{answer}");
         }
         let failure = reply(&json!({ "error": { "message": "busy", "code": 503 } })).unwrap_err();
-        assert_eq!(failure, Failure::Refused { status: 503, message: "busy".into(), wait: None });
+        assert_eq!(
+            failure,
+            Failure::Refused {
+                status: 503,
+                message: "busy".into(),
+                wait: None
+            }
+        );
     }
 
     #[test]

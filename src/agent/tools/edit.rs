@@ -70,10 +70,16 @@ fn written(path: &RepoPath, text: String, (first, last): (usize, usize), shell: 
     if let Err(sentence) = shell.write(path, text.clone()) {
         return sentence;
     }
-    let excerpt = numbered(&text, first.saturating_sub(AROUND), last.saturating_add(AROUND), EXCERPT);
+    let excerpt = numbered(
+        &text,
+        first.saturating_sub(AROUND),
+        last.saturating_add(AROUND),
+        EXCERPT,
+    );
     let lines = shell.checkout.patch().changed_lines();
     let limit = shell.bounds.patch_lines;
-    let mut result = format!("`{path}` is changed. It now reads:\n{excerpt}\nAll edits together: {lines} changed lines.");
+    let mut result =
+        format!("`{path}` is changed. It now reads:\n{excerpt}\nAll edits together: {lines} changed lines.");
     if lines > limit {
         result += &format!(" That is more than the {limit} allowed; make the change smaller before you submit.");
     }
@@ -105,13 +111,20 @@ fn replaced(text: &str, wanted: &EditFile) -> Result<(String, usize), String> {
     });
     let fitting: Vec<usize> = fitting.take(MAX_PLACES + 1).collect();
     let lines = |places: &[usize]| {
-        let lines: Vec<_> = places.iter().take(MAX_PLACES).map(|&at| line_of(at).to_string()).collect();
+        let lines: Vec<_> = places
+            .iter()
+            .take(MAX_PLACES)
+            .map(|&at| line_of(at).to_string())
+            .collect();
         lines.join(", ")
     };
     match fitting[..] {
         [at] => Ok((format!("{}{new}{}", &text[..at], &text[at + old.len()..]), at)),
         [] if places.is_empty() => Err(not_found(text, &old)),
-        [] => Err(format!("that text is not within these lines; it is at line {}.", lines(&places))),
+        [] => Err(format!(
+            "that text is not within these lines; it is at line {}.",
+            lines(&places)
+        )),
         _ => Err(format!(
             "that text occurs several times, at lines {}; quote more of it, or give `from` and `to`.",
             lines(&fitting)
@@ -153,7 +166,12 @@ fn not_found(text: &str, old: &str) -> String {
 fn closest_line(wanted: &[&str], lines: &[&str]) -> Option<usize> {
     const MAX_COMPARED: usize = 20_000;
     const MAX_LENGTH: usize = 200;
-    let key: String = wanted.iter().find(|line| !line.is_empty())?.chars().take(MAX_LENGTH).collect();
+    let key: String = wanted
+        .iter()
+        .find(|line| !line.is_empty())?
+        .chars()
+        .take(MAX_LENGTH)
+        .collect();
     let scored = lines.iter().take(MAX_COMPARED).enumerate().map(|(at, line)| {
         let line: String = line.chars().take(MAX_LENGTH).collect();
         (strsim::normalized_levenshtein(&key, &line), at)
@@ -169,7 +187,13 @@ mod tests {
     use super::*;
 
     fn edit(old: &str, new: &str) -> EditFile {
-        EditFile { path: "a".into(), old: old.into(), new: new.into(), from: None, to: None }
+        EditFile {
+            path: "a".into(),
+            old: old.into(),
+            new: new.into(),
+            from: None,
+            to: None,
+        }
     }
 
     #[track_caller]
@@ -187,10 +211,18 @@ mod tests {
     fn a_text_is_replaced_where_it_occurs_once() {
         check(TWICE, &edit("b = 2", "b = 3"), "a = 1\nb = 3\na = 1\n");
         check(TWICE, &edit("b = 2\n", ""), "a = 1\na = 1\n");
-        let within = |from, to| EditFile { from, to, ..edit("a = 1\n", "c\n") };
+        let within = |from, to| EditFile {
+            from,
+            to,
+            ..edit("a = 1\n", "c\n")
+        };
         check(TWICE, &within(Some(2), None), "a = 1\nb = 2\nc\n");
         check(TWICE, &within(None, Some(2)), "c\nb = 2\na = 1\n");
-        check(TWICE, &within(Some(2), Some(2)), "that text is not within these lines; it is at line 1, 3.");
+        check(
+            TWICE,
+            &within(Some(2), Some(2)),
+            "that text is not within these lines; it is at line 1, 3.",
+        );
         check(
             TWICE,
             &edit("a = 1", "c"),
@@ -218,8 +250,20 @@ mod tests {
             &edit("let x = b;", "y"),
             "that text is not in the file. Closest is:\n1\tfn add(a: i32) {\n2\t    let x = a;\n3\t    x + 1\n4\t}\n",
         );
-        check(text, &edit("entirely different", "y"), "that text is not in the file; read it again.");
-        check(text, &edit("", "y"), "`old` is empty; quote the text to replace, or use write_file for a new file.");
-        check(text, &edit("x", "x"), "`old` and `new` are the same; nothing would change.");
+        check(
+            text,
+            &edit("entirely different", "y"),
+            "that text is not in the file; read it again.",
+        );
+        check(
+            text,
+            &edit("", "y"),
+            "`old` is empty; quote the text to replace, or use write_file for a new file.",
+        );
+        check(
+            text,
+            &edit("x", "x"),
+            "`old` and `new` are the same; nothing would change.",
+        );
     }
 }

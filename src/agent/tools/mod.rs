@@ -56,7 +56,10 @@ pub(super) fn offered(may_execute: bool) -> Vec<ToolSpec> {
     let mut tools = vec![
         spec::<finish::Think>("think", "Note a thought. Nothing happens."),
         spec::<look::ListFiles>("list_files", "List the files of the repository, or of one folder."),
-        spec::<look::ReadFile>("read_file", "Read a text file, or a range of its lines, with line numbers."),
+        spec::<look::ReadFile>(
+            "read_file",
+            "Read a text file, or a range of its lines, with line numbers.",
+        ),
         spec::<look::Search>(
             "search",
             "Search all files, or one folder, line by line with a regular expression.",
@@ -73,7 +76,10 @@ pub(super) fn offered(may_execute: bool) -> Vec<ToolSpec> {
             "Run tests on the edited files, in a sandbox without network.",
         ));
     }
-    tools.push(spec::<finish::Submit>("submit", "End the work, and hand over the edits."));
+    tools.push(spec::<finish::Submit>(
+        "submit",
+        "End the work, and hand over the edits.",
+    ));
     tools
 }
 
@@ -137,11 +143,10 @@ fn arguments<T: DeserializeOwned>(call: &ToolCall) -> Result<T, String> {
         ));
     }
     let text = if text.is_empty() { "{}" } else { text };
-    serde_json::from_str(text)
-        .map_err(|error| {
-            let error = inline(&error.to_string(), 200);
-            format!("the arguments of `{name}` cannot be read: {error}. Call it again with JSON that fits its schema.")
-        })
+    serde_json::from_str(text).map_err(|error| {
+        let error = inline(&error.to_string(), 200);
+        format!("the arguments of `{name}` cannot be read: {error}. Call it again with JSON that fits its schema.")
+    })
 }
 
 fn spec<T: JsonSchema>(name: &'static str, description: &'static str) -> ToolSpec {

@@ -28,7 +28,10 @@ pub(super) async fn run_tests(
     if names.len() > MAX_NAMES {
         return Ok(format!("at most {MAX_NAMES} names; leave them out to run all tests."));
     }
-    if let Some(name) = names.iter().find(|name| name.starts_with('-') || name.contains(char::is_control)) {
+    if let Some(name) = names
+        .iter()
+        .find(|name| name.starts_with('-') || name.contains(char::is_control))
+    {
         return Ok(format!("{} is not the name of a test.", inline(name, 200)));
     }
     Ok(match shell.run_tests(names, stop).await? {

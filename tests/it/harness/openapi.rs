@@ -1,1 +1,0 @@
-//! Holds every exchange with GitHub against GitHub's published description.
