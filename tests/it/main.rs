@@ -8,3 +8,12 @@
 
 mod config;
 mod tidy;
+mod agent;
+mod git;
+mod harness;
+mod openapi;
+mod webhooks;
+mod workflows;
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
+
+mod double;

@@ -1,0 +1,153 @@
+//! Reads the errors of rustc and cargo, as people see them or as JSON.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Deserialize;
+
+use super::{Reading, Trouble, location};
+use crate::domain::test_run::{Location, TestRun};
+use crate::suite::text::pattern;
+
+/// Longest diagnostic, in lines, that is kept.
+const MAX_LINES: usize = 60;
+
+static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^error(?:\[E\d+\])?: \S"));
+static ARROW: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s*--> (.+?):(\d+):\d+$"));
+
+/// What cargo says when something outside the project is missing, most often because there is no network.
+const ENVIRONMENT: [&str; 9] = [
+    "no matching package named",
+    "--offline was specified",
+    "failed to download",
+    "unable to update registry",
+    "failed to load source for dependency",
+    "requires rustc ",
+    "error: no such command",
+    "rustup could not choose a version",
+    "is not installed for the toolchain",
+];
+
+/// Sums that repeat what was said before.
+const SUMS: [&str; 6] = [
+    "error: could not compile",
+    "error: aborting due to",
+    "error: test failed",
+    "error: doctest failed",
+    "error: build failed",
+    "error: process didn't exit successfully",
+];
+
+/// Collects errors line by line.
+#[derive(Debug, Default)]
+pub(super) struct Diagnostics {
+    found: Vec<Diagnostic>,
+    open: bool,
+    did_not_compile: bool,
+}
+
+#[derive(Debug)]
+struct Diagnostic {
+    lines: Vec<String>,
+    place: Option<Location>,
+}
+
+/// One line of `--message-format json`; <https://doc.rust-lang.org/cargo/reference/external-tools.html#json-messages>
+#[derive(Deserialize)]
+struct JsonLine {
+    message: Option<JsonMessage>,
+}
+
+#[derive(Deserialize)]
+struct JsonMessage {
+    level: String,
+    message: String,
+    rendered: Option<String>,
+    #[serde(default)]
+    spans: Vec<JsonSpan>,
+}
+
+#[derive(Deserialize)]
+struct JsonSpan {
+    file_name: String,
+    line_start: u32,
+    is_primary: bool,
+}
+
+impl Diagnostics {
+    pub(super) fn line(&mut self, line: &str) {
+        if line.starts_with("{\"reason\":\"compiler-message\"") {
+            self.json(line);
+            return;
+        }
+        self.did_not_compile |= line.starts_with("error: could not compile");
+        if ERROR.as_ref().is_some_and(|error| error.is_match(line)) {
+            self.open = false;
+            let sum = SUMS.iter().any(|sum| line.starts_with(sum)) || line.contains("target failed:");
+            if !sum && !line.contains("targets failed:") && self.found.len() < TestRun::MAX_FAILURES {
+                self.found.push(Diagnostic {
+                    lines: vec![line.to_string()],
+                    place: None,
+                });
+                self.open = true;
+            }
+            return;
+        }
+        // The next diagnostic starts after an empty line; what comes after it in between is not of this one.
+        self.open &= !line.is_empty();
+        let Some(last) = self.found.last_mut().filter(|_| self.open) else {
+            return;
+        };
+        if last.place.is_none()
+            && let Some(arrow) = ARROW.as_ref().and_then(|arrow| arrow.captures(line))
+        {
+            last.place = location(&arrow[1], &arrow[2]);
+        }
+        if last.lines.len() < MAX_LINES {
+            last.lines.push(line.to_string());
+        }
+    }
+
+    fn json(&mut self, line: &str) {
+        let Ok(JsonLine { message: Some(message) }) = serde_json::from_str::<JsonLine>(line) else {
+            return;
+        };
+        if message.level != "error" || message.message.starts_with("aborting due to") {
+            return;
+        }
+        let primary = message.spans.iter().find(|span| span.is_primary);
+        let rendered = message.rendered.unwrap_or(message.message);
+        if self.found.len() < TestRun::MAX_FAILURES {
+            self.did_not_compile = true;
+            self.found.push(Diagnostic {
+                lines: crate::suite::text::clean(rendered.as_bytes())
+                    .lines()
+                    .map(ToString::to_string)
+                    .collect(),
+                place: primary.map(|span| Location {
+                    path: span.file_name.clone(),
+                    line: span.line_start,
+                }),
+            });
+        }
+    }
+
+    /// Hands the errors over; those without a place count only if nothing was built.
+    pub(super) fn finish(self, reading: &mut Reading, text: &str) {
+        let ran = reading.passed + reading.failed + reading.skipped > 0;
+        for diagnostic in self.found {
+            if diagnostic.place.is_some() || self.did_not_compile {
+                let name = diagnostic.lines.first().map_or("", String::as_str);
+                reading.diagnose(name, diagnostic.place.clone(), &diagnostic.lines.join("\n"));
+            }
+        }
+        if !ran && reading.diagnostics.is_empty() {
+            if ENVIRONMENT.iter().any(|mark| text.contains(mark)) {
+                reading.trouble = Some(Trouble::Environment);
+            }
+            if self.did_not_compile {
+                reading.diagnose("error: could not compile", None, "");
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The recorded outputs of the real tools, read: `tests/fixtures/outputs/README.md` says how they were made.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::sandbox::Captured;
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/outputs")
+        .join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn output(outcome: sandbox::Outcome, text: &[u8]) -> Output {
+    Output {
+        outcome,
+        stdout: Captured {
+            head: text.to_vec(),
+            tail: Vec::new(),
+            total: text.len() as u64,
+        },
+        stderr: Captured::default(),
+        wall: Duration::from_millis(5),
+    }
+}
+
+fn exited(code: i32, text: &[u8]) -> Output {
+    output(sandbox::Outcome::Exited(code), text)
+}
+
+/// What a caller decides by, and the first line of each message.
+fn show(run: &TestRun) -> String {
+    let mut shown = format!(
+        "{:?}: {} passed, {} failed, {} skipped\n",
+        run.outcome, run.passed, run.failed, run.skipped
+    );
+    if !run.passed_names.is_empty() {
+        writeln!(shown, "passed: {}", run.passed_names.join(", ")).unwrap();
+    }
+    for failure in &run.failures {
+        let place = failure
+            .location
+            .as_ref()
+            .map_or("-".into(), |place| format!("{}:{}", place.path, place.line));
+        let message = failure
+            .message
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
+        writeln!(shown, "{} at {place}: {message}", failure.name).unwrap();
+    }
+    shown.trim_end().to_string()
+}
+
+fn read_file(framework: Framework, name: &str, code: i32) -> String {
+    show(&read(framework, &exited(code, &fixture(name))))
+}
+
+fn read_pytest(name: &str, code: i32) -> String {
+    let report = fixture(&format!("pytest/{name}.xml"));
+    let text = fixture(&format!("pytest/{name}.txt"));
+    show(&read_with_report(
+        Framework::Pytest,
+        &exited(code, &text),
+        Some(&report),
+    ))
+}
+
+mod others;
+mod python;
+mod rust;

@@ -1,0 +1,130 @@
+//! JavaScript, Go, Java, and commands of no known framework.
+
+use super::*;
+
+#[test]
+fn node() {
+    assert_snapshot!(read_file(Framework::Node, "node/pass.txt", 0), @r"
+    Passed: 6 passed, 0 failed, 2 skipped
+    passed: adds, adds, basket > is empty, basket > sums (a|b) # 100%, parent, parent > child
+    ");
+    assert_snapshot!(read_file(Framework::Node, "node/pass_spec.txt", 0), @r"
+    Passed: 6 passed, 0 failed, 2 skipped
+    passed: adds, adds, basket > is empty, basket > sums (a|b) # 100%, parent > child
+    ");
+    assert_snapshot!(read_file(Framework::Node, "node/fail.txt", 1), @r"
+    Failed: 2 passed, 4 failed, 2 skipped
+    passed: adds, basket > is empty
+    adds at /tmp/fx/js/test/shop.test.js:5: error: |-
+    basket > sums (a|b) # 100% at /tmp/fx/js/test/shop.test.js:8: error: 'two and two'
+    parent > child at /tmp/fx/js/test/shop.test.js:10: error: '0 == 2'
+    ");
+    assert_snapshot!(read_file(Framework::Node, "node/fail_spec.txt", 1), @r"
+    Failed: 2 passed, 4 failed, 2 skipped
+    passed: adds, basket > is empty
+    adds at test/shop.test.js:5:   AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
+    basket > sums (a|b) # 100% at test/shop.test.js:8:     AssertionError [ERR_ASSERTION]: two and two
+    parent > child at test/shop.test.js:10:     AssertionError [ERR_ASSERTION]: 0 == 2
+    ");
+    assert_snapshot!(read_file(Framework::Node, "node/collection_error.txt", 1), @r"
+    DidNotBuild: 1 passed, 1 failed, 0 skipped
+    passed: adds
+    /tmp/fx/js/test/shop.test.js at /tmp/fx/js/test/shop.test.js:1: /tmp/fx/js/shop.js:1
+    ");
+    assert_snapshot!(read_file(Framework::Node, "node/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(read_file(Framework::Node, "node/crash.txt", 1), @r"
+    Crashed: 6 passed, 1 failed, 2 skipped
+    passed: adds, adds, basket > is empty, basket > sums (a|b) # 100%, parent, parent > child
+    /tmp/fx/js/test/z.test.js at -: error: 'test failed'
+    ");
+}
+
+#[test]
+fn jest() {
+    assert_snapshot!(read_file(Framework::Jest, "jest/pass.txt", 0), @r"
+    Passed: 3 passed, 0 failed, 2 skipped
+    passed: adds, basket > is empty, basket > sums
+    ");
+    assert_snapshot!(read_file(Framework::Jest, "jest/fail.txt", 1), @r"
+    Failed: 1 passed, 2 failed, 2 skipped
+    passed: basket > is empty
+    adds at jest/shop.test.js:2:     expect(received).toBe(expected) // Object.is equality
+    basket > sums at jest/shop.test.js:5:     expect(received).toBe(expected) // Object.is equality
+    ");
+    assert_snapshot!(read_file(Framework::Jest, "jest/collection_error.txt", 1), @r"
+    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    Test suite failed to run at jest/shop.test.js:1:     Jest encountered an unexpected token
+    ");
+    assert_snapshot!(read_file(Framework::Jest, "jest/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 5 skipped");
+}
+
+#[test]
+fn vitest() {
+    assert_snapshot!(read_file(Framework::Vitest, "vitest/pass.txt", 0), @"Passed: 3 passed, 0 failed, 2 skipped");
+    assert_snapshot!(read_file(Framework::Vitest, "vitest/fail.txt", 1), @r"
+    Failed: 1 passed, 2 failed, 2 skipped
+    adds at vitest/shop.test.js:2: AssertionError: expected -1 to be 3 // Object.is equality
+    basket > sums at vitest/shop.test.js:5: AssertionError: expected +0 to be 4 // Object.is equality
+    ");
+    assert_snapshot!(read_file(Framework::Vitest, "vitest/collection_error.txt", 1), @r"
+    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    vitest/shop.test.js [ vitest/shop.test.js ] at -: RolldownError: Parse failure: Parse failed with 1 error:
+    ");
+    assert_snapshot!(read_file(Framework::Vitest, "vitest/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 5 skipped");
+}
+
+#[test]
+fn mocha() {
+    assert_snapshot!(read_file(Framework::Mocha, "mocha/pass.txt", 0), @r"
+    Passed: 3 passed, 0 failed, 1 skipped
+    passed: adds, basket > is empty, basket > sums
+    ");
+    assert_snapshot!(read_file(Framework::Mocha, "mocha/fail.txt", 2), @r"
+    Failed: 1 passed, 2 failed, 1 skipped
+    passed: basket > is empty
+    adds at mocha/shop.js:2:       AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
+    basket > sums at mocha/shop.js:5:       AssertionError [ERR_ASSERTION]: 0 == 4
+    ");
+    assert_snapshot!(read_file(Framework::Mocha, "mocha/collection_error.txt", 1), @r"
+    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    the tests could not be loaded at /tmp/fx/jsx/mocha/shop.js:1: Exception during run: /tmp/fx/jsx/shop.js:1
+    ");
+    assert_snapshot!(read_file(Framework::Mocha, "mocha/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+}
+
+#[test]
+fn go() {
+    assert_snapshot!(read_file(Framework::Go, "go/pass.txt", 0), @r"
+    Passed: 5 passed, 0 failed, 1 skipped
+    passed: TestTable, TestTable/a/b, TestTable/one_two, example.com/shop TestAdd, example.com/shop/sub TestAdd
+    ");
+    assert_snapshot!(read_file(Framework::Go, "go/fail.txt", 1), @r#"
+    Failed: 2 passed, 3 failed, 1 skipped
+    passed: TestTable/one_two, example.com/shop/sub TestAdd
+    example.com/shop TestAdd at shop_test.go:7:     shop_test.go:7: Add(1, 2) = -1, want 3
+    TestTable at -: a subtest failed
+    TestTable/a/b at shop_test.go:15:     shop_test.go:15: bad "a/b"
+    "#);
+    assert_snapshot!(read_file(Framework::Go, "go/fail_text.txt", 1), @r#"
+    Failed: 1 passed, 3 failed, 0 skipped
+    TestAdd at shop_test.go:7:     shop_test.go:7: Add(1, 2) = -1, want 3
+    TestTable at -: 
+    TestTable/a/b at shop_test.go:15:         shop_test.go:15: bad "a/b"
+    "#);
+    assert_snapshot!(read_file(Framework::Go, "go/compile_error.txt", 1), @r"
+    DidNotBuild: 1 passed, 1 failed, 0 skipped
+    passed: TestAdd
+    undefined: c at ./shop.go:3: ./shop.go:3:37: undefined: c
+    ");
+    assert_snapshot!(read_file(Framework::Go, "go/panic.txt", 1), @r"
+    Failed: 5 passed, 1 failed, 1 skipped
+    passed: TestTable, TestTable/a/b, TestTable/one_two, example.com/shop TestAdd, example.com/shop/sub TestAdd
+    TestPanics at /tmp/fx/go/shop_test.go:23: panic: runtime error: invalid memory address or nil pointer dereference [recovered, repanicked]
+    ");
+    assert_snapshot!(read_file(Framework::Go, "go/crash.txt", 1), @r"
+    Crashed: 5 passed, 1 failed, 1 skipped
+    passed: TestTable, TestTable/a/b, TestTable/one_two, example.com/shop TestAdd, example.com/shop/sub TestAdd
+    TestPanics at -:
+    ");
+    assert_snapshot!(read_file(Framework::Go, "go/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+}

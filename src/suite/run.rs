@@ -1,0 +1,202 @@
+//! Runs a test command in the sandbox and reads what came of it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Framework, TestCommand, read, select};
+use crate::checkout::{self, Checkout, Workspace};
+use crate::domain::test_run::TestRun;
+use crate::sandbox::{self, Policy, Sandbox};
+
+/// Bytes of output that are kept to be read; a suite of some ten thousand tests fits.
+const MAX_OUTPUT: usize = 8 << 20;
+/// Bytes of a report that are read.
+const MAX_REPORT: u64 = 32 << 20;
+/// Where a framework is asked to write its report, relative to where it runs.
+const REPORT: &str = ".greenlight-report.xml";
+
+/// Puts both output streams in one, in the order in which they were written, and says where Python finds the
+/// project's own packages. Everything else stays in the arguments, so that no name is read by the shell.
+const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"; exec "$@" 2>&1"#;
+
+/// A test command and what it needs to run.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    pub sandbox: Sandbox,
+    pub command: TestCommand,
+    /// The time limit is the command's own, and at least [`MAX_OUTPUT`] of output is kept.
+    pub policy: Policy,
+    /// A directory for throw-away copies of the tree.
+    pub workspaces: PathBuf,
+}
+
+/// Why tests could not be run in a workspace of their own.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Checkout(#[from] checkout::Error),
+    #[error(transparent)]
+    Sandbox(#[from] sandbox::Error),
+}
+
+/// Runs the tests in a new copy of the tree, which shares nothing with earlier runs and is removed afterwards.
+///
+/// # Errors
+/// When the copy cannot be made, or the sandbox fails.
+pub async fn run_fresh(
+    suite: &Suite,
+    checkout: &Checkout,
+    only: &[String],
+    cancel: &CancellationToken,
+) -> Result<TestRun, Error> {
+    let (checkout, within) = (checkout.clone(), suite.workspaces.clone());
+    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
+    let workspace = copied.map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))??;
+    let run = run(suite, &workspace, only, cancel).await?;
+    // Removing a large tree takes a while too.
+    tokio::task::spawn_blocking(move || drop(workspace));
+    Ok(run)
+}
+
+/// Runs the named tests, or all of them if none is named, in a workspace as it is now, and reads the result.
+///
+/// Names are those of [`TestRun`]; where they cannot be passed on, all tests run. A run that was cancelled has the
+/// outcome [`DidNotStart`](crate::domain::test_run::Outcome::DidNotStart), which says nothing about the code.
+///
+/// # Errors
+/// When the sandbox fails; whatever the tests do is an outcome.
+pub async fn run(
+    suite: &Suite,
+    workspace: &Workspace,
+    only: &[String],
+    cancel: &CancellationToken,
+) -> Result<TestRun, sandbox::Error> {
+    let command = &suite.command;
+    let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
+    let report = Path::new(directory).join(REPORT);
+    // Emptied first, so that a report of an earlier run is never taken for one of this run.
+    let reports =
+        command.framework == Framework::Pytest && sandbox::write_file(workspace.path(), &report, b"", false).is_ok();
+    let mut policy = suite.policy.clone();
+    policy.limits.wall = command.timeout;
+    policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
+    let in_sandbox = sandbox::Command {
+        argv: wrapped(
+            command,
+            instrumented(command.framework, select::argv(command, only), reports),
+        ),
+        workspace: workspace.path().to_path_buf(),
+        cwd: PathBuf::from(directory),
+        env: environment(),
+        mounts: Vec::new(),
+    };
+    let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
+    let (framework, root) = (command.framework, workspace.path().to_path_buf());
+    let read = tokio::task::spawn_blocking(move || {
+        let bytes = reports
+            .then(|| sandbox::read_result(&root, &report, MAX_REPORT).ok())
+            .flatten();
+        read::read_with_report(framework, &output, bytes.as_deref().filter(|bytes| !bytes.is_empty()))
+    });
+    let mut run = read
+        .await
+        .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))?;
+    run.command = command.to_string();
+    relocate(&mut run, workspace.path(), directory);
+    Ok(run)
+}
+
+fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
+    let root = command.import_root.clone().unwrap_or_default();
+    let shell = ["sh", "-c", WRAPPER, "sh"].map(OsString::from);
+    shell
+        .into_iter()
+        .chain([OsString::from(root)])
+        .chain(argv.into_iter().map(OsString::from))
+        .collect()
+}
+
+/// Adds what makes the result readable, and nothing that changes what is tested.
+fn instrumented(framework: Framework, mut argv: Vec<String>, reports: bool) -> Vec<String> {
+    let mut after = |word: &str, option: &str| {
+        if let Some(at) = argv.iter().position(|other| other == word)
+            && !argv.iter().any(|other| other == option)
+        {
+            argv.insert(at + 1, option.to_string());
+        }
+    };
+    match framework {
+        Framework::Cargo => after("test", "--no-fail-fast"),
+        Framework::Go => {
+            after("test", "-json");
+            // A result from a cache is no run.
+            after("test", "-count=1");
+        }
+        Framework::Node => after("--test", "--test-reporter=tap"),
+        Framework::Unittest => {
+            after("discover", "-v");
+            after("unittest", "-v");
+        }
+        Framework::Maven => after("mvn", "--offline"),
+        Framework::Pytest => {
+            let program = argv
+                .iter()
+                .position(|word| matches!(word.rsplit('/').next(), Some("pytest" | "py.test")));
+            let mut options = vec!["--color=no".to_string(), "-pno:cacheprovider".into()];
+            if reports {
+                options.push(format!("--junitxml={REPORT}"));
+                // The other family has neither files nor lines.
+                options.push("-ojunit_family=xunit1".into());
+            }
+            if let Some(at) = program {
+                argv.splice(at + 1..at + 1, options);
+            }
+        }
+        Framework::Jest | Framework::Vitest | Framework::Mocha | Framework::Other => {}
+    }
+    argv
+}
+
+/// The same for every command: no colours, no network, nothing kept between runs that could hide a change.
+fn environment() -> BTreeMap<String, String> {
+    [
+        // Where it is set, most tools watch nothing, ask nothing and draw nothing.
+        ("CI", "true"),
+        ("NO_COLOR", "1"),
+        ("TERM", "dumb"),
+        ("CARGO_TERM_COLOR", "never"),
+        ("CARGO_TERM_PROGRESS_WHEN", "never"),
+        ("CARGO_NET_OFFLINE", "true"),
+        ("GOPROXY", "off"),
+        ("GOTOOLCHAIN", "local"),
+        // Python takes compiled code for current if size and second agree, which two edits in a row can.
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+        ("PYTHONUNBUFFERED", "1"),
+        ("npm_config_offline", "true"),
+        ("npm_config_update_notifier", "false"),
+    ]
+    .map(|(name, value)| (name.to_string(), value.to_string()))
+    .into()
+}
+
+/// Makes the places of failures relative to the root of the tree.
+fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
+    let roots = [Path::new(sandbox::WORKSPACE), workspace];
+    for place in run.failures.iter_mut().filter_map(|failure| failure.location.as_mut()) {
+        let path = Path::new(&place.path);
+        let relative = if path.is_absolute() {
+            roots
+                .iter()
+                .find_map(|root| path.strip_prefix(root).ok())
+                .map(Path::to_path_buf)
+        } else {
+            Some(Path::new(directory).join(path.strip_prefix("./").unwrap_or(path)))
+        };
+        if let Some(relative) = relative.as_deref().and_then(Path::to_str) {
+            place.path = relative.to_string();
+        }
+    }
+}
