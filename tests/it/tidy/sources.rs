@@ -8,13 +8,13 @@ use std::path::Path;
 pub(super) struct Tree(pub(super) Vec<(String, String)>);
 
 impl Tree {
-    /// The sources, tests, workflows and documents of this project.
+    /// The sources, tests and documents of this project.
     pub(super) fn of_the_project() -> Self {
         let mut files = Vec::new();
-        for part in ["src", "tests/it", "benches", ".github", "workflows"] {
+        for part in ["src", "tests/it", "benches"] {
             collect(Path::new(part), &mut files);
         }
-        for document in ["README.md", "ARCHITECTURE.md", "action.yml"] {
+        for document in ["README.md", "ARCHITECTURE.md"] {
             files.extend(fs::read_to_string(document).map(|text| (document.into(), text)));
         }
         Self(files)
