@@ -6,6 +6,8 @@
     reason = "a test says what it expected by panicking"
 )]
 
+mod config;
+mod tidy;
 mod agent;
 mod git;
 mod harness;
