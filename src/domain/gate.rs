@@ -23,11 +23,9 @@ impl GateId {
     /// Derives the name from what it stands for, so that opening the same gate again after a crash gives the same one.
     pub fn derive(run: &RunId, ordinal: usize, digest: &str) -> Self {
         let hash = Sha256::digest(format!("{run}\n{ordinal}\n{digest}"));
-        let tail = hash
-            .iter()
-            .take(5)
-            .map(|byte| char::from(BASE32[usize::from(byte & 31)]));
-        Self(std::iter::once('g').chain(tail).collect())
+        let letter = |byte: u8| char::from(BASE32[usize::from(byte & 31)]);
+        let digit = char::from(BASE32[26 + usize::from(hash[4] % 6)]);
+        Self(std::iter::once('g').chain(hash[..4].iter().copied().map(letter)).chain([digit]).collect())
     }
 }
 
