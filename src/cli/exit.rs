@@ -7,7 +7,7 @@ use crate::config::settings::SettingsError;
 use crate::engine::Broken;
 
 pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fix found · 2 usage or configuration · \
-     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 a fault of greenlight's own";
+     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 a fault of greenlight's own · 130 stopped with ctrl-c";
 
 /// The end of a subcommand; a text goes to standard error.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub enum Exit {
     Refused(String),
     Limit(String),
     Fault(String),
+    /// Somebody pressed ctrl-c, or ended the process kindly.
+    Stopped,
 }
 
 impl Exit {
@@ -29,6 +31,7 @@ impl Exit {
             Self::Refused(text) => (3, Some(text)),
             Self::Limit(text) => (4, Some(text)),
             Self::Fault(text) => (70, Some(text)),
+            Self::Stopped => (130, Some("stopped".into())),
         };
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             terminal::tell(&format!("greenlight: {text}"));

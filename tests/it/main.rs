@@ -8,6 +8,7 @@
 
 mod agent;
 mod config;
+mod doors;
 mod double;
 mod git;
 mod harness;
