@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use super::terminal;
+use crate::agent;
 use crate::config::settings::SettingsError;
 use crate::engine::Broken;
 
@@ -48,6 +49,10 @@ impl From<SettingsError> for Exit {
 
 impl From<Broken> for Exit {
     fn from(broken: Broken) -> Self {
-        Self::Fault(broken.to_string())
+        match broken {
+            // The endpoint, its key or its name is wrong, or it is down: greenlight itself is well.
+            Broken::Agent(agent::Error::Model(_)) => Self::Usage(broken.to_string()),
+            _ => Self::Fault(broken.to_string()),
+        }
     }
 }

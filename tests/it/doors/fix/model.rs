@@ -91,15 +91,15 @@ async fn a_model_that_goes_too_far_writes_nothing() {
     let model = ScriptedModel::start([
         calls(
             "write_file",
-            json!({ "path": "greenlight.toml", "content": "[protect]\npaths = []\n" }),
+            json!({ "path": "greenlight.toml", "text": "[protect]\npaths = []\n" }),
         ),
-        calls("write_file", json!({ "path": "vendor/x.py", "content": "" })),
+        calls("write_file", json!({ "path": "vendor/x.py", "text": "" })),
         calls(
             "edit_file",
             json!({ "path": "test_sums.py", "old": "3)", "new": "-1)" }),
         ),
-        calls("write_file", json!({ "path": "../outside.py", "content": "" })),
-        calls("write_file", json!({ "path": ".env", "content": "KEY=theirs\n" })),
+        calls("write_file", json!({ "path": "../outside.py", "text": "" })),
+        calls("write_file", json!({ "path": ".env", "text": "KEY=theirs\n" })),
     ])
     .await;
     model.edits("sums.py", "-", "+").submits("Fixed.");
