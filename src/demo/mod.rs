@@ -9,6 +9,7 @@ mod apps;
 mod auth;
 mod check_rules;
 mod checks;
+mod ci;
 mod comments;
 mod contents;
 mod diff_rules;
@@ -17,6 +18,7 @@ mod git_data;
 mod git_http;
 mod limits;
 mod objects;
+mod opening;
 mod pack;
 mod pkt;
 mod play;
@@ -45,8 +47,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use ci::JobLog;
 pub use faults::Fault;
-pub use play::{JobLog, NewPullRequest};
+pub use opening::NewPullRequest;
 pub use reading::{CheckRunView, CommentView, CommitView, Entry, LineComment, ReviewView, What};
 pub use record::RecordedExchange;
 pub use webhooks::Delivery;
@@ -272,6 +275,36 @@ impl Double {
             let hook = serde_json::json!({ "type": "App", "id": 513_005, "name": "web", "active": true, "events": objects::EVENTS });
             let payload = serde_json::json!({ "zen": "Keep it logically awesome.", "hook_id": 513_005, "hook": hook });
             state.notify_plainly("ping", payload);
+        }
+        self.delivered().await;
+    }
+
+    /// Delivers `installation.created`, as when the App was installed on the repository just now.
+    pub async fn install(&self) {
+        {
+            let mut state = self.shared.lock();
+            let shown = state
+                .repositories
+                .iter()
+                .filter(|repository| repository.fork_of.is_none());
+            let repositories: serde_json::Value = shown
+                .map(|repository| {
+                    serde_json::json!({
+                        "id": repository.id,
+                        "node_id": objects::node("Repository", repository.id),
+                        "name": repository.name,
+                        "full_name": repository.full_name(),
+                        "private": repository.private,
+                    })
+                })
+                .collect();
+            let payload = serde_json::json!({
+                "action": "created",
+                "installation": apps::installation(&state),
+                "repositories": repositories,
+                "sender": objects::account(&state, MAINTAINER),
+            });
+            state.notify_plainly("installation", payload);
         }
         self.delivered().await;
     }
