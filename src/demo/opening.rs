@@ -141,7 +141,7 @@ fn fork_of(state: &mut State, owner: &str) -> Result<u64, DoubleError> {
         what: "repository",
         id: HOME,
     })?;
-    let git = store::init(&state.folder.path().join(format!("{id}.git")), Some(home.git.path()))?;
+    let git = store::init(&state.folder.path().join(format!("{id}.git")), Some(&home.git))?;
     if let Some(tip) = store::tip(&home.git, DEFAULT_BRANCH) {
         git.reference(&format!("refs/heads/{DEFAULT_BRANCH}"), tip, true, "forked")?;
     }

@@ -16,7 +16,10 @@ pub(super) struct Wish {
     shallow: HashSet<Oid>,
     depth: Option<usize>,
     done: bool,
+    /// Of the older protocol: packs come on a side band.
     side_band: bool,
+    /// Of the older protocol: every common commit is acknowledged.
+    multi_ack: bool,
 }
 
 impl Wish {
@@ -30,6 +33,7 @@ impl Wish {
                 "want" => {
                     wish.wants.push(id(rest)?);
                     wish.side_band |= rest.contains("side-band-64k");
+                    wish.multi_ack |= rest.contains("multi_ack_detailed");
                 }
                 "have" => wish.haves.push(id(rest)?),
                 "shallow" => {
@@ -86,7 +90,7 @@ pub(super) fn fetch(git: &Repository, wish: &Wish) -> Result<Vec<u8>, Answer> {
     Ok(bytes)
 }
 
-/// Answers a fetch of the older protocol: shallow points, one acknowledgment, then the pack.
+/// Answers a fetch of the older protocol: shallow points, acknowledgments, then the pack once the client is done.
 pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Result<Vec<u8>, Answer> {
     if let Some(missing) = missing(git, wish) {
         return Ok(pkt::error(&format!("upload-pack: not our ref {missing}")));
@@ -101,7 +105,16 @@ pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Resu
     if only_wishes {
         return Ok(bytes);
     }
+    if wish.multi_ack {
+        for id in &common {
+            pkt::text(&mut bytes, &format!("ACK {id} common\n"));
+        }
+    }
     match common.last() {
+        Some(id) if wish.multi_ack && !wish.done => {
+            pkt::text(&mut bytes, &format!("ACK {id} ready\n"));
+            pkt::text(&mut bytes, "NAK\n");
+        }
         Some(id) => pkt::text(&mut bytes, &format!("ACK {id}\n")),
         None => pkt::text(&mut bytes, "NAK\n"),
     }
@@ -135,10 +148,10 @@ fn common(git: &Repository, wish: &Wish) -> Vec<Oid> {
 
 fn write_shallow(bytes: &mut Vec<u8>, selection: &Selection) {
     for id in &selection.shallow {
-        pkt::text(bytes, &format!("shallow {id}\n"));
+        pkt::text(bytes, &format!("shallow {id}"));
     }
     for id in &selection.unshallow {
-        pkt::text(bytes, &format!("unshallow {id}\n"));
+        pkt::text(bytes, &format!("unshallow {id}"));
     }
 }
 
