@@ -257,65 +257,6 @@ impl Double {
         self.shared.lock().limits.secondary = on;
     }
 
-    /// Delivers webhooks to this address from now on, signed with this secret.
-    pub fn set_webhook(&self, url: &str, secret: &str) {
-        self.shared.lock().hooks.set_target(url, secret);
-    }
-
-    /// Sends a delivery again, under the same id, and waits for the answer.
-    pub async fn deliver_again(&self, delivery: &Delivery) {
-        self.shared.lock().hooks.again(delivery.clone());
-        self.delivered().await;
-    }
-
-    /// Delivers `ping`, as GitHub does when a webhook is made.
-    pub async fn ping(&self) {
-        {
-            let mut state = self.shared.lock();
-            let hook = serde_json::json!({ "type": "App", "id": 513_005, "name": "web", "active": true, "events": objects::EVENTS });
-            let payload = serde_json::json!({ "zen": "Keep it logically awesome.", "hook_id": 513_005, "hook": hook });
-            state.notify_plainly("ping", payload);
-        }
-        self.delivered().await;
-    }
-
-    /// Delivers `installation.created`, as when the App was installed on the repository just now.
-    pub async fn install(&self) {
-        {
-            let mut state = self.shared.lock();
-            let shown = state
-                .repositories
-                .iter()
-                .filter(|repository| repository.fork_of.is_none());
-            let repositories: serde_json::Value = shown
-                .map(|repository| {
-                    serde_json::json!({
-                        "id": repository.id,
-                        "node_id": objects::node("Repository", repository.id),
-                        "name": repository.name,
-                        "full_name": repository.full_name(),
-                        "private": repository.private,
-                    })
-                })
-                .collect();
-            let payload = serde_json::json!({
-                "action": "created",
-                "installation": apps::installation(&state),
-                "repositories": repositories,
-                "sender": objects::account(&state, MAINTAINER),
-            });
-            state.notify_plainly("installation", payload);
-        }
-        self.delivered().await;
-    }
-
-    /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
-    pub async fn delivered(&self) {
-        let issued = self.shared.lock().hooks.issued();
-        let mut finished = self.finished.clone();
-        let _ = finished.wait_for(|count| *count >= issued).await;
-    }
-
     /// Ticks whenever something may have changed: for showing the conversation as it happens.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()

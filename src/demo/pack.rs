@@ -16,10 +16,8 @@ pub(super) struct Wish {
     shallow: HashSet<Oid>,
     depth: Option<usize>,
     done: bool,
-    /// Of the older protocol: packs come on a side band.
-    side_band: bool,
-    /// Of the older protocol: every common commit is acknowledged.
-    multi_ack: bool,
+    /// Of the older protocol: what the client can do, said behind its first want.
+    capabilities: Vec<String>,
 }
 
 impl Wish {
@@ -32,8 +30,7 @@ impl Wish {
             match word {
                 "want" => {
                     wish.wants.push(id(rest)?);
-                    wish.side_band |= rest.contains("side-band-64k");
-                    wish.multi_ack |= rest.contains("multi_ack_detailed");
+                    wish.capabilities.extend(rest.split(' ').skip(1).map(str::to_owned));
                 }
                 "have" => wish.haves.push(id(rest)?),
                 "shallow" => {
@@ -45,6 +42,10 @@ impl Wish {
             }
         }
         Some(wish)
+    }
+
+    fn can(&self, capability: &str) -> bool {
+        self.capabilities.iter().any(|one| one == capability)
     }
 }
 
@@ -105,13 +106,14 @@ pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Resu
     if only_wishes {
         return Ok(bytes);
     }
-    if wish.multi_ack {
+    let detailed = wish.can("multi_ack_detailed");
+    if detailed {
         for id in &common {
             pkt::text(&mut bytes, &format!("ACK {id} common\n"));
         }
     }
     match common.last() {
-        Some(id) if wish.multi_ack && !wish.done => {
+        Some(id) if detailed && !wish.done => {
             pkt::text(&mut bytes, &format!("ACK {id} ready\n"));
             pkt::text(&mut bytes, "NAK\n");
         }
@@ -122,7 +124,7 @@ pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Resu
         return Ok(bytes);
     }
     let pack = build(git, &selection)?;
-    if wish.side_band {
+    if wish.can("side-band-64k") {
         pkt::side_band(&mut bytes, &pack);
         pkt::flush(&mut bytes);
     } else {
