@@ -51,7 +51,7 @@ impl Double {
     /// # Errors
     /// When there is no such check run, or it has no such button.
     pub async fn press_button(&self, check_run: u64, identifier: &str, login: &str) -> Result<(), DoubleError> {
-        self.change(|state| {
+        self.act(login, |state| {
             let run = state.check_runs.get(&check_run).cloned();
             let run = run.ok_or(DoubleError::Missing {
                 what: "check run",

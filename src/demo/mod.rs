@@ -224,14 +224,7 @@ impl Double {
     /// Gives somebody another role from now on, or a first one.
     pub fn set_role(&self, login: &str, role: Role) {
         let mut state = self.shared.lock();
-        if state.account(login).is_none() {
-            let id = state.fresh_id();
-            state.accounts.push(state::Account {
-                id,
-                login: login.into(),
-                kind: "User",
-            });
-        }
+        state.welcome(login);
         let roles = &mut state.repositories[0].roles;
         roles.retain(|name, _| !name.eq_ignore_ascii_case(login));
         roles.insert(login.into(), role);
@@ -260,6 +253,14 @@ impl Double {
     /// Ticks whenever something may have changed: for showing the conversation as it happens.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
+    }
+
+    /// Changes the state as somebody, who gets an account when this is the first thing they do.
+    fn act<T>(&self, login: &str, change: impl FnOnce(&mut State) -> Result<T, DoubleError>) -> Result<T, DoubleError> {
+        self.change(|state| {
+            state.welcome(login);
+            change(state)
+        })
     }
 
     /// Changes the state under its lock and tells the watchers.

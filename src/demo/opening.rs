@@ -66,7 +66,7 @@ impl Double {
     /// # Errors
     /// When git refuses a path or the branch name.
     pub async fn open_pull_request(&self, new: NewPullRequest) -> Result<u64, DoubleError> {
-        let number = self.change(|state| open(state, new))?;
+        let number = self.act(&new.author.clone(), |state| open(state, new))?;
         self.delivered().await;
         Ok(number)
     }

@@ -21,7 +21,7 @@ impl Double {
         author: &str,
         changes: &[(&str, Option<&[u8]>)],
     ) -> Result<String, DoubleError> {
-        let sha = self.change(|state| {
+        let sha = self.act(author, |state| {
             let pull = known(state, number)?;
             let work = Work {
                 author,
@@ -46,7 +46,7 @@ impl Double {
         author: &str,
         changes: &[(&str, Option<&[u8]>)],
     ) -> Result<String, DoubleError> {
-        let sha = self.change(|state| {
+        let sha = self.act(author, |state| {
             let pull = known(state, number)?;
             let base = branch_tip(state, HOME, DEFAULT_BRANCH)?;
             let work = Work {
@@ -72,7 +72,7 @@ impl Double {
         author: &str,
         changes: &[(&str, Option<&[u8]>)],
     ) -> Result<String, DoubleError> {
-        let sha = self.change(|state| {
+        let sha = self.act(author, |state| {
             let tip = branch_tip(state, HOME, branch)?;
             let work = Work {
                 author,
@@ -92,7 +92,7 @@ impl Double {
     /// # Errors
     /// When there is no such pull request.
     pub async fn comment(&self, number: u64, login: &str, body: &str) -> Result<u64, DoubleError> {
-        let id = self.change(|state| {
+        let id = self.act(login, |state| {
             known(state, number)?;
             Ok(comments::add(state, HOME, number, login, body).id)
         })?;
@@ -105,7 +105,7 @@ impl Double {
     /// # Errors
     /// When there is no such comment.
     pub async fn edit_comment(&self, id: u64, login: &str, body: &str) -> Result<(), DoubleError> {
-        self.change(|state| {
+        self.act(login, |state| {
             comments::edit(state, id, login, body)
                 .map(drop)
                 .ok_or(DoubleError::Missing { what: "comment", id })
@@ -119,7 +119,7 @@ impl Double {
     /// # Errors
     /// When there is no such review comment.
     pub async fn review_comment_reply(&self, to: u64, login: &str, body: &str) -> Result<u64, DoubleError> {
-        let id = self.change(|state| {
+        let id = self.act(login, |state| {
             let top = state.review_comments.get(&to).cloned();
             let top = top.ok_or(DoubleError::Missing {
                 what: "review comment",
@@ -136,7 +136,7 @@ impl Double {
     /// # Errors
     /// When there is no such pull request.
     pub async fn label(&self, number: u64, login: &str, name: &str) -> Result<(), DoubleError> {
-        self.change(|state| {
+        self.act(login, |state| {
             known(state, number)?;
             if let Some(pull) = state.pull_mut(HOME, number) {
                 pull.labels.push(name.into());
@@ -157,7 +157,7 @@ impl Double {
     /// # Errors
     /// When there is no such pull request.
     pub async fn close(&self, number: u64, login: &str) -> Result<(), DoubleError> {
-        self.change(|state| {
+        self.act(login, |state| {
             known(state, number)?;
             state.close(HOME, number, login);
             Ok(())

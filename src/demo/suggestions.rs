@@ -30,7 +30,7 @@ impl Double {
     /// # Errors
     /// [`DoubleError::Refused`] with the text of GitHub's page when it would not let the button be pressed.
     pub async fn commit_suggestions(&self, comments: &[u64], login: &str) -> Result<String, DoubleError> {
-        let sha = self.change(|state| commit(state, comments, login))?;
+        let sha = self.act(login, |state| commit(state, comments, login))?;
         self.delivered().await;
         Ok(sha)
     }

@@ -212,3 +212,17 @@ impl World {
         Ok(state)
     }
 }
+
+impl State {
+    /// Gives somebody an account, unless they have one.
+    pub(super) fn welcome(&mut self, login: &str) {
+        if self.account(login).is_none() {
+            let id = self.fresh_id();
+            self.accounts.push(Account {
+                id,
+                login: login.into(),
+                kind: "User",
+            });
+        }
+    }
+}
