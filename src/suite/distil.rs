@@ -54,7 +54,9 @@ fn plain(log: &[u8]) -> String {
     // As runners write them to logs, and as steps print them:
     // <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>
     static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        text::pattern(r"^(?:##\[(group|endgroup|error|warning|notice|debug|command|section)\]|\[command\]|::(error|warning|notice|debug|group|endgroup)(?: [^:]*)?::)")
+        text::pattern(
+            r"^(?:##\[(group|endgroup|error|warning|notice|debug|command|section)\]|\[command\]|::(error|warning|notice|debug|group|endgroup)(?: [^:]*)?::)",
+        )
     });
     let mut plain = String::new();
     for part in ends(log) {
@@ -65,7 +67,10 @@ fn plain(log: &[u8]) -> String {
                 plain.push('\n');
                 continue;
             };
-            let kind = mark.get(1).or_else(|| mark.get(2)).map_or("command", |kind| kind.as_str());
+            let kind = mark
+                .get(1)
+                .or_else(|| mark.get(2))
+                .map_or("command", |kind| kind.as_str());
             let rest = &line[mark[0].len()..];
             match kind {
                 "endgroup" | "debug" => continue,
@@ -100,7 +105,9 @@ fn weight(line: &str) -> u8 {
         )
     });
     static HINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        text::pattern(r"(?i)\berror\b|\bfailed\b|\bfailure\b|\bexception\b|\bfatal\b|\bdenied\b|\btimed? ?out\b|exit(?:ed)? (?:with )?(?:code|status)")
+        text::pattern(
+            r"(?i)\berror\b|\bfailed\b|\bfailure\b|\bexception\b|\bfatal\b|\bdenied\b|\btimed? ?out\b|exit(?:ed)? (?:with )?(?:code|status)",
+        )
     });
     // Sums, and what only repeats that something failed before.
     static NOISE: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -27,7 +27,12 @@ pub struct NothingFound {
 /// # Errors
 /// When nothing is configured and the tree does not say either.
 pub fn find(checkout: &Checkout, settings: &TestSettings) -> Result<TestCommand, NothingFound> {
-    let mut command = match settings.command.as_deref().map(str::trim).filter(|line| !line.is_empty()) {
+    let mut command = match settings
+        .command
+        .as_deref()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
         Some(line) => configured(checkout, line),
         None => directories(checkout)
             .iter()
@@ -77,7 +82,10 @@ impl Place<'_> {
 
     /// Paths below this directory, relative to it.
     fn files(&self) -> impl Iterator<Item = &str> {
-        let prefix = self.directory.as_ref().map_or(String::new(), |directory| format!("{directory}/"));
+        let prefix = self
+            .directory
+            .as_ref()
+            .map_or(String::new(), |directory| format!("{directory}/"));
         self.checkout
             .paths()
             .into_iter()
@@ -106,7 +114,11 @@ fn directories(checkout: &Checkout) -> Vec<Place<'_>> {
         .filter(|directory| !directory.starts_with('.') && *directory != "node_modules")
         .collect();
     names.dedup();
-    let below = names.into_iter().take(MAX_DIRECTORIES).filter_map(|name| name.parse().ok()).map(Some);
+    let below = names
+        .into_iter()
+        .take(MAX_DIRECTORIES)
+        .filter_map(|name| name.parse().ok())
+        .map(Some);
     std::iter::once(None)
         .chain(below)
         .map(|directory| Place { checkout, directory })
@@ -117,8 +129,16 @@ fn in_directory(place: &Place<'_>) -> Option<TestCommand> {
     cargo(place)
         .or_else(|| python::find(place))
         .or_else(|| javascript::find(place))
-        .or_else(|| place.has("go.mod").then(|| place.command(&["go", "test", "./..."], Framework::Go, "go.mod"))?)
-        .or_else(|| place.has("pom.xml").then(|| place.command(&["mvn", "-B", "test"], Framework::Maven, "pom.xml"))?)
+        .or_else(|| {
+            place
+                .has("go.mod")
+                .then(|| place.command(&["go", "test", "./..."], Framework::Go, "go.mod"))?
+        })
+        .or_else(|| {
+            place
+                .has("pom.xml")
+                .then(|| place.command(&["mvn", "-B", "test"], Framework::Maven, "pom.xml"))?
+        })
 }
 
 fn cargo(place: &Place<'_>) -> Option<TestCommand> {
@@ -162,7 +182,11 @@ fn needs_shell(line: &str) -> bool {
         line.split_whitespace().next(),
         Some("cd" | "source" | "." | "export" | "set" | "if" | "for" | "while" | "exec" | "eval")
     );
-    assigns || builtin || line.contains(['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '~', '{', '\n'])
+    assigns
+        || builtin
+        || line.contains([
+            '|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '~', '{', '\n',
+        ])
 }
 
 /// What a command without shell syntax runs.
@@ -171,7 +195,13 @@ fn framework_of(root: &Place<'_>, words: &[String]) -> Framework {
     let names: Vec<String> = words.iter().map(base).collect();
     let has = |name: &str| names.iter().any(|word| word == name);
     match names.first().map(String::as_str) {
-        Some("cargo") if names.iter().skip(1).find(|word| !word.starts_with('+')).is_some_and(|word| word == "test" || word == "t") => {
+        Some("cargo")
+            if names
+                .iter()
+                .skip(1)
+                .find(|word| !word.starts_with('+'))
+                .is_some_and(|word| word == "test" || word == "t") =>
+        {
             Framework::Cargo
         }
         Some("go") if has("test") => Framework::Go,

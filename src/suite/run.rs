@@ -78,13 +78,16 @@ pub async fn run(
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let report = Path::new(directory).join(REPORT);
     // Emptied first, so that a report of an earlier run is never taken for one of this run.
-    let reports = command.framework == Framework::Pytest
-        && sandbox::write_file(workspace.path(), &report, b"", false).is_ok();
+    let reports =
+        command.framework == Framework::Pytest && sandbox::write_file(workspace.path(), &report, b"", false).is_ok();
     let mut policy = suite.policy.clone();
     policy.limits.wall = command.timeout;
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
     let in_sandbox = sandbox::Command {
-        argv: wrapped(command, instrumented(command.framework, select::argv(command, only), reports)),
+        argv: wrapped(
+            command,
+            instrumented(command.framework, select::argv(command, only), reports),
+        ),
         workspace: workspace.path().to_path_buf(),
         cwd: PathBuf::from(directory),
         env: environment(),
@@ -93,10 +96,14 @@ pub async fn run(
     let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
     let (framework, root) = (command.framework, workspace.path().to_path_buf());
     let read = tokio::task::spawn_blocking(move || {
-        let bytes = reports.then(|| sandbox::read_result(&root, &report, MAX_REPORT).ok()).flatten();
+        let bytes = reports
+            .then(|| sandbox::read_result(&root, &report, MAX_REPORT).ok())
+            .flatten();
         read::read_with_report(framework, &output, bytes.as_deref().filter(|bytes| !bytes.is_empty()))
     });
-    let mut run = read.await.map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))?;
+    let mut run = read
+        .await
+        .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))?;
     run.command = command.to_string();
     relocate(&mut run, workspace.path(), directory);
     Ok(run)
@@ -105,7 +112,11 @@ pub async fn run(
 fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
     let root = command.import_root.clone().unwrap_or_default();
     let shell = ["sh", "-c", WRAPPER, "sh"].map(OsString::from);
-    shell.into_iter().chain([OsString::from(root)]).chain(argv.into_iter().map(OsString::from)).collect()
+    shell
+        .into_iter()
+        .chain([OsString::from(root)])
+        .chain(argv.into_iter().map(OsString::from))
+        .collect()
 }
 
 /// Adds what makes the result readable, and nothing that changes what is tested.
@@ -131,7 +142,9 @@ fn instrumented(framework: Framework, mut argv: Vec<String>, reports: bool) -> V
         }
         Framework::Maven => after("mvn", "--offline"),
         Framework::Pytest => {
-            let program = argv.iter().position(|word| matches!(word.rsplit('/').next(), Some("pytest" | "py.test")));
+            let program = argv
+                .iter()
+                .position(|word| matches!(word.rsplit('/').next(), Some("pytest" | "py.test")));
             let mut options = vec!["--color=no".to_string(), "-pno:cacheprovider".into()];
             if reports {
                 options.push(format!("--junitxml={REPORT}"));
@@ -175,7 +188,10 @@ fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
     for place in run.failures.iter_mut().filter_map(|failure| failure.location.as_mut()) {
         let path = Path::new(&place.path);
         let relative = if path.is_absolute() {
-            roots.iter().find_map(|root| path.strip_prefix(root).ok()).map(Path::to_path_buf)
+            roots
+                .iter()
+                .find_map(|root| path.strip_prefix(root).ok())
+                .map(Path::to_path_buf)
         } else {
             Some(Path::new(directory).join(path.strip_prefix("./").unwrap_or(path)))
         };

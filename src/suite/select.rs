@@ -13,7 +13,9 @@ const MAX_BYTES: usize = 32_000;
 /// The command's arguments for the named tests alone; all of its tests if the list is empty or cannot be expressed.
 pub(super) fn argv(command: &TestCommand, only: &[String]) -> Vec<String> {
     let bytes: usize = only.iter().map(String::len).sum();
-    let harmless = only.iter().all(|name| !name.is_empty() && !name.chars().any(char::is_control));
+    let harmless = only
+        .iter()
+        .all(|name| !name.is_empty() && !name.chars().any(char::is_control));
     let narrowed = if only.is_empty() || only.len() > MAX_NAMES || bytes > MAX_BYTES || !harmless {
         None
     } else {
@@ -48,9 +50,20 @@ fn cargo(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     let at = argv.iter().position(|word| word == "--").unwrap_or(argv.len());
     let (own, harness) = argv.split_at(at);
     let mut narrowed = own.to_vec();
-    const TARGETS: [&str; 8] =
-        ["--lib", "--bins", "--bin", "--tests", "--test", "--doc", "--all-targets", "--examples"];
-    if !own.iter().any(|word| TARGETS.contains(&word.split('=').next().unwrap_or(word))) {
+    const TARGETS: [&str; 8] = [
+        "--lib",
+        "--bins",
+        "--bin",
+        "--tests",
+        "--test",
+        "--doc",
+        "--all-targets",
+        "--examples",
+    ];
+    if !own
+        .iter()
+        .any(|word| TARGETS.contains(&word.split('=').next().unwrap_or(word)))
+    {
         match (docs.is_empty(), units.is_empty()) {
             (true, _) => narrowed.push("--tests".into()),
             (_, true) => narrowed.push("--doc".into()),
@@ -84,7 +97,10 @@ fn pytest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
         let takes_no_value = narrowed.last().is_some_and(|last| {
             !last.starts_with('-')
                 || last.contains('=')
-                || matches!(last.trim_start_matches('-').trim_end_matches('v'), "" | "q" | "qq" | "x" | "s" | "l" | "ra" | "rA")
+                || matches!(
+                    last.trim_start_matches('-').trim_end_matches('v'),
+                    "" | "q" | "qq" | "x" | "s" | "l" | "ra" | "rA"
+                )
         });
         let is_path = word.ends_with(".py") || word.contains('/') || matches!(word.as_str(), "tests" | "test" | ".");
         if !(after_program && is_path && takes_no_value && !word.starts_with('-')) {
@@ -183,25 +199,60 @@ mod tests {
     #[test]
     fn names_are_handed_to_their_framework() {
         use Framework::{Cargo, Go, Jest, Node, Other, Pytest, Unittest};
-        check(Cargo, "cargo test --workspace", &["a::b"], "cargo test --workspace --tests -- --exact -- a::b");
+        check(
+            Cargo,
+            "cargo test --workspace",
+            &["a::b"],
+            "cargo test --workspace --tests -- --exact -- a::b",
+        );
         check(
             Cargo,
             "cargo test --lib -- --test-threads=1",
             &["it:tests/it.rs a::b", "c"],
             "cargo test --lib -- --test-threads=1 --exact -- a::b c",
         );
-        check(Cargo, "cargo test", &["src/lib.rs - add #2"], "cargo test --doc -- -- src/lib.rs");
-        check(Cargo, "cargo test", &["src/lib.rs - add", "a"], "cargo test -- -- a src/lib.rs");
+        check(
+            Cargo,
+            "cargo test",
+            &["src/lib.rs - add #2"],
+            "cargo test --doc -- -- src/lib.rs",
+        );
+        check(
+            Cargo,
+            "cargo test",
+            &["src/lib.rs - add", "a"],
+            "cargo test -- -- a src/lib.rs",
+        );
         check(
             Pytest,
             "python3 -m pytest -q tests -n 4",
             &["tests/test_a.py::T::test_b[x y]"],
             "python3 -m pytest -q -n 4 tests/test_a.py::T::test_b[x y]",
         );
-        check(Unittest, "python3 -m unittest discover -v", &["t.T.a"], "python3 -m unittest discover -v -kt.T.a");
-        check(Go, "go test -json ./...", &["TestA/sub", "m/p TestB"], "go test -run=^(TestA|TestB)$ -json ./...");
-        check(Node, "node --test test/", &["a > b (c|d)"], r"node --test --test-name-pattern=^b \(c\|d\)$ test/");
-        check(Jest, "npm test", &["basket > sums"], "npm test -- --testNamePattern=basket sums");
+        check(
+            Unittest,
+            "python3 -m unittest discover -v",
+            &["t.T.a"],
+            "python3 -m unittest discover -v -kt.T.a",
+        );
+        check(
+            Go,
+            "go test -json ./...",
+            &["TestA/sub", "m/p TestB"],
+            "go test -run=^(TestA|TestB)$ -json ./...",
+        );
+        check(
+            Node,
+            "node --test test/",
+            &["a > b (c|d)"],
+            r"node --test --test-name-pattern=^b \(c\|d\)$ test/",
+        );
+        check(
+            Jest,
+            "npm test",
+            &["basket > sums"],
+            "npm test -- --testNamePattern=basket sums",
+        );
         check(Other, "make check", &["a"], "make check");
         check(Cargo, "cargo test", &[], "cargo test");
     }
@@ -210,8 +261,18 @@ mod tests {
     fn a_hostile_name_never_becomes_an_option() {
         use Framework::{Cargo, Go, Jest, Mocha, Node, Pytest, Unittest};
         // After the last `--` everything is a name.
-        check(Cargo, "cargo test", &["--config=x"], "cargo test --tests -- --exact -- --config=x");
-        check(Cargo, "cargo test", &["x --nocapture"], "cargo test --tests -- --exact -- --nocapture");
+        check(
+            Cargo,
+            "cargo test",
+            &["--config=x"],
+            "cargo test --tests -- --exact -- --config=x",
+        );
+        check(
+            Cargo,
+            "cargo test",
+            &["x --nocapture"],
+            "cargo test --tests -- --exact -- --nocapture",
+        );
         check(Pytest, "pytest", &["--rootdir=/ .py::x"], "pytest ./--rootdir=/ .py::x");
         check(Pytest, "pytest", &["@evil.py"], "pytest ./@evil.py");
         check(Pytest, "pytest", &["-pevil"], "pytest");
@@ -219,7 +280,12 @@ mod tests {
         check(Unittest, "python3 -m unittest", &["*"], "python3 -m unittest");
         check(Go, "go test ./...", &["-exec=evil"], "go test ./...");
         check(Go, "go test ./...", &["TestA|.*"], "go test ./...");
-        check(Node, "node --test", &["--require=evil"], r"node --test --test-name-pattern=^\-\-require=evil$");
+        check(
+            Node,
+            "node --test",
+            &["--require=evil"],
+            r"node --test --test-name-pattern=^\-\-require=evil$",
+        );
         check(Jest, "npm test", &["$(evil)"], "npm test");
         check(Mocha, "npm test", &["a'; evil"], "npm test");
         check(Cargo, "cargo test", &["a\nb"], "cargo test");

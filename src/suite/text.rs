@@ -60,7 +60,10 @@ fn is_hidden(c: char) -> bool {
 fn without_escapes(line: &str) -> Cow<'_, str> {
     // ECMA-48: control sequences, operating system commands, and two-character escapes.
     static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[ -/]*[0-~]").ok()
+        Regex::new(
+            r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[ -/]*[0-~]",
+        )
+        .ok()
     });
     match &*ESCAPES {
         Some(escapes) if line.contains('\x1b') => escapes.replace_all(line, ""),
@@ -150,6 +153,9 @@ mod tests {
             total: 1_000,
             ..Captured::default()
         };
-        assert_eq!(printed(&captured, &Captured::default()), "begin\n[992 bytes left out]\nend");
+        assert_eq!(
+            printed(&captured, &Captured::default()),
+            "begin\n[992 bytes left out]\nend"
+        );
     }
 }

@@ -38,7 +38,10 @@ pub(super) fn script_framework(root: &Place<'_>) -> Framework {
 fn script(place: &Place<'_>) -> Option<String> {
     let package: Package = serde_json::from_str(&place.text("package.json")?).ok()?;
     // What `npm init` writes is no test.
-    package.scripts.test.filter(|script| !script.contains("no test specified"))
+    package
+        .scripts
+        .test
+        .filter(|script| !script.contains("no test specified"))
 }
 
 fn framework(script: &str) -> Framework {

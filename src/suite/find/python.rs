@@ -47,7 +47,9 @@ fn file_name(path: &str) -> &str {
 
 fn is_test(path: &str) -> bool {
     let name = file_name(path);
-    let foreign = path.split('/').any(|part| matches!(part, "node_modules" | "site-packages" | "venv" | ".venv"));
+    let foreign = path
+        .split('/')
+        .any(|part| matches!(part, "node_modules" | "site-packages" | "venv" | ".venv"));
     !foreign && (name.starts_with("test_") && name.ends_with(".py") || name.ends_with("_test.py") || name == "tests.py")
 }
 
@@ -63,7 +65,9 @@ fn pytest_settings<'a>(place: &Place<'a>) -> Option<&'a str> {
     } else if says("setup.cfg", "[tool:pytest]") {
         Some("setup.cfg")
     } else {
-        ["conftest.py", "tests/conftest.py", "test/conftest.py"].into_iter().find(|file| place.has(file))
+        ["conftest.py", "tests/conftest.py", "test/conftest.py"]
+            .into_iter()
+            .find(|file| place.has(file))
     }
 }
 

@@ -16,9 +16,9 @@ const MAX_TESTS: usize = 200_000;
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s*(\S+\.go):(\d+)(?::\d+)?: "));
 static COMPILER: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:vet: )?(\S+\.go):(\d+):(?:\d+:)? (.+)$"));
 /// A frame of a panic.
-static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\t(\S+_test\.go|\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
-static RESULT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^(\s*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$"));
+static FRAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^\t(\S+_test\.go|\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
+static RESULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\s*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$"));
 static PACKAGE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:ok  |FAIL|---|\?   )\t(\S+)(?:\t| |$)"));
 
 /// One event; <https://pkg.go.dev/cmd/test2json#hdr-Output_Format>
@@ -84,7 +84,11 @@ fn read_events(events: &[Event], text: &str) -> Reading {
     compiler_errors(&build, &mut reading);
     // Since Go 1.24 build output is part of the events; before, it stands between them.
     compiler_errors(
-        &text.lines().filter(|line| !line.starts_with('{')).collect::<Vec<_>>().join("\n"),
+        &text
+            .lines()
+            .filter(|line| !line.starts_with('{'))
+            .collect::<Vec<_>>()
+            .join("\n"),
         &mut reading,
     );
     if reading.diagnostics.is_empty()
@@ -96,7 +100,11 @@ fn read_events(events: &[Event], text: &str) -> Reading {
     for key in order {
         let test = &tests[&key];
         let (package, name) = key;
-        let name = if ambiguous.contains(name) { format!("{package} {name}") } else { name.to_string() };
+        let name = if ambiguous.contains(name) {
+            format!("{package} {name}")
+        } else {
+            name.to_string()
+        };
         let message = shown(&test.output);
         match test.verdict.as_str() {
             "pass" => reading.pass(&name),
@@ -169,7 +177,9 @@ fn read_text(text: &str) -> Reading {
             }
             // One package that passed: how many tests it has is not said.
             if line.starts_with("ok  ") && !line.contains("[no tests to run]") && !line.contains("[no test files]") {
-                reading.passed = reading.passed.saturating_add(u32::from(reading.passed_names.is_empty()));
+                reading.passed = reading
+                    .passed
+                    .saturating_add(u32::from(reading.passed_names.is_empty()));
             }
         } else if let Some((_, _, message)) = failing.last_mut() {
             if message.len() < 2 * super::MAX_MESSAGE {

@@ -24,7 +24,10 @@ pub(super) fn read_jest(text: &str) -> Reading {
     let mut reading = Reading::default();
     passed_in_tree(text, &mut reading);
     for (title, body) in blocks(text, |line| line.strip_prefix("  ● ").map(ToString::to_string)) {
-        let body = until(&body, &["Test Suites: ", "PASS ", "FAIL ", "Summary of all failing tests"]);
+        let body = until(
+            &body,
+            &["Test Suites: ", "PASS ", "FAIL ", "Summary of all failing tests"],
+        );
         let place = frame(&body, &JEST_FRAME);
         if title == "Test suite failed to run" {
             reading.diagnose(&title, place, &body);
@@ -57,12 +60,17 @@ pub(super) fn read_vitest(text: &str) -> Reading {
 
 pub(super) fn read_mocha(text: &str) -> Reading {
     let mut reading = Reading::default();
-    if let Some(at) = text.find(" Exception during run: ").or_else(|| text.find("Error: Cannot find module")) {
+    if let Some(at) = text
+        .find(" Exception during run: ")
+        .or_else(|| text.find("Error: Cannot find module"))
+    {
         let body = text[at..].trim();
         reading.diagnose("the tests could not be loaded", frame(body, &JEST_FRAME), body);
         return reading;
     }
-    let summary = text.lines().position(|line| line.trim_start().split_once(" passing (").is_some());
+    let summary = text
+        .lines()
+        .position(|line| line.trim_start().split_once(" passing (").is_some());
     let lines: Vec<&str> = text.lines().collect();
     let (tree, rest) = lines.split_at(summary.unwrap_or(lines.len()));
     passed_in_tree(&tree.join("\n"), &mut reading);
@@ -117,7 +125,11 @@ fn passed_in_tree(text: &str, reading: &mut Reading) {
         };
         // Files are shown with the same mark as tests.
         if matches!(&found[2], "✓" | "✔" | "√") && !found[3].contains(" tests") && !found[3].ends_with(" test)") {
-            let names: Vec<&str> = suites.iter().map(|(_, name)| name.as_str()).chain([&found[3]]).collect();
+            let names: Vec<&str> = suites
+                .iter()
+                .map(|(_, name)| name.as_str())
+                .chain([&found[3]])
+                .collect();
             reading.pass(&names.join(" > "));
         }
     }
@@ -144,7 +156,9 @@ fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String, St
 
 /// The lines before the first that starts with one of the marks.
 fn until(body: &str, marks: &[&str]) -> String {
-    let lines = body.lines().take_while(|line| !marks.iter().any(|mark| line.starts_with(mark)));
+    let lines = body
+        .lines()
+        .take_while(|line| !marks.iter().any(|mark| line.starts_with(mark)));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -224,7 +224,9 @@ impl Scan {
 
     /// Gives doc tests of one item numbers in the order of their lines: `src/lib.rs - add #2`.
     fn number_doc_tests(&mut self) {
-        let mut order: Vec<usize> = (0..self.tests.len()).filter(|&i| self.tests[i].line.is_some()).collect();
+        let mut order: Vec<usize> = (0..self.tests.len())
+            .filter(|&i| self.tests[i].line.is_some())
+            .collect();
         order.sort_by_key(|&i| (self.tests[i].binary, self.tests[i].line));
         let mut seen: HashMap<(usize, String), u32> = HashMap::new();
         for i in order {
@@ -300,7 +302,8 @@ fn explained(test: &Test, shown: &str) -> (Option<Location>, String) {
         }
     }
     if place.is_some() {
-        let rest = lines.take_while(|line| !line.starts_with("note: run with") && !line.starts_with("stack backtrace:"));
+        let rest =
+            lines.take_while(|line| !line.starts_with("note: run with") && !line.starts_with("stack backtrace:"));
         message.extend(rest.map(ToString::to_string));
     }
     if let Some(line) = test.line {

@@ -9,9 +9,8 @@ use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
 /// Per class it ends in ` -- in Class` or ` - in Class`; the line without is the sum of a module.
-static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(.*)$")
-});
+static SUM: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(.*)$"));
 /// `[ERROR] com.example.CalcTest.adds -- Time elapsed: 0.01 s <<< FAILURE!`, or with `adds(com.example.CalcTest)` before.
 static FAILED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?\s*(\S+?)(?:\((\S+)\))? +--? ?Time elapsed: .* <<< (FAILURE|ERROR)!"));
@@ -76,7 +75,9 @@ fn place(name: &str, lines: &[&str]) -> Option<Location> {
         if frame[1] != *class && !frame[1].starts_with(&format!("{class}$")) {
             return None;
         }
-        let package = class.rsplit_once('.').map(|(package, _)| package.replace('.', "/") + "/");
+        let package = class
+            .rsplit_once('.')
+            .map(|(package, _)| package.replace('.', "/") + "/");
         location(&format!("{}{}", package.unwrap_or_default(), &frame[2]), &frame[3])
     })
 }

@@ -73,7 +73,10 @@ pub(super) fn recognise(text: &str) -> Option<(Framework, Reading)> {
             &[" test session starts ===", "short test summary info"],
         ),
         (Framework::Unittest, &["\nRan "]),
-        (Framework::Go, &["--- FAIL: ", "{\"Time\":", "{\"Action\":", "\nok  \t", "\nFAIL\t"]),
+        (
+            Framework::Go,
+            &["--- FAIL: ", "{\"Time\":", "{\"Action\":", "\nok  \t", "\nFAIL\t"],
+        ),
         (Framework::Node, &["TAP version 1", "\u{2139} pass ", "\n# pass "]),
         (Framework::Vitest, &[" Test Files  "]),
         (Framework::Jest, &["Test Suites: "]),

@@ -11,8 +11,11 @@ use crate::suite::text::{clean, pattern};
 
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^([^\s:<>]+\.pyx?):(\d+): "));
 static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"^E?\s*File "([^"<>]+)", line (\d+)"#));
-static SUM: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^=* ?(\d+ (?:passed|failed|skipped|deselected|xfailed|xpassed|warnings?|errors?)\b.*|no tests ran.*) in [\d.:]+"));
+static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(
+        r"^=* ?(\d+ (?:passed|failed|skipped|deselected|xfailed|xpassed|warnings?|errors?)\b.*|no tests ran.*) in [\d.:]+",
+    )
+});
 static COUNT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(\d+) (passed|failed|skipped|xfailed|xpassed|errors?)\b"));
 static SHORT: LazyLock<Option<Regex>> =
@@ -48,23 +51,37 @@ pub(super) fn read_report(report: &[u8]) -> Option<Reading> {
 fn node_id(case: &Case) -> String {
     let module = case.file.trim_end_matches(".py").replace('/', ".");
     if case.class.is_empty() {
-        return if case.name == module { case.file.clone() } else { case.name.clone() };
+        return if case.name == module {
+            case.file.clone()
+        } else {
+            case.name.clone()
+        };
     }
     let (file, classes) = match case.class.strip_prefix(&module) {
         Some("") => (case.file.clone(), ""),
         Some(rest) if rest.starts_with('.') && !module.is_empty() => (case.file.clone(), &rest[1..]),
         _ => {
             // Modules are lower case and classes are not, by PEP 8 and by what pytest collects as a default.
-            let class = case.class.split('.').position(|part| part.starts_with(char::is_uppercase));
+            let class = case
+                .class
+                .split('.')
+                .position(|part| part.starts_with(char::is_uppercase));
             let cut = class.map_or(case.class.len(), |index| {
-                case.class.split('.').take(index).map(|part| part.len() + 1).sum::<usize>()
+                case.class
+                    .split('.')
+                    .take(index)
+                    .map(|part| part.len() + 1)
+                    .sum::<usize>()
             });
             let file = case.class[..cut].trim_end_matches('.').replace('.', "/") + ".py";
             (file, &case.class[cut..])
         }
     };
     let classes = classes.split('.').filter(|class| !class.is_empty());
-    let parts: Vec<&str> = std::iter::once(file.as_str()).chain(classes).chain([case.name.as_str()]).collect();
+    let parts: Vec<&str> = std::iter::once(file.as_str())
+        .chain(classes)
+        .chain([case.name.as_str()])
+        .collect();
     parts.join("::")
 }
 
@@ -84,7 +101,10 @@ fn explained(case: &Case) -> (String, Option<Location>) {
 
 fn last_place(text: &str) -> Option<Location> {
     let places = text.lines().filter_map(|line| {
-        let place = PLACE.as_ref()?.captures(line).or_else(|| FRAME.as_ref()?.captures(line))?;
+        let place = PLACE
+            .as_ref()?
+            .captures(line)
+            .or_else(|| FRAME.as_ref()?.captures(line))?;
         location(&place[1], &place[2])
     });
     let (mut own, mut any) = (None, None);

@@ -75,7 +75,11 @@ fn read_tap(text: &str) -> Reading {
             point = Some(Point {
                 depth,
                 ok: found.get(2).is_none(),
-                name: unescaped(directive.as_ref().map_or(name, |d| d.get(1).map_or("", |name| name.as_str()))),
+                name: unescaped(
+                    directive
+                        .as_ref()
+                        .map_or(name, |d| d.get(1).map_or("", |name| name.as_str())),
+                ),
                 directive: directive.as_ref().map(|d| d[2].to_string()),
                 yaml: Vec::new(),
             });
@@ -147,13 +151,22 @@ fn message(yaml: &[String]) -> String {
     let kept = yaml.iter().filter(|line| {
         let line = line.trim();
         !["---", "..."].contains(&line)
-            && !["duration_ms:", "location:", "failureType:", "code:", "exitCode:", "signal:"]
-                .iter()
-                .any(|key| line.starts_with(key))
+            && ![
+                "duration_ms:",
+                "location:",
+                "failureType:",
+                "code:",
+                "exitCode:",
+                "signal:",
+            ]
+            .iter()
+            .any(|key| line.starts_with(key))
     });
     let kept: Vec<&str> = kept.map(String::as_str).collect();
     let indent = kept.first().map_or(0, |line| line.len() - line.trim_start().len());
-    let lines = kept.iter().map(|line| line.get(indent..).unwrap_or_else(|| line.trim_start()));
+    let lines = kept
+        .iter()
+        .map(|line| line.get(indent..).unwrap_or_else(|| line.trim_start()));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -164,7 +177,10 @@ fn read_tree(text: &str) -> Reading {
     let (tree, details) = text.split_once("\n✖ failing tests:").unwrap_or((text, ""));
     for line in tree.lines() {
         let Some(found) = TREE.as_ref().and_then(|tree| tree.captures(line)) else {
-            if let Some((_, message)) = failing.as_mut().filter(|(_, message)| message.len() < 2 * super::MAX_MESSAGE) {
+            if let Some((_, message)) = failing
+                .as_mut()
+                .filter(|(_, message)| message.len() < 2 * super::MAX_MESSAGE)
+            {
                 message.push_str(line);
                 message.push('\n');
             }
@@ -176,7 +192,12 @@ fn read_tree(text: &str) -> Reading {
         let depth = found[1].len() / 2;
         let closes = parents.len() > depth && parents.get(depth).is_some_and(|parent| *parent == found[3]);
         parents.truncate(depth);
-        let name = parents.iter().map(String::as_str).chain([&found[3]]).collect::<Vec<_>>().join(" > ");
+        let name = parents
+            .iter()
+            .map(String::as_str)
+            .chain([&found[3]])
+            .collect::<Vec<_>>()
+            .join(" > ");
         let directive = found.get(4).is_some();
         match &found[2] {
             "▶" => parents.push(found[3].to_string()),

@@ -10,7 +10,9 @@ use super::*;
 use crate::sandbox::Captured;
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/outputs")
+        .join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -41,8 +43,15 @@ fn show(run: &TestRun) -> String {
         writeln!(shown, "passed: {}", run.passed_names.join(", ")).unwrap();
     }
     for failure in &run.failures {
-        let place = failure.location.as_ref().map_or("-".into(), |place| format!("{}:{}", place.path, place.line));
-        let message = failure.message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let place = failure
+            .location
+            .as_ref()
+            .map_or("-".into(), |place| format!("{}:{}", place.path, place.line));
+        let message = failure
+            .message
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
         writeln!(shown, "{} at {place}: {message}", failure.name).unwrap();
     }
     shown.trim_end().to_string()
@@ -55,9 +64,13 @@ fn read_file(framework: Framework, name: &str, code: i32) -> String {
 fn read_pytest(name: &str, code: i32) -> String {
     let report = fixture(&format!("pytest/{name}.xml"));
     let text = fixture(&format!("pytest/{name}.txt"));
-    show(&read_with_report(Framework::Pytest, &exited(code, &text), Some(&report)))
+    show(&read_with_report(
+        Framework::Pytest,
+        &exited(code, &text),
+        Some(&report),
+    ))
 }
 
+mod others;
 mod python;
 mod rust;
-mod others;

@@ -75,14 +75,20 @@ fn sections(text: &str, reading: &mut Reading) {
         let Some(header) = HEADER.as_ref().and_then(|pattern| pattern.captures(header)) else {
             continue;
         };
-        let body = body.split("\n----------------------------------------------------------------------\nRan ").next();
+        let body = body
+            .split("\n----------------------------------------------------------------------\nRan ")
+            .next();
         let body = body.unwrap_or_default();
-        let traceback = body.find("Traceback (most recent call last):").map_or(body, |at| &body[at..]);
+        let traceback = body
+            .find("Traceback (most recent call last):")
+            .map_or(body, |at| &body[at..]);
         let place = last_place(traceback);
         // A subtest adds its parameters to the name: `test_a (x.T.test_a) (i=1)`.
         let name = header[2].split(") ").next().unwrap_or_default();
         let name = name.strip_suffix(')').unwrap_or(name);
-        let name = name.split_once(" (").map_or_else(|| name.to_string(), |(method, rest)| id(method, rest));
+        let name = name
+            .split_once(" (")
+            .map_or_else(|| name.to_string(), |(method, rest)| id(method, rest));
         if name.contains("unittest.loader._FailedTest") {
             let module = name.rsplit("_FailedTest.").next().unwrap_or(&name);
             reading.diagnose(module, place, body);
@@ -112,11 +118,18 @@ fn last_place(traceback: &str) -> Option<Location> {
 
 /// `Ran 8 tests` and the line after it, where the names did not tell (without `-v`).
 fn sums(text: &str, reading: &mut Reading) {
-    let mut lines = text.lines().skip_while(|line| !RAN.as_ref().is_some_and(|ran| ran.is_match(line)));
-    let Some(ran) = lines.next().and_then(|line| RAN.as_ref()?.captures(line)?[1].parse::<u32>().ok()) else {
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !RAN.as_ref().is_some_and(|ran| ran.is_match(line)));
+    let Some(ran) = lines
+        .next()
+        .and_then(|line| RAN.as_ref()?.captures(line)?[1].parse::<u32>().ok())
+    else {
         return;
     };
-    let verdict = lines.find(|line| line.starts_with("OK") || line.starts_with("FAILED")).unwrap_or_default();
+    let verdict = lines
+        .find(|line| line.starts_with("OK") || line.starts_with("FAILED"))
+        .unwrap_or_default();
     let (mut red, mut skipped) = (0u32, 0u32);
     for sum in SUM.as_ref().map(|sum| sum.captures_iter(verdict)).into_iter().flatten() {
         let number = sum[2].parse().unwrap_or(0);
