@@ -1,3 +1,36 @@
 //! The door: parse flags, start logging, run one subcommand, map the result to an exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+<<<<<<< HEAD
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    // The sandbox starts this program again to confine itself; nothing else may happen in that process.
+    if greenlight::sandbox::helper::is_wanted() {
+        return greenlight::sandbox::helper::main();
+    }
+    // Two TLS providers may be compiled in; whichever library asks first must get this one.
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    greenlight::cli::main(greenlight::cli::Cli::parse())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_flags_are_well_formed() {
+        greenlight::cli::Cli::command().debug_assert();
+    }
+=======
+use greenlight::sandbox::helper;
+
+fn main() -> ExitCode {
+    // The sandbox starts this program again as its own helper, before anything of the bot exists.
+    if helper::is_wanted() {
+        return helper::main();
+    }
+    ExitCode::SUCCESS
+>>>>>>> sandbox
+}

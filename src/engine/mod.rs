@@ -1,6 +1,6 @@
 //! One file per thing greenlight does. This one has the only `match` on an event.
 //!
-//! A refusal is an answer, not an error. What breaks is logged once, here, and said in one short sentence without
+//! A refusal is an answer, not an error. What breaks is logged once, by the door, and said in one short sentence without
 //! details; the run it belongs to ends and says so, so that nothing hangs.
 
 mod announce;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 pub use interrupt::{Interrupt, Interrupts};
 
-use crate::config::AllowList;
+use crate::config::allow_list::AllowList;
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{InstallationId, Login, PullRequestId};
 use crate::domain::run::{End, Run};
@@ -97,11 +97,13 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Works an event off. Whatever breaks is logged here, once.
-pub async fn handle(app: &App, event: Event) {
+/// Works an event off.
+///
+/// # Errors
+/// When something broke; what a person should know of it was said to them already.
+pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
     let installation = event.installation;
-    let what = format!("{:?}", std::mem::discriminant(&event.fact));
-    let result = match event.fact {
+    match event.fact {
         Fact::CommentCreated(comment) => comment::comment(app, installation, comment).await,
         Fact::PullRequestPushed { pull_request, head } => {
             end_open_runs(app, installation, &pull_request, |run| {
@@ -121,18 +123,15 @@ pub async fn handle(app: &App, event: Event) {
             answer::button(app, installation, ids.collect(), (&head, &identifier, &by)).await
         }
         Fact::InstallationChanged { .. } | Fact::Pinged => Ok(()),
-    };
-    if let Err(broken) = result {
-        tracing::error!(event = what, error = %broken, "an event could not be worked off");
     }
 }
 
 /// Goes on with a run that a restart, or the clock, left open.
-pub async fn resume(app: &App, run: Run) {
-    let id = run.id().clone();
-    if let Err(broken) = drive::drive(app, run).await {
-        tracing::error!(run.id = %id, error = %broken, "a run could not be resumed");
-    }
+///
+/// # Errors
+/// When something broke.
+pub async fn resume(app: &App, run: Run) -> Result<(), Broken> {
+    drive::drive(app, run).await
 }
 
 /// Ends what is still open on a pull request, and says so.

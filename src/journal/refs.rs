@@ -74,15 +74,13 @@ impl Refs {
         Ok(in_order(&saved)?.into_iter().map(|(_, run)| run).collect())
     }
 
-    pub(super) async fn loaded_runs(&self) -> Vec<Run> {
-        let loaded = self.loaded.lock().await;
-        loaded
-            .values()
-            .filter_map(|saved| in_order(saved).ok())
-            .flatten()
-            .map(|(_, run)| run)
-            .filter(|run| !run.is_over())
-            .collect()
+    pub(super) async fn loaded_runs(&self) -> Result<Vec<Run>, Error> {
+        let mut runs = Vec::new();
+        for saved in self.loaded.lock().await.values() {
+            runs.extend(in_order(saved)?.into_iter().map(|(_, run)| run));
+        }
+        runs.sort_by_key(|run| run.started.at);
+        Ok(runs)
     }
 
     async fn saved(&self, pull_request: &PullRequestId) -> Result<Saved, Error> {

@@ -129,8 +129,10 @@ impl Queue {
                 Work::Resume(run) => engine::resume(&app, *run).await,
             }
         });
-        if let Err(panicked) = task.await {
-            tracing::error!(error = %panicked, "work ended in a panic");
+        match task.await {
+            Ok(Ok(())) => {}
+            Ok(Err(broken)) => tracing::error!(error = %broken, "work broke"),
+            Err(panicked) => tracing::error!(error = %panicked, "work ended in a panic"),
         }
         // Shut down in the middle: the delivery stays unfinished, and the next process goes on with it.
         let interrupted = self.0.is_draining.load(Ordering::Acquire);

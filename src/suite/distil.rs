@@ -11,7 +11,7 @@ use super::{Framework, read, text};
 use crate::domain::test_run::Failure;
 
 /// Most bytes of a log that are read from its start and again from its end; the middle of a longer log is skipped.
-const MAX_READ: usize = 8 << 20;
+const MAX_READ: usize = 4 << 20;
 /// Longest excerpt.
 const MAX_EXCERPT: usize = 8 << 10;
 /// Lines kept above and below a cause.
@@ -115,6 +115,7 @@ fn weight(line: &str) -> u8 {
             r"^error: (?:could not compile|test failed|aborting due)|^Error: Process completed with exit code|\b0 (?:failed|errors?|failures?)\b|Failures: 0, Errors: 0|(?:^| )ok$|\.\.\. ok|^\s*Compiling |^\s*Download",
         )
     });
+    let line = shortened(line);
     let is = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(line));
     if is(&NOISE) {
         0

@@ -9,6 +9,9 @@ use regex::Regex;
 
 use crate::sandbox::Captured;
 
+/// Longest line in characters; the rest of a longer one is left out.
+const MAX_LINE: usize = 4_000;
+
 /// The whole of what a command printed on both channels, cleaned. A mark stands where bytes were left out.
 pub(super) fn printed(stdout: &Captured, stderr: &Captured) -> String {
     let mut text = clean(&joined(stdout));
@@ -44,7 +47,9 @@ pub(super) fn clean(bytes: &[u8]) -> String {
         let line = line.trim_end_matches('\r');
         let line = line.rsplit('\r').next().unwrap_or(line);
         let line = without_escapes(line);
-        clean.extend(line.chars().filter(|c| !is_hidden(*c)));
+        // One line of JSON is one event, and only whole ones can be read.
+        let max = if line.starts_with('{') { usize::MAX } else { MAX_LINE };
+        clean.extend(line.chars().filter(|c| !is_hidden(*c)).take(max));
         clean.push_str(end);
     }
     clean
@@ -126,6 +131,7 @@ mod tests {
         check(b"10%\r50%\r100%\r\nnext\r\n", "100%\nnext\n");
         check("a\u{202e}b\u{200b}c\u{0}d\u{7}\te".as_bytes(), "abcd\te");
         check(b"bad \xff utf-8", "bad \u{fffd} utf-8");
+        check("x".repeat(9_000).as_bytes(), &"x".repeat(MAX_LINE));
     }
 
     #[test]
@@ -151,7 +157,6 @@ mod tests {
             head: b"begin".to_vec(),
             tail: b"end".to_vec(),
             total: 1_000,
-            ..Captured::default()
         };
         assert_eq!(
             printed(&captured, &Captured::default()),

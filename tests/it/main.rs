@@ -6,9 +6,15 @@
     reason = "a test says what it expected by panicking"
 )]
 
+mod config;
+mod tidy;
 mod agent;
 mod git;
 mod harness;
 mod openapi;
 mod webhooks;
 mod workflows;
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
+
+mod double;
+mod sandbox;

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use insta::assert_snapshot;
 
 use super::*;
@@ -59,13 +61,15 @@ fn failures_are_read_from_the_logs_of_every_framework() {
         );
         let first = &distillate.failures[0];
         let place = first.location.as_ref().map_or(0, |place| place.line);
-        shown += &format!(
-            "{file}: {:?}, {} failures, {} bytes, first {}:{place}\n",
+        writeln!(
+            shown,
+            "{file}: {:?}, {} failures, {} bytes, first {}:{place}",
             distillate.framework.unwrap(),
             distillate.failures.len(),
             distillate.excerpt.len(),
             first.name,
-        );
+        )
+        .unwrap();
         let telling = first.message.lines().find(|line| weight(line) == 2);
         if let Some(line) = telling.filter(|line| !file.starts_with("go/fail.txt") && !line.contains(": |-")) {
             assert!(
@@ -110,7 +114,7 @@ fn the_first_cause_stays_and_the_rest_goes() {
 fn a_hostile_log_is_bounded() {
     for log in [
         "E   AssertionError\n".repeat(20_000).into_bytes(),
-        "x\n".repeat(5 << 20).into_bytes(),
+        "x\n".repeat(100_000).into_bytes(),
         vec![0xff; 1 << 20],
         b"\x1b]0;".repeat(100_000),
         format!("FAILED {}.py::{}\n", "a".repeat(100_000), "b".repeat(100_000))
@@ -128,6 +132,15 @@ fn a_hostile_log_is_bounded() {
         );
         assert!(!distillate.excerpt.contains('\x1b'));
     }
+}
+
+#[test]
+fn of_a_huge_log_both_ends_are_read() {
+    let log = format!("first\n{}last\n", "middle\n".repeat(3 << 20));
+    let parts = ends(log.as_bytes());
+    assert!(parts.iter().map(|part| part.len()).sum::<usize>() <= 2 * MAX_READ + 100);
+    assert!(parts[0].starts_with(b"first\n") && parts[0].ends_with(b"middle\n"));
+    assert!(parts[2].starts_with(b"middle\n") && parts[2].ends_with(b"last\n"));
 }
 
 #[test]

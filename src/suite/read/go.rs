@@ -109,6 +109,7 @@ fn read_events(events: &[Event], text: &str) -> Reading {
         match test.verdict.as_str() {
             "pass" => reading.pass(&name),
             "skip" => reading.skip(),
+            "fail" if message.trim().is_empty() => reading.fail(&name, None, "a subtest failed"),
             "fail" => reading.fail(&name, place(&message), &message),
             _ if broken.contains(package) => reading.crash(&name, &message),
             _ => {}

@@ -97,7 +97,7 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> String {
     };
     attribute
         .normalized_value(XmlVersion::Implicit1_0)
-        .map_or_else(|_| attribute.value.to_string(), |value| value.into_owned())
+        .map_or_else(|_| attribute.value.to_string(), std::borrow::Cow::into_owned)
 }
 
 fn in_verdict(path: &[String]) -> bool {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Reading, location, rustc};
+use super::{Reading, Trouble, location, rustc};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
@@ -217,7 +217,9 @@ impl Scan {
             failed.max(reading.failed),
             skipped.max(reading.skipped),
         );
-        reading.crashed |= self.died.is_some() && reading.failed == 0;
+        if self.died.is_some() && reading.failed == 0 {
+            reading.trouble = Some(Trouble::Crash);
+        }
         self.compiler.finish(&mut reading, text);
         reading
     }

@@ -23,6 +23,8 @@ const MAX_NAME: usize = 1_000;
 const MAX_MESSAGE: usize = 4_000;
 /// How much of the end of the output is kept.
 const MAX_TAIL: usize = 4_000;
+/// Sums beyond this are made up; the bound keeps later arithmetic from overflowing.
+const MAX_SUM: u32 = 100_000_000;
 /// The one test of a command whose output nobody understands.
 const WHOLE_COMMAND: &str = "the test command";
 
@@ -66,34 +68,35 @@ pub(super) fn recognise(text: &str) -> Option<(Framework, Reading)> {
     const MARKS: [(Framework, &[&str]); 9] = [
         (
             Framework::Cargo,
-            &["\ntest result: ", "error: could not compile", "error[E"],
+            &["\ntest result: ", "error: could not compile", "\nerror[E"],
         ),
         (
             Framework::Pytest,
             &[" test session starts ===", "short test summary info"],
         ),
-        (Framework::Unittest, &["\nRan "]),
+        (Framework::Unittest, &[" tests in ", " test in "]),
         (
             Framework::Go,
-            &["--- FAIL: ", "{\"Time\":", "{\"Action\":", "\nok  \t", "\nFAIL\t"],
+            &["--- FAIL: ", "\n{\"Time\":", "\n{\"Action\":", "\nok  \t", "\nFAIL\t"],
         ),
-        (Framework::Node, &["TAP version 1", "\u{2139} pass ", "\n# pass "]),
+        (Framework::Node, &["TAP version 1", "\n\u{2139} pass ", "\n# pass "]),
         (Framework::Vitest, &[" Test Files  "]),
-        (Framework::Jest, &["Test Suites: "]),
+        (Framework::Jest, &["\nTest Suites: "]),
         (Framework::Mocha, &[" passing ("]),
         (Framework::Maven, &["Tests run: ", "COMPILATION ERROR"]),
     ];
     let text = format!("\n{text}");
-    let mut found = None;
+    let mut found: Option<(Framework, Reading)> = None;
     for (framework, marks) in MARKS {
-        if !marks.iter().any(|mark| text.contains(mark)) {
+        let marked = marks.iter().any(|mark| text.contains(mark));
+        if !marked || (framework == Framework::Unittest && !text.contains("\nRan ")) {
             continue;
         }
         let reading = read_text(framework, &text);
         if reading.shows_a_failure() {
             return Some((framework, reading));
         }
-        if found.is_none() && reading.passed + reading.skipped > 0 {
+        if found.as_ref().is_none_or(|(_, found)| !found.ran() && reading.ran()) {
             found = Some((framework, reading));
         }
     }
@@ -111,28 +114,34 @@ pub(super) struct Reading {
     failures: Vec<Failure>,
     /// What kept tests from being built or collected.
     diagnostics: Vec<Failure>,
+    trouble: Option<Trouble>,
+}
+
+/// Why there may be no results although tests were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
     /// A test process died.
-    crashed: bool,
+    Crash,
     /// Something outside the project is missing: the result says nothing about the code.
-    environment: bool,
+    Environment,
     /// The command was asked for tests that are not there.
-    not_found: bool,
+    NotFound,
 }
 
 impl Reading {
     fn pass(&mut self, name: &str) {
-        self.passed += 1;
+        self.passed = self.passed.saturating_add(1);
         if self.passed_names.len() < TestRun::MAX_NAMES {
             self.passed_names.push(text::one_line(name, MAX_NAME));
         }
     }
 
     fn skip(&mut self) {
-        self.skipped += 1;
+        self.skipped = self.skipped.saturating_add(1);
     }
 
     fn fail(&mut self, name: &str, location: Option<Location>, message: &str) {
-        self.failed += 1;
+        self.failed = self.failed.saturating_add(1);
         if self.failures.len() < TestRun::MAX_FAILURES {
             self.failures.push(failure(name, location, message));
         }
@@ -148,26 +157,34 @@ impl Reading {
 
     /// Notes the test that ran when its process died.
     fn crash(&mut self, name: &str, message: &str) {
-        self.crashed = true;
+        self.trouble = Some(Trouble::Crash);
         self.fail(name, None, message);
     }
 
     /// Takes the framework's own sums over what was counted.
     fn settle(&mut self, passed: u32, failed: u32, skipped: u32) {
-        (self.passed, self.failed, self.skipped) = (passed, failed, skipped);
+        let bounded = |sum: u32| sum.min(MAX_SUM);
+        (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
+    }
+
+    /// Whether any result of a test was read.
+    fn ran(&self) -> bool {
+        self.passed > 0 || self.failed > 0 || self.skipped > 0
     }
 
     fn absorb_collection_errors(&mut self, text: &str) {
         let other = pytest::read_text(text);
-        self.environment |= other.environment;
-        self.not_found |= other.not_found;
+        self.trouble = self.trouble.or(other.trouble);
         if self.failed == 0 && self.diagnostics.is_empty() {
             self.diagnostics = other.diagnostics;
         }
     }
 
     pub(super) fn shows_a_failure(&self) -> bool {
-        self.failed > 0 || !self.failures.is_empty() || !self.diagnostics.is_empty() || self.crashed
+        self.failed > 0
+            || !self.failures.is_empty()
+            || !self.diagnostics.is_empty()
+            || self.trouble == Some(Trouble::Crash)
     }
 
     /// Diagnostics first: they come before any test.
@@ -200,7 +217,7 @@ fn location(path: &str, line: &str) -> Option<Location> {
 
 /// Holds what was read against how the process ended.
 fn conclude(framework: Framework, output: &Output, mut reading: Reading, text: &str) -> TestRun {
-    let unread = reading.passed + reading.skipped + reading.failed == 0 && reading.diagnostics.is_empty();
+    let unread = !reading.ran() && reading.diagnostics.is_empty();
     let ran = match output.outcome {
         sandbox::Outcome::Exited(126 | 127) | sandbox::Outcome::DidNotStart(_) | sandbox::Outcome::Cancelled => false,
         sandbox::Outcome::Exited(_) => true,
@@ -255,13 +272,13 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
     };
     let python = matches!(framework, Framework::Pytest | Framework::Unittest | Framework::Other);
     match code {
-        _ if reading.crashed => Outcome::Crashed,
+        _ if reading.trouble == Some(Trouble::Crash) => Outcome::Crashed,
         1.. if !reading.diagnostics.is_empty() => Outcome::DidNotBuild,
         _ if reading.failed > 0 => Outcome::Failed,
         0 if reading.passed > 0 => Outcome::Passed,
         0 => Outcome::NothingRan,
-        _ if reading.environment => Outcome::DidNotStart,
-        _ if reading.not_found => Outcome::NothingRan,
+        _ if reading.trouble == Some(Trouble::Environment) => Outcome::DidNotStart,
+        _ if reading.trouble == Some(Trouble::NotFound) => Outcome::NothingRan,
         126 | 127 => Outcome::DidNotStart,
         // Of pytest: <https://docs.pytest.org/en/stable/reference/exit-codes.html>; unittest has 5 since Python 3.12.
         5 if python => Outcome::NothingRan,
@@ -270,20 +287,16 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
     }
 }
 
-/// Frameworks that were recognised but ran nothing must not count as a command that passed as a whole.
+/// What frameworks print in place of results when there are none.
 fn says_that_nothing_ran(text: &str) -> bool {
     [
         "no tests ran",
         "No tests found",
         "No test files found",
-        "no test files",
-        "Ran 0 tests",
+        "[no test files]",
         "running 0 tests",
-        "0 passing",
-        "no tests to run",
         "NO TESTS RAN",
-        "# tests 0",
-        "Tests:       0 total",
+        "No tests to run",
     ]
     .iter()
     .any(|mark| text.contains(mark))

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::junit::{self, Case, Verdict};
-use super::{Reading, location};
+use super::{Reading, Trouble, location};
 use crate::domain::test_run::Location;
 use crate::suite::text::{clean, pattern};
 
@@ -96,7 +96,12 @@ fn explained(case: &Case) -> (String, Option<Location>) {
             line,
         })
     });
-    (if text.trim().is_empty() { message } else { text }, place)
+    let headline = message.trim();
+    if headline.is_empty() || headline == "collection failure" || text.starts_with(headline) {
+        (text, place)
+    } else {
+        (format!("{headline}\n\n{text}"), place)
+    }
 }
 
 fn last_place(text: &str) -> Option<Location> {
@@ -120,11 +125,13 @@ fn last_place(text: &str) -> Option<Location> {
 
 /// Reads the terminal text: sums, the short summary, and the sections of the failures.
 pub(super) fn read_text(text: &str) -> Reading {
-    let mut reading = Reading {
-        not_found: text.contains("ERROR: not found: ") || text.contains("ERROR: file or directory not found: "),
-        environment: text.contains("No module named pytest"),
-        ..Reading::default()
-    };
+    let says = |mark: &str| text.contains(mark);
+    let mut reading = Reading::default();
+    if says("ERROR: not found: ") || says("ERROR: file or directory not found: ") {
+        reading.trouble = Some(Trouble::NotFound);
+    } else if says("No module named pytest") {
+        reading.trouble = Some(Trouble::Environment);
+    }
     let sections = sections(text);
     let collecting = text.contains("ERROR collecting ") || text.contains(" during collection ");
     for line in text.lines() {

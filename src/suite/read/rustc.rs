@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Reading, location};
+use super::{Reading, Trouble, location};
 use crate::domain::test_run::{Location, TestRun};
 use crate::suite::text::pattern;
 
@@ -134,7 +134,7 @@ impl Diagnostics {
 
     /// Hands the errors over; those without a place count only if nothing was built.
     pub(super) fn finish(self, reading: &mut Reading, text: &str) {
-        let ran = reading.passed + reading.failed + reading.skipped > 0;
+        let ran = reading.ran();
         for diagnostic in self.found {
             if diagnostic.place.is_some() || self.did_not_compile {
                 let name = diagnostic.lines.first().map_or("", String::as_str);
@@ -142,7 +142,9 @@ impl Diagnostics {
             }
         }
         if !ran && reading.diagnostics.is_empty() {
-            reading.environment = ENVIRONMENT.iter().any(|mark| text.contains(mark));
+            if ENVIRONMENT.iter().any(|mark| text.contains(mark)) {
+                reading.trouble = Some(Trouble::Environment);
+            }
             if self.did_not_compile {
                 reading.diagnose("error: could not compile", None, "");
             }

@@ -13,7 +13,7 @@ static SUBTEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^( *)# Subt
 static DIRECTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(.*?) # (SKIP|TODO)\b ?(.*)$"));
 static NODE_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^'?(?:file://)?(.+?):(\d+):\d+'?$"));
 static TREE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^( *)([✔✖﹣▶]) (.+?)(?: \([\d.]+ms\))?(?: # (.*))?$"));
+    LazyLock::new(|| pattern(r"^( *)([✔✖﹣▶]) (.+?)(?: \([\d.]+ms\)(?: # (.*))?)?$"));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^[#ℹ] (tests|pass|fail|cancelled|skipped|todo) (\d+)$"));
 
@@ -24,6 +24,7 @@ struct Point {
     ok: bool,
     directive: Option<String>,
     yaml: Vec<String>,
+    comments: Vec<String>,
 }
 
 pub(super) fn read(text: &str) -> Reading {
@@ -59,15 +60,14 @@ pub(super) fn read(text: &str) -> Reading {
 
 fn read_tap(text: &str) -> Reading {
     let mut reading = Reading::default();
-    // The comments since the last result: what the file printed.
-    let mut comments: Vec<&str> = Vec::new();
+    // The comments before a result: what its file printed.
+    let mut comments: Vec<String> = Vec::new();
     let mut parents: Vec<String> = Vec::new();
     let mut point: Option<Point> = None;
     for line in text.lines() {
         if let Some(found) = POINT.as_ref().and_then(|pattern| pattern.captures(line)) {
             if let Some(point) = point.take() {
-                settle_point(&mut reading, &point, &parents, &comments);
-                comments.clear();
+                settle_point(&mut reading, &point, &parents);
             }
             let depth = found[1].len() / 4;
             let name = found.get(3).map_or("", |name| name.as_str());
@@ -82,11 +82,11 @@ fn read_tap(text: &str) -> Reading {
                 ),
                 directive: directive.as_ref().map(|d| d[2].to_string()),
                 yaml: Vec::new(),
+                comments: std::mem::take(&mut comments),
             });
         } else if let Some(subtest) = SUBTEST.as_ref().and_then(|subtest| subtest.captures(line)) {
             if let Some(point) = point.take() {
-                settle_point(&mut reading, &point, &parents, &comments);
-                comments.clear();
+                settle_point(&mut reading, &point, &parents);
             }
             parents.truncate(subtest[1].len() / 4);
             parents.push(unescaped(&subtest[2]));
@@ -99,16 +99,16 @@ fn read_tap(text: &str) -> Reading {
         } else if let Some(comment) = line.strip_prefix("# ")
             && comments.len() < 200
         {
-            comments.push(comment);
+            comments.push(comment.to_string());
         }
     }
     if let Some(point) = point {
-        settle_point(&mut reading, &point, &parents, &comments);
+        settle_point(&mut reading, &point, &parents);
     }
     reading
 }
 
-fn settle_point(reading: &mut Reading, point: &Point, parents: &[String], comments: &[&str]) {
+fn settle_point(reading: &mut Reading, point: &Point, parents: &[String]) {
     let value = |key: &str| {
         let line = point.yaml.iter().find_map(|line| line.trim_start().strip_prefix(key));
         line.map(str::trim)
@@ -129,7 +129,7 @@ fn settle_point(reading: &mut Reading, point: &Point, parents: &[String], commen
             if is_file && value("signal:").is_some_and(|signal| signal != "~") {
                 reading.crash(&name, &message);
             } else if is_file {
-                reading.diagnose(&name, place, &comments.join("\n"));
+                reading.diagnose(&name, place, &point.comments.join("\n"));
             } else {
                 reading.fail(&name, place, &message);
             }

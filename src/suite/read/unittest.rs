@@ -91,7 +91,7 @@ fn sections(text: &str, reading: &mut Reading) {
             .map_or_else(|| name.to_string(), |(method, rest)| id(method, rest));
         if name.contains("unittest.loader._FailedTest") {
             let module = name.rsplit("_FailedTest.").next().unwrap_or(&name);
-            reading.diagnose(module, place, body);
+            reading.diagnose(module, place, body.trim_start_matches(['-', '\n']));
         } else if !seen.contains(&name) {
             // Several failing subtests are one failing test.
             reading.fail(&name, place, traceback);

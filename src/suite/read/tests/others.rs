@@ -10,7 +10,7 @@ fn node() {
     ");
     assert_snapshot!(read_file(Framework::Node, "node/pass_spec.txt", 0), @r"
     Passed: 6 passed, 0 failed, 2 skipped
-    passed: adds, adds, basket > is empty, parent > child
+    passed: adds, adds, basket > is empty, basket > sums (a|b) # 100%, parent > child
     ");
     assert_snapshot!(read_file(Framework::Node, "node/fail.txt", 1), @r"
     Failed: 2 passed, 4 failed, 2 skipped
@@ -23,12 +23,13 @@ fn node() {
     Failed: 2 passed, 4 failed, 2 skipped
     passed: adds, basket > is empty
     adds at test/shop.test.js:5:   AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
+    basket > sums (a|b) # 100% at test/shop.test.js:8:     AssertionError [ERR_ASSERTION]: two and two
     parent > child at test/shop.test.js:10:     AssertionError [ERR_ASSERTION]: 0 == 2
     ");
     assert_snapshot!(read_file(Framework::Node, "node/collection_error.txt", 1), @r"
     DidNotBuild: 1 passed, 1 failed, 0 skipped
     passed: adds
-    /tmp/fx/js/test/shop.test.js at /tmp/fx/js/test/shop.test.js:1: tests 2
+    /tmp/fx/js/test/shop.test.js at /tmp/fx/js/test/shop.test.js:1: /tmp/fx/js/shop.js:1
     ");
     assert_snapshot!(read_file(Framework::Node, "node/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
     assert_snapshot!(read_file(Framework::Node, "node/crash.txt", 1), @r"
@@ -62,7 +63,6 @@ fn vitest() {
     assert_snapshot!(read_file(Framework::Vitest, "vitest/pass.txt", 0), @"Passed: 3 passed, 0 failed, 2 skipped");
     assert_snapshot!(read_file(Framework::Vitest, "vitest/fail.txt", 1), @r"
     Failed: 1 passed, 2 failed, 2 skipped
-    passed: is empty
     adds at vitest/shop.test.js:2: AssertionError: expected -1 to be 3 // Object.is equality
     basket > sums at vitest/shop.test.js:5: AssertionError: expected +0 to be 4 // Object.is equality
     ");
@@ -102,7 +102,7 @@ fn go() {
     Failed: 2 passed, 3 failed, 1 skipped
     passed: TestTable/one_two, example.com/shop/sub TestAdd
     example.com/shop TestAdd at shop_test.go:7:     shop_test.go:7: Add(1, 2) = -1, want 3
-    TestTable at -: 
+    TestTable at -: a subtest failed
     TestTable/a/b at shop_test.go:15:     shop_test.go:15: bad "a/b"
     "#);
     assert_snapshot!(read_file(Framework::Go, "go/fail_text.txt", 1), @r#"
@@ -127,4 +127,74 @@ fn go() {
     TestPanics at -:
     ");
     assert_snapshot!(read_file(Framework::Go, "go/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+}
+
+#[test]
+fn maven() {
+    assert_snapshot!(read_file(Framework::Maven, "maven/pass.txt", 0), @"Passed: 4 passed, 0 failed, 1 skipped");
+    assert_snapshot!(read_file(Framework::Maven, "maven/fail.txt", 1), @"
+    Failed: 1 passed, 3 failed, 1 skipped
+    com.example.ShopTest.breaks at com/example/ShopTest.java:10: java.lang.IllegalStateException: no sum
+    com.example.ShopTest.adds at com/example/ShopTest.java:7: org.opentest4j.AssertionFailedError: expected: <3> but was: <-1>
+    com.example.ShopTest$Inner.nested at com/example/ShopTest.java:13: org.opentest4j.AssertionFailedError: two and two ==> expected: <true> but was: <false>
+    ");
+    assert_snapshot!(read_file(Framework::Maven, "maven/compile_error.txt", 1), @"
+    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    cannot find symbol at /tmp/fx/java/src/main/java/com/example/Shop.java:5: [ERROR] /tmp/fx/java/src/main/java/com/example/Shop.java:[5,20] cannot find symbol
+    ");
+    assert_snapshot!(read_file(Framework::Maven, "maven/crash.txt", 1), @"Crashed: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(read_file(Framework::Maven, "maven/missing_dependency.txt", 1), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(read_file(Framework::Maven, "maven/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+}
+
+#[test]
+fn a_command_of_no_known_framework_is_one_test() {
+    assert_snapshot!(show(&read(Framework::Other, &exited(0, b"all fine"))), @"
+    Passed: 1 passed, 0 failed, 0 skipped
+    passed: the test command
+    ");
+    assert_snapshot!(show(&read(Framework::Other, &exited(3, b"boom"))), @"
+    Failed: 0 passed, 1 failed, 0 skipped
+    the test command at -: boom
+    ");
+    assert_snapshot!(show(&read(Framework::Other, &exited(127, b"sh: 1: make: not found"))), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(show(&read(Framework::Other, &output(sandbox::Outcome::TimedOut, b"..."))), @"TimedOut: 0 passed, 0 failed, 0 skipped");
+}
+
+#[test]
+fn a_command_of_a_known_framework_is_recognised_by_its_output() {
+    for (file, code) in [
+        ("cargo/fail.txt", 101),
+        ("cargo/nothing_ran.txt", 0),
+        ("pytest/fail.txt", 1),
+        ("pytest/nothing_ran.txt", 5),
+        ("unittest/fail.txt", 1),
+        ("unittest/nothing_ran.txt", 0),
+        ("node/fail.txt", 1),
+        ("node/nothing_ran.txt", 0),
+        ("jest/fail.txt", 1),
+        ("jest/nothing_ran.txt", 0),
+        ("jest/nothing_found.txt", 1),
+        ("vitest/fail.txt", 1),
+        ("vitest/nothing_found.txt", 1),
+        ("mocha/fail.txt", 2),
+        ("mocha/nothing_ran.txt", 0),
+        ("go/fail.txt", 1),
+        ("go/nothing_ran.txt", 0),
+        ("maven/fail.txt", 1),
+        ("maven/nothing_ran.txt", 0),
+    ] {
+        let run = read(Framework::Other, &exited(code, &fixture(file)));
+        let expected = if file.contains("fail") {
+            Outcome::Failed
+        } else {
+            Outcome::NothingRan
+        };
+        let found = run.outcome;
+        assert!(
+            found == expected || (code != 0 && !file.contains("fail") && found == Outcome::Crashed),
+            "{file}: {found:?}"
+        );
+        assert!(run.failing_names().all(|name| name != WHOLE_COMMAND), "{file}");
+    }
 }

@@ -11,10 +11,10 @@ fn pytest_reports() {
     assert_snapshot!(read_pytest("fail", 1), @r#"
     Failed: 7 passed, 4 failed, 2 skipped
     passed: tests/test_shop.py::test_discount[10-0-10], tests/test_shop.py::test_odd[-k], tests/test_shop.py::test_odd[[z]], tests/test_shop.py::test_odd[\xfc], tests/test_shop.py::test_odd[a b], tests/test_shop.py::test_odd[x::y], tests/test_shop.py::test_total
-    tests/test_shop.py::test_discount[100-10-90] at tests/test_shop.py:11: price = 100, percent = 10, expected = 90
-    tests/test_shop.py::test_discount[200-50-100] at tests/test_shop.py:11: price = 200, percent = 50, expected = 100
-    tests/test_shop.py::TestBasket::test_empty at tests/test_shop.py:32: self = <test_shop.TestBasket object at 0x7fa630f8f890>
-    tests/test_shop.py::TestBasket::test_setup at tests/test_shop.py:36: self = <test_shop.TestBasket object at 0x7fa630f8fe90>
+    tests/test_shop.py::test_discount[100-10-90] at tests/test_shop.py:11: assert 110.0 == 90
+    tests/test_shop.py::test_discount[200-50-100] at tests/test_shop.py:11: assert 300.0 == 100
+    tests/test_shop.py::TestBasket::test_empty at tests/test_shop.py:32: assert None == 0
+    tests/test_shop.py::TestBasket::test_setup at tests/test_shop.py:36: failed on setup with "RuntimeError: no fixture"
     "#);
     assert_snapshot!(read_pytest("collection_error", 2), @r"
     DidNotBuild: 0 passed, 2 failed, 0 skipped
@@ -67,7 +67,7 @@ fn unittest() {
     assert_snapshot!(read_file(Framework::Unittest, "unittest/collection_error.txt", 1), @r"
     DidNotBuild: 2 passed, 4 failed, 2 skipped
     passed: tests.test_calc.TestAdd.test_many, tests.test_calc.TestAdd.test_prints
-    tests.test_bad at /tmp/fx/ut/tests/test_bad.py:1: ----------------------------------------------------------------------
+    tests.test_bad at /tmp/fx/ut/tests/test_bad.py:1: ImportError: Failed to import test module: tests.test_bad
     tests.test_calc.TestAdd.test_error at /tmp/fx/ut/tests/test_calc.py:24: Traceback (most recent call last):
     tests.test_calc.TestAdd.test_doc at /tmp/fx/ut/tests/test_calc.py:9: Traceback (most recent call last):
     tests.test_calc.TestAdd.test_small at /tmp/fx/ut/tests/test_calc.py:6: Traceback (most recent call last):

@@ -22,8 +22,9 @@ fn cargo() {
     error[E0277]: cannot add `&str` to `i32` at src/lib.rs:9: error[E0277]: cannot add `&str` to `i32`
     ");
     assert_snapshot!(read_file(Framework::Cargo, "cargo/compile_error_json.txt", 101), @r"
-    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    DidNotBuild: 0 passed, 2 failed, 0 skipped
     error[E0425]: cannot find value `c` in this scope at src/lib.rs:9: error[E0425]: cannot find value `c` in this scope
+    error[E0277]: cannot add `&str` to `i32` at src/lib.rs:9: error[E0277]: cannot add `&str` to `i32`
     ");
     assert_snapshot!(read_file(Framework::Cargo, "cargo/crash.txt", 101), @r"
     Crashed: 0 passed, 1 failed, 0 skipped
@@ -31,7 +32,7 @@ fn cargo() {
     ");
     assert_snapshot!(read_file(Framework::Cargo, "cargo/overflow.txt", 101), @r"
     Crashed: 0 passed, 1 failed, 0 skipped
-    tests::overflows at -: process didn't exit successfully: `/tmp/fx/cargo/target/debug/deps/sample-e6daf73c296d6df0 overflows` (signal: 6, SIGABRT: process abort signal)
+    tests::overflows at -: thread 'tests::overflows' (26395) has overflowed its stack
     ");
     assert_snapshot!(read_file(Framework::Cargo, "cargo/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
 }
