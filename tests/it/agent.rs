@@ -1,5 +1,6 @@
 //! Stories of the agent's loop: a scripted model on the wire, a real checkout, and whatever the model tries.
 
+mod executed;
 mod hostile;
 mod wire;
 
@@ -12,6 +13,7 @@ use greenlight::checkout::Checkout;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::proposal::Bounds;
 use greenlight::openai::{OpenAi, Settings};
+use greenlight::suite::Suite;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +43,7 @@ const LIMITS: Limits = Limits {
 /// A small repository, and what the loop kept of its work there.
 struct Scene {
     repository: tempfile::TempDir,
+    tests: Option<Suite>,
     limits: Limits,
     patch_lines: usize,
     cancel: CancellationToken,
@@ -55,14 +58,20 @@ struct Ending {
 }
 
 impl Scene {
-    fn new() -> Self {
-        let scene = Self {
+    fn empty() -> Self {
+        Self {
             repository: tempfile::tempdir().unwrap(),
+            tests: None,
             limits: LIMITS,
             patch_lines: 20,
             cancel: CancellationToken::new(),
             journal: Arc::default(),
-        };
+        }
+    }
+
+    /// A library with one fault, whose tests may not be run.
+    fn new() -> Self {
+        let scene = Self::empty();
         scene.file("src/lib.rs", LIB);
         scene.file("tests/api.rs", "#[test]\nfn api() {}\n");
         scene.file(".github/workflows/ci.yml", "on: push\n");
@@ -87,7 +96,7 @@ impl Scene {
             touches_tests: &agent::touches_tests,
         };
         let checkout = Checkout::open(self.repository.path()).unwrap();
-        let mut shell = Shell::new(checkout, None, bounds, self.limits);
+        let mut shell = Shell::new(checkout, self.tests.clone(), bounds, self.limits);
         let mut journal = |item: Item| {
             self.journal.lock().unwrap().push(item);
             async { Ok(()) }.boxed()

@@ -1,7 +1,5 @@
 //! Stories of the wire: what endpoints get wrong, and what models write that is no call.
 
-use std::time::Duration;
-
 use greenlight::agent::{self, Exit, LimitKind, ModelError};
 use greenlight::openai::{OpenAi, Settings};
 use serde_json::json;
