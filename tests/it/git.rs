@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use greenlight::domain::patch::FileMode;
+use greenlight::domain::patch::{Blob, FileChange, FileMode, Patch};
 use greenlight::git::{Error, Exported, Mirror, local_head};
 use origin::{World, git, limits, noise};
 
@@ -192,6 +192,81 @@ async fn a_file_and_a_difference_are_read_without_an_export() {
     let paths: Vec<_> = patch.paths().map(ToString::to_string).collect();
     assert_eq!(paths, ["a/b", "gone", "gone/in"]);
     assert!(mirror.diff(&second, &second).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_tree_with_a_patch_is_what_git_would_make_of_it() {
+    let world = World::new();
+    let kept = ("kept", "100644", &b"k"[..]);
+    let first = world.commit(&[kept, ("a/b", "100644", b"1"), ("gone", "100644", b"g")], None);
+    let second = world.commit(&[kept, ("a/b", "100755", b"2"), ("new/c", "120000", b"x")], None);
+    let (server, mirror) = (world.serve().await, world.mirror());
+    mirror
+        .fetch(&server.remote(), &[first.clone(), second.clone()], &limits())
+        .await
+        .unwrap();
+    let patch = mirror.diff(&first, &second).unwrap();
+    let tree = git(&world.path("o/r.git"), &["rev-parse", &format!("{second}^{{tree}}")]);
+    assert_eq!(
+        mirror.tree_with(&first, &patch).unwrap(),
+        String::from_utf8(tree).unwrap().trim()
+    );
+
+    // `gone` is gone already.
+    let error = mirror.tree_with(&second, &patch).unwrap_err();
+    assert!(matches!(error, Error::UnsafeTree { .. }), "{error:?}");
+    let below_a_file = FileChange {
+        before: None,
+        after: Some(Blob::regular("x")),
+    };
+    let patch = Patch::new([("kept/x".parse().unwrap(), below_a_file)]);
+    let error = mirror.tree_with(&second, &patch).unwrap_err();
+    assert!(matches!(error, Error::UnsafeTree { .. }), "{error:?}");
+    drop(mirror);
+    assert!(world.mirror().has(&first));
+}
+
+#[tokio::test]
+async fn the_double_is_fetched_from_like_the_real_one() {
+    use greenlight::demo;
+    let files = [("a.txt", &b"a\n"[..]), ("sub/b.txt", &[7; 9000])];
+    let double = demo::Double::start(demo::World::with_repository("acme/rail", &files).private())
+        .await
+        .unwrap();
+    let new = demo::NewPullRequest::new(demo::AUTHOR, "topic", "Change").write("a.txt", "A\n");
+    let number = double.open_pull_request(new).await.unwrap();
+    let head = |double: &demo::Double| double.head(number).unwrap().parse().unwrap();
+    let base = double.reference("refs/heads/main").unwrap().parse().unwrap();
+    let first = head(&double);
+    let directory = tempfile::tempdir().unwrap();
+    let mirror = Mirror::open(directory.path()).unwrap();
+    let remote = |token: Option<String>| greenlight::git::Remote {
+        url: format!("{}/acme/rail.git", double.web_url()).parse().unwrap(),
+        token: token.map(Into::into),
+    };
+    let wants = [first, base];
+    let error = mirror.fetch(&remote(None), &wants, &limits()).await.unwrap_err();
+    assert!(matches!(error, Error::Refused(_)), "{error:?}");
+    mirror
+        .fetch(&remote(Some(double.token())), &wants, &limits())
+        .await
+        .unwrap();
+    let patch = mirror.diff(&wants[1], &wants[0]).unwrap();
+    assert_eq!(patch.paths().map(ToString::to_string).collect::<Vec<_>>(), ["a.txt"]);
+
+    double
+        .push(number, demo::AUTHOR, &[("a.txt", Some(b"AA\n"))])
+        .await
+        .unwrap();
+    let second = head(&double);
+    mirror
+        .fetch(&remote(Some(double.token())), std::slice::from_ref(&second), &limits())
+        .await
+        .unwrap();
+    mirror.export(&second, &directory.path().join("export")).unwrap();
+    assert_eq!(fs::read(directory.path().join("export/a.txt")).unwrap(), b"AA\n");
+    assert_eq!(fs::read(directory.path().join("export/sub/b.txt")).unwrap(), [7; 9000]);
+    git(directory.path(), &["fsck", "--full"]);
 }
 
 #[tokio::test]

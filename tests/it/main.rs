@@ -7,11 +7,10 @@
 )]
 
 mod agent;
+mod anchor;
+mod double;
 mod git;
 mod harness;
 mod openapi;
 mod webhooks;
 mod workflows;
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
-
-mod double;
