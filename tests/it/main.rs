@@ -6,6 +6,8 @@
     reason = "a test says what it expected by panicking"
 )]
 
+mod config;
+mod tidy;
 mod agent;
 mod anchor;
 mod double;
@@ -14,3 +16,7 @@ mod harness;
 mod openapi;
 mod webhooks;
 mod workflows;
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
+
+mod double;
+mod sandbox;
