@@ -6,17 +6,14 @@
     reason = "a test says what it expected by panicking"
 )]
 
-mod config;
-mod tidy;
 mod agent;
 mod anchor;
+mod config;
 mod double;
 mod git;
 mod harness;
 mod openapi;
+mod sandbox;
+mod tidy;
 mod webhooks;
 mod workflows;
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
-
-mod double;
-mod sandbox;
