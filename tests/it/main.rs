@@ -13,6 +13,7 @@ mod double;
 mod git;
 mod harness;
 mod openapi;
+mod repair;
 mod sandbox;
 mod tidy;
 mod webhooks;
