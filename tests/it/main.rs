@@ -7,6 +7,7 @@
 )]
 
 mod agent;
+mod anchor;
 mod config;
 mod double;
 mod git;
