@@ -1,19 +1,12 @@
 //! The one test binary: stories on real git, the real router, the real sandbox, and a GitHub double on the wire.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test says what it expected by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
 
-mod config;
-mod tidy;
 mod agent;
+mod config;
+mod double;
 mod git;
 mod harness;
 mod openapi;
+mod tidy;
 mod webhooks;
 mod workflows;
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
-
-mod double;
