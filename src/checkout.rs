@@ -275,6 +275,7 @@ impl Workspace {
             &blob.bytes,
             blob.mode == FileMode::Executable,
         )
+        .map_err(io::Error::other)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
+<<<<<<< HEAD
 use clap::Parser as _;
 
 fn main() -> ExitCode {
     // The sandbox starts this program again to confine itself; nothing else may happen in that process.
-    if greenlight::sandbox::helper::is_meant() {
+    if greenlight::sandbox::helper::is_wanted() {
         return greenlight::sandbox::helper::main();
     }
     // Two TLS providers may be compiled in; whichever library asks first must get this one.
@@ -22,4 +23,14 @@ mod tests {
     fn the_flags_are_well_formed() {
         greenlight::cli::Cli::command().debug_assert();
     }
+=======
+use greenlight::sandbox::helper;
+
+fn main() -> ExitCode {
+    // The sandbox starts this program again as its own helper, before anything of the bot exists.
+    if helper::is_wanted() {
+        return helper::main();
+    }
+    ExitCode::SUCCESS
+>>>>>>> sandbox
 }

@@ -49,7 +49,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
         .map_err(|error| Exit::Usage(format!("{error}; check GREENLIGHT_DATABASE_URL and GREENLIGHT_DATA_DIR ({})", file.display())))?;
     let sandbox = app::sandbox(Choice::Auto).await?;
     match &sandbox {
-        Ok(sandbox) => tracing::info!(guarantees = %sandbox.guarantees(), "the sandbox is ready"),
+        Ok(sandbox) => tracing::info!(guarantees = ?sandbox.guarantees(), "the sandbox is ready"),
         Err(unusable) => tracing::error!(%unusable, "nothing will be executed"),
     }
     let github = app::github(&settings).await?;

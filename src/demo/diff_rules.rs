@@ -78,9 +78,13 @@ pub(super) fn files(diff: &Diff<'_>) -> Result<Vec<FileDiff>, git2::Error> {
 }
 
 fn file(diff: &Diff<'_>, index: usize) -> Result<FileDiff, git2::Error> {
-    let delta = diff.get_delta(index).ok_or_else(|| git2::Error::from_str("a delta is gone"))?;
+    let delta = diff
+        .get_delta(index)
+        .ok_or_else(|| git2::Error::from_str("a delta is gone"))?;
     let name = |file: git2::DiffFile<'_>| {
-        file.path_bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+        file.path_bytes()
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            .unwrap_or_default()
     };
     let status = match delta.status() {
         Delta::Added => "added",
@@ -98,14 +102,27 @@ fn file(diff: &Diff<'_>, index: usize) -> Result<FileDiff, git2::Error> {
     let patch = Patch::from_diff(diff, index)?;
     let binary = patch.as_ref().is_none_or(|patch| patch.delta().flags().is_binary());
     let (additions, deletions) = match &patch {
-        Some(patch) => patch.line_stats().map(|(_, additions, deletions)| (additions, deletions))?,
+        Some(patch) => patch
+            .line_stats()
+            .map(|(_, additions, deletions)| (additions, deletions))?,
         None => (0, 0),
     };
     let hunks = match &patch {
-        Some(patch) => (0..patch.num_hunks()).map(|hunk| read_hunk(patch, hunk)).collect::<Result<_, _>>()?,
+        Some(patch) => (0..patch.num_hunks())
+            .map(|hunk| read_hunk(patch, hunk))
+            .collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
-    Ok(FileDiff { path, previous, status, blob, additions, deletions, binary, hunks })
+    Ok(FileDiff {
+        path,
+        previous,
+        status,
+        blob,
+        additions,
+        deletions,
+        binary,
+        hunks,
+    })
 }
 
 fn read_hunk(patch: &Patch<'_>, index: usize) -> Result<Hunk, git2::Error> {
@@ -117,10 +134,18 @@ fn read_hunk(patch: &Patch<'_>, index: usize) -> Result<Hunk, git2::Error> {
         let text = String::from_utf8_lossy(line.content());
         let text = text.strip_suffix('\n').unwrap_or(&text);
         lines.push(match line.origin() {
-            kind @ (' ' | '+' | '-') => {
-                Line { kind, old: line.old_lineno(), new: line.new_lineno(), text: text.to_owned() }
-            }
-            _ => Line { kind: '\\', old: None, new: None, text: " No newline at end of file".into() },
+            kind @ (' ' | '+' | '-') => Line {
+                kind,
+                old: line.old_lineno(),
+                new: line.new_lineno(),
+                text: text.to_owned(),
+            },
+            _ => Line {
+                kind: '\\',
+                old: None,
+                new: None,
+                text: " No newline at end of file".into(),
+            },
         });
     }
     Ok(Hunk { header, lines })
@@ -138,8 +163,7 @@ pub(super) struct Wanted {
 
 const NOT_IN_DIFF: &str = "Pull request review thread line must be part of the diff";
 const NO_HUNK: &str = "Pull request review thread diff hunk can't be blank";
-const START_NOT_IN_HUNK: &str =
-    "Pull request review thread start line must be part of the same hunk as the line.";
+const START_NOT_IN_HUNK: &str = "Pull request review thread start line must be part of the same hunk as the line.";
 const START_AFTER_END: &str = "Pull request review thread start line must precede the end line.";
 
 /// Finds the place in the diff, or says in GitHub's words why there is none.
@@ -170,9 +194,23 @@ pub(super) fn place(files: &[FileDiff], wanted: Wanted) -> Result<Place, Vec<Str
         }
         let position = before + usize::from(number > 0) + end + 1;
         let text = hunk.text_until(end + 1);
-        let Wanted { path, side, line, start_line, start_side } = wanted;
+        let Wanted {
+            path,
+            side,
+            line,
+            start_line,
+            start_side,
+        } = wanted;
         let start_side = start_line.map(|_| start_side.unwrap_or_else(|| side.clone()));
-        return Ok(Place { path, side, line, start_line, start_side, position, hunk: text });
+        return Ok(Place {
+            path,
+            side,
+            line,
+            start_line,
+            start_side,
+            position,
+            hunk: text,
+        });
     }
     words(&[NOT_IN_DIFF, NO_HUNK])
 }

@@ -109,26 +109,36 @@ impl Double {
     /// # Errors
     /// When no port can be opened or the repository cannot be written.
     pub async fn start(world: World) -> Result<Self, DoubleError> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
-        let mut state = world.build(format!("http://{address}"))?;
+        let main = TcpListener::bind("127.0.0.1:0").await?;
+        let logs = TcpListener::bind("127.0.0.1:0").await?;
+        let address = |listener: &TcpListener| listener.local_addr().map(|address| format!("http://{address}"));
+        let mut state = world.build(address(&main)?, address(&logs)?)?;
         let app = state.app().id;
         let (log, finished) = webhooks::start_courier(&mut state.hooks, app);
-        let shared = Arc::new(Shared { state: Mutex::new(state), changes: watch::Sender::new(0) });
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changes: watch::Sender::new(0),
+        });
         let stop = CancellationToken::new();
-        let stopped = stop.clone();
-        let router = server::router(Arc::clone(&shared));
-        // Without this, Nagle's algorithm and delayed acknowledgements add 40 ms to every exchange.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        tokio::spawn(async move {
-            let served = axum::serve(listener, router).with_graceful_shutdown(stopped.cancelled_owned()).await;
-            if let Err(error) = served {
-                tracing::error!(%error, "the double stopped serving");
-            }
-        });
-        Ok(Self { shared, log, finished, _stop: Arc::new(stop.drop_guard()) })
+        for listener in [main, logs] {
+            let router = server::router(Arc::clone(&shared));
+            let stopped = stop.clone().cancelled_owned();
+            // Without this, Nagle's algorithm and delayed acknowledgements add 40 ms to every exchange.
+            let listener = listener.tap_io(|stream| {
+                let _ = stream.set_nodelay(true);
+            });
+            tokio::spawn(async move {
+                if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
+                    tracing::error!(%error, "the double stopped serving");
+                }
+            });
+        }
+        Ok(Self {
+            shared,
+            log,
+            finished,
+            _stop: Arc::new(stop.drop_guard()),
+        })
     }
 
     /// Base URL of the REST API, without a slash at the end.
@@ -150,7 +160,11 @@ impl Double {
     pub fn app_credentials(&self) -> AppCredentials {
         let state = self.shared.lock();
         let app = state.app();
-        AppCredentials { app_id: app.id, installation_id: app.installation, private_key: auth::APP_KEY.into() }
+        AppCredentials {
+            app_id: app.id,
+            installation_id: app.installation,
+            private_key: auth::APP_KEY.into(),
+        }
     }
 
     /// The login under which the App writes.
@@ -162,16 +176,34 @@ impl Double {
     pub fn token(&self) -> String {
         let mut state = self.shared.lock();
         let (slug, permissions) = (state.app().slug.clone(), state.app().permissions.clone());
-        auth::mint(&mut state, Holder::Installation { slug, permissions, repositories: None }).0
+        auth::mint(
+            &mut state,
+            Holder::Installation {
+                slug,
+                permissions,
+                repositories: None,
+            },
+        )
+        .0
     }
 
     /// A fresh `GITHUB_TOKEN` of a workflow, with these permissions, such as `("contents", "write")`.
     pub fn actions_token(&self, permissions: &[(&str, &str)]) -> String {
         let mut state = self.shared.lock();
         let slug = state.apps[1].slug.clone();
-        let permissions: BTreeMap<String, String> =
-            permissions.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
-        auth::mint(&mut state, Holder::Installation { slug, permissions, repositories: Some(vec![1]) }).0
+        let permissions: BTreeMap<String, String> = permissions
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+            .collect();
+        auth::mint(
+            &mut state,
+            Holder::Installation {
+                slug,
+                permissions,
+                repositories: Some(vec![1]),
+            },
+        )
+        .0
     }
 
     /// A fresh token of a person's own.
@@ -191,7 +223,11 @@ impl Double {
         let mut state = self.shared.lock();
         if state.account(login).is_none() {
             let id = state.fresh_id();
-            state.accounts.push(state::Account { id, login: login.into(), kind: "User" });
+            state.accounts.push(state::Account {
+                id,
+                login: login.into(),
+                kind: "User",
+            });
         }
         let roles = &mut state.repositories[0].roles;
         roles.retain(|name, _| !name.eq_ignore_ascii_case(login));

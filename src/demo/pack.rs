@@ -119,11 +119,18 @@ pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Resu
 }
 
 fn missing(git: &Repository, wish: &Wish) -> Option<Oid> {
-    wish.wants.iter().copied().find(|id| git.find_object(*id, None).is_err())
+    wish.wants
+        .iter()
+        .copied()
+        .find(|id| git.find_object(*id, None).is_err())
 }
 
 fn common(git: &Repository, wish: &Wish) -> Vec<Oid> {
-    wish.haves.iter().copied().filter(|id| git.find_commit(*id).is_ok()).collect()
+    wish.haves
+        .iter()
+        .copied()
+        .filter(|id| git.find_commit(*id).is_ok())
+        .collect()
 }
 
 fn write_shallow(bytes: &mut Vec<u8>, selection: &Selection) {
@@ -156,8 +163,13 @@ fn select(git: &Repository, wish: &Wish, common: &[Oid]) -> Result<Selection, gi
     let cut = |id: Oid| depths.get(&id).is_some_and(|depth| *depth == limit);
     let commits: Vec<Oid> = depths.keys().copied().filter(|id| !theirs.contains(id)).collect();
     let parents = |id: Oid| -> Result<Vec<Oid>, git2::Error> { Ok(git.find_commit(id)?.parent_ids().collect()) };
-    let mut selection =
-        Selection { commits, others, shallow: Vec::new(), unshallow: Vec::new(), edges: theirs.iter().copied().collect() };
+    let mut selection = Selection {
+        commits,
+        others,
+        shallow: Vec::new(),
+        unshallow: Vec::new(),
+        edges: theirs.iter().copied().collect(),
+    };
     for id in depths.keys().copied() {
         let is_root = parents(id)?.is_empty();
         match (cut(id) && !is_root, wish.shallow.contains(&id)) {

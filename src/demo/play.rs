@@ -4,7 +4,7 @@
 
 use git2::Oid;
 
-use super::state::{Happening, Job, PullRequest, Repository, State, WorkflowRun};
+use super::state::{Job, PullRequest, Repository, State, WorkflowRun};
 use super::store::{self, Change, NewCommit};
 use super::world::DEFAULT_BRANCH;
 use super::{Double, DoubleError, actions, checks, comments, threads};
@@ -90,12 +90,29 @@ impl Double {
     ///
     /// # Errors
     /// When there is no such pull request, or git refuses a path.
-    pub async fn push(&self, number: u64, author: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<String, DoubleError> {
+    pub async fn push(
+        &self,
+        number: u64,
+        author: &str,
+        changes: &[(&str, Option<&[u8]>)],
+    ) -> Result<String, DoubleError> {
         let sha = self.change(|state| {
             let pull = known(state, number)?;
             let changes = owned(changes);
-            let id = commit_on(state, pull.head_repository, pull.head, author, "Change things", &changes)?;
-            state.move_reference(pull.head_repository, &format!("refs/heads/{}", pull.head_branch), id, author)?;
+            let id = commit_on(
+                state,
+                pull.head_repository,
+                pull.head,
+                author,
+                "Change things",
+                &changes,
+            )?;
+            state.move_reference(
+                pull.head_repository,
+                &format!("refs/heads/{}", pull.head_branch),
+                id,
+                author,
+            )?;
             Ok(id.to_string())
         })?;
         self.delivered().await;
@@ -116,7 +133,12 @@ impl Double {
             let pull = known(state, number)?;
             let base = branch_tip(state, HOME, DEFAULT_BRANCH)?;
             let id = commit_on(state, pull.head_repository, base, author, "Start over", &owned(changes))?;
-            state.move_reference(pull.head_repository, &format!("refs/heads/{}", pull.head_branch), id, author)?;
+            state.move_reference(
+                pull.head_repository,
+                &format!("refs/heads/{}", pull.head_branch),
+                id,
+                author,
+            )?;
             Ok(id.to_string())
         })?;
         self.delivered().await;
@@ -162,7 +184,9 @@ impl Double {
     /// When there is no such comment.
     pub async fn edit_comment(&self, id: u64, login: &str, body: &str) -> Result<(), DoubleError> {
         self.change(|state| {
-            comments::edit(state, id, login, body).map(drop).ok_or(DoubleError::Missing { what: "comment", id })
+            comments::edit(state, id, login, body)
+                .map(drop)
+                .ok_or(DoubleError::Missing { what: "comment", id })
         })?;
         self.delivered().await;
         Ok(())
@@ -175,7 +199,10 @@ impl Double {
     pub async fn review_comment_reply(&self, to: u64, login: &str, body: &str) -> Result<u64, DoubleError> {
         let id = self.change(|state| {
             let top = state.review_comments.get(&to).cloned();
-            let top = top.ok_or(DoubleError::Missing { what: "review comment", id: to })?;
+            let top = top.ok_or(DoubleError::Missing {
+                what: "review comment",
+                id: to,
+            })?;
             Ok(threads::add_reply(state, &top, login, body).id)
         })?;
         self.delivered().await;
@@ -224,9 +251,14 @@ impl Double {
     pub async fn press_button(&self, check_run: u64, identifier: &str, login: &str) -> Result<(), DoubleError> {
         self.change(|state| {
             let run = state.check_runs.get(&check_run).cloned();
-            let run = run.ok_or(DoubleError::Missing { what: "check run", id: check_run })?;
+            let run = run.ok_or(DoubleError::Missing {
+                what: "check run",
+                id: check_run,
+            })?;
             if !run.actions.iter().any(|action| action["identifier"] == identifier) {
-                return Err(DoubleError::Refused(format!("the check run has no button {identifier:?}")));
+                return Err(DoubleError::Refused(format!(
+                    "the check run has no button {identifier:?}"
+                )));
             }
             checks::notify(state, "requested_action", &run, Some((identifier, login)));
             Ok(())
@@ -258,15 +290,23 @@ impl Double {
 }
 
 fn owned(changes: &[(&str, Option<&[u8]>)]) -> Vec<Change> {
-    changes.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.map(<[u8]>::to_vec))).collect()
+    changes
+        .iter()
+        .map(|(path, bytes)| ((*path).to_owned(), bytes.map(<[u8]>::to_vec)))
+        .collect()
 }
 
 pub(super) fn known(state: &State, number: u64) -> Result<PullRequest, DoubleError> {
-    state.pull(HOME, number).cloned().ok_or(DoubleError::Missing { what: "pull request", id: number })
+    state.pull(HOME, number).cloned().ok_or(DoubleError::Missing {
+        what: "pull request",
+        id: number,
+    })
 }
 
 fn branch_tip(state: &State, repository: u64, branch: &str) -> Result<Oid, DoubleError> {
-    let tip = state.repository(repository).and_then(|repository| store::tip(&repository.git, branch));
+    let tip = state
+        .repository(repository)
+        .and_then(|repository| store::tip(&repository.git, branch));
     tip.ok_or_else(|| DoubleError::Refused(format!("there is no branch {branch}")))
 }
 
@@ -280,11 +320,17 @@ pub(super) fn commit_on(
     changes: &[Change],
 ) -> Result<Oid, DoubleError> {
     let (identity, when) = (state.identity(author), state.commit_time());
-    let repository = state.repository(repository).ok_or(DoubleError::Missing { what: "repository", id: repository })?;
+    let repository = state.repository(repository).ok_or(DoubleError::Missing {
+        what: "repository",
+        id: repository,
+    })?;
     let git = &repository.git;
     let base = git.find_commit(parent)?.tree()?;
     let tree = store::write_changes(git, Some(&base), changes)?;
-    Ok(store::commit(git, &NewCommit::by(&identity, when, message, tree, vec![parent]))?)
+    Ok(store::commit(
+        git,
+        &NewCommit::by(&identity, when, message, tree, vec![parent]),
+    )?)
 }
 
 /// The author's fork, made when it is needed first.
@@ -294,7 +340,10 @@ fn fork_of(state: &mut State, owner: &str) -> Result<u64, DoubleError> {
         return Ok(known.id);
     }
     let id = state.fresh_id();
-    let home = state.repository(HOME).ok_or(DoubleError::Missing { what: "repository", id: HOME })?;
+    let home = state.repository(HOME).ok_or(DoubleError::Missing {
+        what: "repository",
+        id: HOME,
+    })?;
     let git = store::init(&state.folder.path().join(format!("{id}.git")), Some(home.git.path()))?;
     if let Some(tip) = store::tip(&home.git, DEFAULT_BRANCH) {
         git.reference(&format!("refs/heads/{DEFAULT_BRANCH}"), tip, true, "forked")?;
@@ -314,13 +363,27 @@ fn fork_of(state: &mut State, owner: &str) -> Result<u64, DoubleError> {
 }
 
 fn open(state: &mut State, new: NewPullRequest) -> Result<u64, DoubleError> {
-    let NewPullRequest { author, branch, title, body, changes, fork, maintainer_can_modify } = new;
+    let NewPullRequest {
+        author,
+        branch,
+        title,
+        body,
+        changes,
+        fork,
+        maintainer_can_modify,
+    } = new;
     let head_repository = if fork { fork_of(state, &author)? } else { HOME };
     let base = branch_tip(state, HOME, DEFAULT_BRANCH)?;
     let head = commit_on(state, head_repository, base, &author, &title, &changes)?;
     state.move_reference(head_repository, &format!("refs/heads/{branch}"), head, &author)?;
     let (id, now) = (state.fresh_id(), state.now());
-    let pulls = &mut state.repository_mut(HOME).ok_or(DoubleError::Missing { what: "repository", id: HOME })?.pulls;
+    let pulls = &mut state
+        .repository_mut(HOME)
+        .ok_or(DoubleError::Missing {
+            what: "repository",
+            id: HOME,
+        })?
+        .pulls;
     let number = pulls.keys().next_back().copied().unwrap_or_default() + 1;
     pulls.insert(
         number,
@@ -391,12 +454,4 @@ fn end_ci(state: &mut State, number: u64, log: &JobLog<'_>, conclusion: &str) ->
     checks::add(state, check);
     actions::notify(state, "completed", &run, &pull.author);
     Ok(run.id)
-}
-
-/// Whether a happening belongs to the conversation people see: of CI's own checks only the failed ones do.
-pub(super) fn is_shown(state: &State, what: Happening) -> bool {
-    match what {
-        Happening::CheckRun(id) => state.check_runs.contains_key(&id),
-        _ => true,
-    }
 }

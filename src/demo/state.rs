@@ -44,7 +44,11 @@ impl App {
 #[derive(Debug, Clone)]
 pub(super) enum Holder {
     /// An installation of an App, with the permissions of this one token and the repositories it is limited to.
-    Installation { slug: String, permissions: BTreeMap<String, String>, repositories: Option<Vec<u64>> },
+    Installation {
+        slug: String,
+        permissions: BTreeMap<String, String>,
+        repositories: Option<Vec<u64>>,
+    },
     /// A person's own token.
     Person { login: String },
 }
@@ -75,7 +79,11 @@ impl Repository {
     /// What GitHub answers for this login: anybody may read a public repository.
     pub(super) fn role(&self, login: &str) -> Role {
         let floor = if self.private { Role::None } else { Role::Read };
-        let known = self.roles.iter().find(|(name, _)| name.eq_ignore_ascii_case(login)).map(|(_, role)| *role);
+        let known = self
+            .roles
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(login))
+            .map(|(_, role)| *role);
         known.unwrap_or(Role::None).max(floor)
     }
 }
@@ -230,6 +238,8 @@ pub(super) struct Job {
 pub(super) struct State {
     /// `http://127.0.0.1:PORT`, under which the web pages and git repositories are.
     pub(super) web: String,
+    /// `http://127.0.0.1:OTHER`, where links to logs lead.
+    pub(super) store: String,
     /// The prefix of all REST routes, such as `/api/v3`; usually empty.
     pub(super) prefix: String,
     pub(super) accounts: Vec<Account>,
@@ -270,7 +280,9 @@ impl State {
     /// The world's own time: a second passes each time somebody looks.
     pub(super) fn now(&mut self) -> String {
         self.seconds += 1;
-        Timestamp::from_second(DAWN + self.seconds).map(|moment| moment.to_string()).unwrap_or_default()
+        Timestamp::from_second(DAWN + self.seconds)
+            .map(|moment| moment.to_string())
+            .unwrap_or_default()
     }
 
     /// The date of the next commit, in seconds of the epoch: a minute after the one before, so that SHAs are stable.
@@ -293,7 +305,9 @@ impl State {
     }
 
     pub(super) fn account(&self, login: &str) -> Option<&Account> {
-        self.accounts.iter().find(|account| account.login.eq_ignore_ascii_case(login))
+        self.accounts
+            .iter()
+            .find(|account| account.login.eq_ignore_ascii_case(login))
     }
 
     pub(super) fn repository(&self, id: u64) -> Option<&Repository> {
@@ -305,7 +319,9 @@ impl State {
     }
 
     pub(super) fn repository_named(&self, owner: &str, name: &str) -> Option<&Repository> {
-        self.repositories.iter().find(|r| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name))
+        self.repositories
+            .iter()
+            .find(|r| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name))
     }
 
     pub(super) fn pull(&self, repository: u64, number: u64) -> Option<&PullRequest> {
@@ -325,7 +341,11 @@ impl State {
 
     /// The check suite of one App on one commit; GitHub makes one when the first check run comes.
     pub(super) fn suite(&mut self, app: &str, head: git2::Oid) -> u64 {
-        let known = self.check_runs.values().find(|run| run.app == app && run.head == head).map(|run| run.suite);
+        let known = self
+            .check_runs
+            .values()
+            .find(|run| run.app == app && run.head == head)
+            .map(|run| run.suite);
         known.unwrap_or_else(|| self.fresh_id())
     }
 }

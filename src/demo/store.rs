@@ -23,7 +23,10 @@ impl State {
     /// The identity GitHub writes into commits that this account makes through it.
     pub(super) fn identity(&self, login: &str) -> Identity {
         let id = self.account(login).map_or(0, |account| account.id);
-        Identity { name: login.into(), email: format!("{id}+{login}@users.noreply.github.com") }
+        Identity {
+            name: login.into(),
+            email: format!("{id}+{login}@users.noreply.github.com"),
+        }
     }
 }
 
@@ -56,7 +59,10 @@ impl NewCommit {
 /// Makes a bare repository; one that is forked shares the object folder of its origin, as on GitHub.
 pub(super) fn init(path: &Path, origin: Option<&Path>) -> Result<Repository, super::DoubleError> {
     let mut options = git2::RepositoryInitOptions::new();
-    options.bare(true).external_template(false).initial_head(super::world::DEFAULT_BRANCH);
+    options
+        .bare(true)
+        .external_template(false)
+        .initial_head(super::world::DEFAULT_BRANCH);
     let repository = Repository::init_opts(path, &options)?;
     let Some(origin) = origin else { return Ok(repository) };
     drop(repository);
@@ -75,7 +81,11 @@ pub(super) fn write_changes(git: &Repository, base: Option<&Tree<'_>>, changes: 
         match content {
             Some(bytes) => {
                 let executable = known.is_some_and(|entry| entry.filemode() == i32::from(FileMode::BlobExecutable));
-                let mode = if executable { FileMode::BlobExecutable } else { FileMode::Blob };
+                let mode = if executable {
+                    FileMode::BlobExecutable
+                } else {
+                    FileMode::Blob
+                };
                 update.upsert(path.as_str(), git.blob(bytes)?, mode);
             }
             None => {
@@ -89,9 +99,17 @@ pub(super) fn write_changes(git: &Repository, base: Option<&Tree<'_>>, changes: 
 /// Writes a commit without moving any reference.
 pub(super) fn commit(git: &Repository, new: &NewCommit) -> Result<Oid, git2::Error> {
     let author = Signature::new(&new.author.name, &new.author.email, &Time::new(new.author_seconds, 0))?;
-    let committer = Signature::new(&new.committer.name, &new.committer.email, &Time::new(new.committer_seconds, 0))?;
+    let committer = Signature::new(
+        &new.committer.name,
+        &new.committer.email,
+        &Time::new(new.committer_seconds, 0),
+    )?;
     let tree = git.find_tree(new.tree)?;
-    let parents = new.parents.iter().map(|id| git.find_commit(*id)).collect::<Result<Vec<Commit<'_>>, _>>()?;
+    let parents = new
+        .parents
+        .iter()
+        .map(|id| git.find_commit(*id))
+        .collect::<Result<Vec<Commit<'_>>, _>>()?;
     let parents: Vec<&Commit<'_>> = parents.iter().collect();
     git.commit(None, &author, &committer, &new.message, &tree, &parents)
 }
@@ -151,5 +169,7 @@ pub(super) fn file_at(git: &Repository, commit: Oid, path: &str) -> Option<Vec<u
 
 /// The moment of a commit as GitHub writes it.
 pub(super) fn moment(time: Time) -> String {
-    jiff::Timestamp::from_second(time.seconds()).map(|moment| moment.to_string()).unwrap_or_default()
+    jiff::Timestamp::from_second(time.seconds())
+        .map(|moment| moment.to_string())
+        .unwrap_or_default()
 }

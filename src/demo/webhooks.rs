@@ -80,7 +80,10 @@ impl DeliveryLog {
 
 impl Hooks {
     pub(super) fn set_target(&mut self, url: &str, secret: &str) {
-        self.target = Some(Target { url: url.into(), secret: secret.as_bytes().to_vec() });
+        self.target = Some(Target {
+            url: url.into(),
+            secret: secret.as_bytes().to_vec(),
+        });
     }
 
     /// How many deliveries were handed out so far, sent or still waiting.
@@ -90,11 +93,18 @@ impl Hooks {
 
     /// Hands out a delivery a second time, under the same id.
     pub(super) fn again(&mut self, delivery: Delivery) {
-        self.hand_out(Delivery { status: None, error: None, ..delivery });
+        self.hand_out(Delivery {
+            status: None,
+            error: None,
+            ..delivery
+        });
     }
 
     fn hand_out(&mut self, delivery: Delivery) {
-        let outgoing = Outgoing { delivery, target: self.target.clone() };
+        let outgoing = Outgoing {
+            delivery,
+            target: self.target.clone(),
+        };
         if self.sender.as_ref().is_some_and(|sender| sender.send(outgoing).is_ok()) {
             self.issued += 1;
         }
@@ -104,11 +114,16 @@ impl Hooks {
 impl State {
     /// Sends an event about a repository; `payload` holds what is particular to it.
     pub(super) fn notify(&mut self, event: &str, repository: u64, sender: &str, payload: Value) {
-        let Some(about) = self.repository(repository) else { return };
+        let Some(about) = self.repository(repository) else {
+            return;
+        };
         let mut payload = payload;
         payload["repository"] = objects::repository(self, about);
         payload["sender"] = objects::account(self, sender);
-        if self.account(&about.owner).is_some_and(|owner| owner.kind == "Organization") {
+        if self
+            .account(&about.owner)
+            .is_some_and(|owner| owner.kind == "Organization")
+        {
             payload["organization"] = objects::organization(self, &about.owner);
         }
         let installation = self.app().installation;
@@ -120,7 +135,13 @@ impl State {
     pub(super) fn notify_plainly(&mut self, event: &str, payload: Value) {
         self.hooks.made += 1;
         let id = format!("72d3162e-cc78-11f0-81ab-{:012x}", self.hooks.made);
-        self.hooks.hand_out(Delivery { id, event: event.into(), payload, status: None, error: None });
+        self.hooks.hand_out(Delivery {
+            id,
+            event: event.into(),
+            payload,
+            status: None,
+            error: None,
+        });
     }
 }
 
@@ -178,7 +199,11 @@ async fn send(
 
 /// A client for loopback: without a proxy, and without the cost of reading the machine's certificates.
 fn plain_client() -> Result<reqwest::Client, reqwest::Error> {
-    reqwest::Client::builder().timeout(PATIENCE).no_proxy().tls_certs_only([]).build()
+    reqwest::Client::builder()
+        .timeout(PATIENCE)
+        .no_proxy()
+        .tls_certs_only([])
+        .build()
 }
 
 /// The value of `X-Hub-Signature-256`.

@@ -88,14 +88,20 @@ impl World {
             name: name.into(),
             private: false,
             prefix: String::new(),
-            files: files.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec())).collect(),
+            files: files
+                .iter()
+                .map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec()))
+                .collect(),
             people: vec![
                 (MAINTAINER.into(), Role::Maintain),
                 (AUTHOR.into(), Role::Write),
                 (READER.into(), Role::Read),
                 (STRANGER.into(), Role::None),
             ],
-            permissions: granted.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect(),
+            permissions: granted
+                .iter()
+                .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+                .collect(),
         }
     }
 
@@ -131,8 +137,8 @@ impl World {
         self
     }
 
-    /// Builds the state that is served at `web`.
-    pub(super) fn build(self, web: String) -> Result<State, super::DoubleError> {
+    /// Builds the state that is served at `web`, with the logs at `store`.
+    pub(super) fn build(self, web: String, store: String) -> Result<State, super::DoubleError> {
         let folder = tempfile::Builder::new().prefix("greenlight-double-").tempdir()?;
         let bare = store::init(&folder.path().join("1.git"), None)?;
         let ours = App {
@@ -159,14 +165,27 @@ impl World {
             pulls: BTreeMap::new(),
             git: bare,
         };
-        let organisation = Account { id: 100, login: self.owner, kind: "Organization" };
+        let organisation = Account {
+            id: 100,
+            login: self.owner,
+            kind: "Organization",
+        };
         let mut state = State {
             web,
+            store,
             prefix: self.prefix,
             accounts: vec![
                 organisation,
-                Account { id: 102, login: ours.bot(), kind: "Bot" },
-                Account { id: 41_898_282, login: actions.bot(), kind: "Bot" },
+                Account {
+                    id: 102,
+                    login: ours.bot(),
+                    kind: "Bot",
+                },
+                Account {
+                    id: 41_898_282,
+                    login: actions.bot(),
+                    kind: "Bot",
+                },
             ],
             apps: [ours, actions],
             tokens: HashMap::new(),
@@ -190,9 +209,17 @@ impl World {
             commit_seconds: 0,
         };
         for (number, (login, _)) in (1000_u64..).zip(&self.people) {
-            state.accounts.push(Account { id: number, login: login.clone(), kind: "User" });
+            state.accounts.push(Account {
+                id: number,
+                login: login.clone(),
+                kind: "User",
+            });
         }
-        let changes: Vec<Change> = self.files.into_iter().map(|(path, bytes)| (path, Some(bytes))).collect();
+        let changes: Vec<Change> = self
+            .files
+            .into_iter()
+            .map(|(path, bytes)| (path, Some(bytes)))
+            .collect();
         let author = state.identity(MAINTAINER);
         let when = state.commit_time();
         let git = &state.repositories[0].git;

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::id::{CommitSha, InvalidName, Login, RunId};
 
-/// The short name of a gate that people type: `g` and five characters of base 32.
+/// The short name of a gate that people type: `g`, four characters of base 32, and a digit, so that it is no word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct GateId(String);
@@ -41,12 +41,12 @@ impl FromStr for GateId {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let tail = text.strip_prefix('g').filter(|tail| tail.len() == 5);
-        if tail.is_some_and(|tail| tail.bytes().all(|byte| BASE32.contains(&byte))) {
+        if tail.is_some_and(|tail| tail.bytes().all(|byte| BASE32.contains(&byte)) && tail.ends_with(|last: char| last.is_ascii_digit())) {
             Ok(Self(text.into()))
         } else {
             Err(InvalidName {
                 value: text.chars().take(40).collect(),
-                expected: "a gate id such as `g7f3qa`",
+                expected: "a gate id such as `g7fqa3`",
             })
         }
     }

@@ -257,7 +257,7 @@ async fn attempt(
     let mut progress = |_| {};
     Ok(match work::work(desk, suite, engine, &brief, (&mut keep, &mut progress), cancel).await? {
         Outcome::Proposed(proposal) => Step::Proposed(proposal),
-        Outcome::GaveUp { reason } => Step::Ended(End::GaveUp { reason }),
+        Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
         Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
     })
 }

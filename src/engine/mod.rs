@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 pub use interrupt::{Interrupt, Interrupts};
 
-use crate::config::AllowList;
+use crate::config::allow_list::AllowList;
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{InstallationId, Login, PullRequestId};
 use crate::domain::run::{End, Run};

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::{Execution, RepoConfig};
+use crate::config::repository::{Execution, RepoConfig};
 use crate::domain::id::{Login, PullRequestId, RunId};
 use crate::domain::run::{Consent, Origin, Run, Started};
 

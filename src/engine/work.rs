@@ -45,6 +45,8 @@ pub struct Brief<'a> {
 pub enum Outcome {
     Proposed(Box<Proposal>),
     GaveUp { reason: String },
+    /// A limit ended it before it had looked everywhere.
+    LimitReached { reason: String },
     Interrupted,
 }
 
@@ -128,7 +130,7 @@ async fn built_in(
         repair::End::NotFound { tried, .. } => return Ok(Outcome::GaveUp { reason: format!("The built-in engine tried {tried} small edits, and none makes the tests pass") }),
         repair::End::BudgetSpent { tried, .. } => {
             let reason = format!("The built-in engine tried {tried} small edits, then its budget was spent");
-            return Ok(Outcome::GaveUp { reason });
+            return Ok(Outcome::LimitReached { reason });
         }
         repair::End::Cancelled => return Ok(Outcome::Interrupted),
     };
@@ -172,7 +174,7 @@ async fn with_model(
             Exit::Submitted { summary } => summary,
             Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
             Exit::Cancelled => return Ok(Outcome::Interrupted),
-            Exit::Limit(limit) => return Ok(Outcome::GaveUp { reason: limit_reached(limit, &limits) }),
+            Exit::Limit(limit) => return Ok(Outcome::LimitReached { reason: limit_reached(limit, &limits) }),
         };
         let patch = shell.checkout.patch();
         let unfit = match (suite, brief.before) {
@@ -214,5 +216,9 @@ fn transcript(desk: &Desk, suite: Option<&Suite>, brief: &Brief<'_>) -> Result<T
         let items = serde_json::Value::Array(brief.said.to_vec());
         return serde_json::from_value(items).map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")));
     }
-    todo_prompt(desk, suite, brief)
+    let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
+    let remarks: Vec<String> = brief.turned_down.iter().map(|down| down.reason.clone()).collect();
+    let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
+    let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
+    Ok(Transcript::new(agent::prompt::DEBUG, task))
 }

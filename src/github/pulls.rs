@@ -144,7 +144,7 @@ impl Client {
         &self,
         repository: &RepositoryName,
         path: &str,
-        at: &CommitSha,
+        at: &str,
     ) -> Result<Option<Vec<u8>>, Error> {
         let route = format!("/repos/{repository}/contents/{}?ref={}", escaped(path), escaped(at));
         match self.get_raw(&route, "application/vnd.github.raw+json").await {

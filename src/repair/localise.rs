@@ -13,7 +13,6 @@ use super::evidence::{Evidence, TestName};
 use super::language;
 use super::outline::{Definition, Outline};
 use super::syntax::Source;
-use super::test_code;
 
 /// Bounds on what is read of a large tree; files that the evidence names come first.
 const MAX_FILES: usize = 3_000;
@@ -341,4 +340,134 @@ impl<'a> Graph<'a> {
 
 fn share(of: usize) -> f32 {
     1.0 / f32::from(u16::try_from(of.max(1)).unwrap_or(u16::MAX)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::test_run::{Failure, Location, Outcome, TestRun};
+
+    const CODE: &str = "\
+def add(a, b):
+    return helper(a, b)
+
+
+def helper(a, b):
+    return a - b
+
+
+def count(a):
+    return len(a)
+
+
+def unused(a):
+    return a
+";
+    const TESTS: &str = "\
+from pkg.code import add, count
+
+
+def test_add():
+    assert add(1, 1) == 2
+
+
+def test_count():
+    assert count([]) == 0
+";
+
+    /// Names of the suspects, the worst first, without those that only stand next to them.
+    fn ranked(before: &TestRun, changed: &[(&str, std::ops::RangeInclusive<u32>)]) -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("pkg/code.py", CODE),
+            ("tests/test_code.py", TESTS),
+            ("pkg/other.py", CODE),
+        ] {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let checkout = Checkout::open(directory.path()).unwrap();
+        let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
+        let mut lines: BTreeMap<RepoPath, Vec<_>> = BTreeMap::new();
+        for (path, range) in changed {
+            lines.entry(path.parse().unwrap()).or_default().push(range.clone());
+        }
+        let evidence = Evidence::new(before, &lines, &paths);
+        let mut editable = paths.clone();
+        editable.remove(&"pkg/other.py".parse::<RepoPath>().unwrap());
+        let suspects = suspects(&checkout, &editable, &evidence, &CancellationToken::new()).unwrap();
+        let mut ranked: Vec<(f32, String)> = Vec::new();
+        for suspect in &suspects {
+            assert_eq!(suspect.path().as_str(), "pkg/code.py");
+            let names = suspect.outline.definitions.iter().map(|d| d.name.clone());
+            ranked.extend(
+                suspect
+                    .definitions
+                    .iter()
+                    .copied()
+                    .zip(names)
+                    .filter(|(score, _)| *score > NEIGHBOUR),
+            );
+        }
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+        ranked.into_iter().map(|(_, name)| name).collect()
+    }
+
+    fn red(failing: &[&str], passed: &[&str]) -> TestRun {
+        let failure = |name: &&str| Failure {
+            name: name.to_string(),
+            location: None,
+            message: String::new(),
+        };
+        TestRun {
+            failures: failing.iter().map(failure).collect(),
+            passed_names: passed.iter().map(ToString::to_string).collect(),
+            ..TestRun::without_result("", Outcome::Failed, "")
+        }
+    }
+
+    #[test]
+    fn names_lead_from_the_failing_test_to_the_code() {
+        assert_eq!(ranked(&red(&["test_add"], &["test_count"]), &[]), ["add", "helper"]);
+        assert_eq!(ranked(&red(&["test_count"], &["test_add"]), &[]), ["count"]);
+    }
+
+    #[test]
+    fn where_a_failure_points_counts_more_than_a_mention() {
+        let mut before = red(&["test_add"], &[]);
+        before.failures[0].location = Some(Location {
+            path: "pkg/code.py".into(),
+            line: 6,
+        });
+        assert_eq!(ranked(&before, &[]), ["helper", "add"]);
+    }
+
+    #[test]
+    fn changed_code_counts_even_when_no_test_mentions_it() {
+        let ranked = ranked(
+            &red(&["test_add"], &[]),
+            &[("pkg/code.py", 13..=13), ("tests/test_code.py", 1..=9)],
+        );
+        assert_eq!(ranked, ["unused", "add", "helper"]);
+    }
+
+    #[test]
+    fn without_any_evidence_all_code_is_equal_but_never_tests() {
+        assert!(ranked(&red(&[], &[]), &[]).is_empty());
+        assert!(ranked(&red(&["no_such_test"], &[]), &[]).is_empty());
+    }
+
+    #[test]
+    fn reading_stops_when_cancelled() {
+        let checkout = Checkout::open(
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("src/repair")
+                .as_path(),
+        );
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        let none = suspects(&checkout.unwrap(), &BTreeSet::new(), &Evidence::default(), &cancelled);
+        assert!(none.is_none());
+    }
 }

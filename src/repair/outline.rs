@@ -69,11 +69,6 @@ impl Outline {
         self.definitions[..from].iter().rposition(|d| d.bytes.end >= bytes.end)
     }
 
-    /// The innermost definition on a line.
-    pub(super) fn on_line(&self, line: u32) -> Option<usize> {
-        self.definitions.iter().rposition(|d| d.lines.contains(&line))
-    }
-
     fn mention(&mut self, step: &Step<'_>, name: &str) {
         if let Some(index) = self.around(&step.node.byte_range()) {
             let definition = &mut self.definitions[index];
@@ -148,7 +143,8 @@ mod tests {
             ]
         );
         assert_eq!(Vec::from_iter(&outline.definitions[1].mentions), ["N", "grow"]);
-        assert_eq!(outline.on_line(9), Some(3));
+        assert_eq!(outline.around(&(20..21)), None);
+        assert_eq!(outline.around(&outline.definitions[1].bytes), Some(1));
     }
 
     #[test]

@@ -10,3 +10,7 @@ mod openapi;
 mod tidy;
 mod webhooks;
 mod workflows;
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
+
+mod double;
+mod sandbox;

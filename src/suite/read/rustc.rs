@@ -134,7 +134,7 @@ impl Diagnostics {
 
     /// Hands the errors over; those without a place count only if nothing was built.
     pub(super) fn finish(self, reading: &mut Reading, text: &str) {
-        let ran = reading.passed + reading.failed + reading.skipped > 0;
+        let ran = reading.ran();
         for diagnostic in self.found {
             if diagnostic.place.is_some() || self.did_not_compile {
                 let name = diagnostic.lines.first().map_or("", String::as_str);

@@ -71,6 +71,7 @@ fn read_pytest(name: &str, code: i32) -> String {
     ))
 }
 
+mod hostile;
 mod others;
 mod python;
 mod rust;
