@@ -7,10 +7,8 @@ mod double;
 mod git;
 mod harness;
 mod openapi;
+mod repair;
+mod sandbox;
 mod tidy;
 mod webhooks;
 mod workflows;
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
-
-mod double;
-mod sandbox;
