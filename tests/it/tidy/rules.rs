@@ -38,7 +38,7 @@ const ROOMS: [(&str, &str); 17] = [
 ];
 
 /// Names that only these rooms may use.
-const ONLY_IN: [(&str, &str); 10] = [
+const ONLY_IN: [(&str, &str); 12] = [
     ("octocrab", "github"),
     ("async_openai", "openai"),
     ("git2", "git demo"),
@@ -48,7 +48,9 @@ const ONLY_IN: [(&str, &str); 10] = [
     ("seccompiler", "sandbox"),
     ("process::Command", "sandbox"),
     ("env::var", "config"),
+    ("env::var_os", "config"),
     ("env::vars", "config"),
+    ("env::vars_os", "config"),
 ];
 
 /// What a room without I/O cannot need. Async functions and clocks are I/O too.
