@@ -22,5 +22,5 @@ pub mod config;
 pub mod engine;
 pub mod server;
 
-pub mod demo;
 pub mod cli;
+pub mod demo;

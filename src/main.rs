@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-<<<<<<< HEAD
 use clap::Parser as _;
 
 fn main() -> ExitCode {
@@ -23,14 +22,4 @@ mod tests {
     fn the_flags_are_well_formed() {
         greenlight::cli::Cli::command().debug_assert();
     }
-=======
-use greenlight::sandbox::helper;
-
-fn main() -> ExitCode {
-    // The sandbox starts this program again as its own helper, before anything of the bot exists.
-    if helper::is_wanted() {
-        return helper::main();
-    }
-    ExitCode::SUCCESS
->>>>>>> sandbox
 }

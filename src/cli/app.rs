@@ -11,7 +11,12 @@ use crate::openai::{self, OpenAi};
 use crate::sandbox::{self, Sandbox, Unusable};
 
 /// The app of a door that talks to GitHub.
-pub(super) fn app(settings: &Settings, github: GitHub, journal: Journal, sandbox: Result<Sandbox, Unusable>) -> Result<App, Exit> {
+pub(super) fn app(
+    settings: &Settings,
+    github: GitHub,
+    journal: Journal,
+    sandbox: Result<Sandbox, Unusable>,
+) -> Result<App, Exit> {
     Ok(App {
         github,
         journal,
@@ -49,7 +54,8 @@ pub(super) fn model(model: ModelSettings) -> Result<(OpenAi, String), Exit> {
 
 /// The program the sandbox starts again.
 pub(super) fn this_program() -> Result<PathBuf, Exit> {
-    std::env::current_exe().map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))
+    std::env::current_exe()
+        .map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))
 }
 
 /// The best confinement of this machine.

@@ -84,8 +84,15 @@ pub(super) async fn fix(arguments: Arguments) -> Exit {
 }
 
 async fn try_fix(arguments: Arguments, report: &mut Report) -> Result<(), Exit> {
-    let Arguments { storage, model, log, .. } = &arguments;
-    let flags = Flags { storage: storage.clone(), model: model.clone(), log: log.clone(), ..Flags::default() };
+    let Arguments {
+        storage, model, log, ..
+    } = &arguments;
+    let flags = Flags {
+        storage: storage.clone(),
+        model: model.clone(),
+        log: log.clone(),
+        ..Flags::default()
+    };
     let settings = Settings::new(flags, &Environment::of_this_process())?;
     terminal::start_logging(&settings, Some("warn"));
     let model = match (arguments.engine, settings.model()) {
@@ -93,7 +100,10 @@ async fn try_fix(arguments: Arguments, report: &mut Report) -> Result<(), Exit> 
         (_, Some(model)) => Some(app::model(model)?),
         (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
     };
-    let root = arguments.path.canonicalize().map_err(|error| Exit::Usage(format!("{}: {error}", arguments.path.display())))?;
+    let root = arguments
+        .path
+        .canonicalize()
+        .map_err(|error| Exit::Usage(format!("{}: {error}", arguments.path.display())))?;
     let desk = desk(&root, &settings)?;
     let command = desk.test_command().map_err(|nothing| {
         Exit::Usage(format!(
@@ -103,9 +113,15 @@ async fn try_fix(arguments: Arguments, report: &mut Report) -> Result<(), Exit> 
         ))
     })?;
     report.command = Some(command.to_string());
-    let choice = if arguments.sandbox == Confinement::None { Choice::None } else { Choice::Auto };
+    let choice = if arguments.sandbox == Confinement::None {
+        Choice::None
+    } else {
+        Choice::Auto
+    };
     let sandbox = app::sandbox(choice).await?.map_err(|unusable| {
-        Exit::Refused(format!("{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"))
+        Exit::Refused(format!(
+            "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
+        ))
     })?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let suite = desk.suite(&sandbox, command);
@@ -143,16 +159,26 @@ fn show_before(before: &TestRun, triage: Triage, as_json: bool) -> Result<(), Ex
             return Ok(());
         }
         Verdict::Flaky => {
-            return Err(Exit::NoFix(format!("red in {} of {} runs on the same tree: flaky, so there is nothing to search a fix for", triage.red_at_head, triage.runs_at_head)));
+            return Err(Exit::NoFix(format!(
+                "red in {} of {} runs on the same tree: flaky, so there is nothing to search a fix for",
+                triage.red_at_head, triage.runs_at_head
+            )));
         }
         Verdict::Environment | Verdict::BrokenOnBase => {
-            return Err(Exit::NoFix(format!("the tests could not be judged here: {}\n{}", before.summary(), before.tail)));
+            return Err(Exit::NoFix(format!(
+                "the tests could not be judged here: {}\n{}",
+                before.summary(),
+                before.tail
+            )));
         }
     }
     if !as_json {
         terminal::show(&format!("{}\n", before.summary()));
         for failure in &before.failures {
-            let at = failure.location.as_ref().map_or_else(String::new, |at| format!("  ({}:{})", at.path, at.line));
+            let at = failure
+                .location
+                .as_ref()
+                .map_or_else(String::new, |at| format!("  ({}:{})", at.path, at.line));
             terminal::show(&format!("  {}{at}", failure.name));
             for line in failure.message.lines().take(6) {
                 terminal::show(&format!("    {line}"));
@@ -191,7 +217,9 @@ async fn search(
         terminal::tell("looking for another fix");
         turned_down.push(TurnedDown { proposal, reason });
     }
-    Err(Exit::NoFix(format!("{MAX_PROPOSALS} fixes were turned down; nothing was written")))
+    Err(Exit::NoFix(format!(
+        "{MAX_PROPOSALS} fixes were turned down; nothing was written"
+    )))
 }
 
 async fn attempt(
@@ -206,13 +234,22 @@ async fn attempt(
         Engine::BuiltIn => "searching small edits (built-in engine, no model)",
         Engine::Model { .. } => "the model is at work",
     });
-    let brief = Brief { head, before: Some(before), reading: None, turned_down, said: &[] };
+    let brief = Brief {
+        head,
+        before: Some(before),
+        reading: None,
+        turned_down,
+        said: &[],
+    };
     let mut keep = |_| futures::FutureExt::boxed(async { Ok(()) });
     let mut next = 25;
     let mut progress = |progress: crate::repair::Progress| {
         if progress.tried >= next {
             next = progress.tried * 2;
-            terminal::tell(&format!("  {} of about {} edits tried", progress.tried, progress.total_estimate));
+            terminal::tell(&format!(
+                "  {} of about {} edits tried",
+                progress.tried, progress.total_estimate
+            ));
         }
     };
     match work::work(desk, Some(suite), engine, &brief, (&mut keep, &mut progress), cancel).await? {
@@ -224,7 +261,11 @@ async fn attempt(
 }
 
 fn show_proposal(proposal: &Proposal) {
-    terminal::show(&format!("\n{}\n\n{}", proposal.summary, proposal.patch.unified().trim_end()));
+    terminal::show(&format!(
+        "\n{}\n\n{}",
+        proposal.summary,
+        proposal.patch.unified().trim_end()
+    ));
     if let Some(evidence) = &proposal.evidence {
         terminal::show(&format!(
             "\nbefore: {} ({} ms)\nafter:  {} ({} ms), on a fresh copy\ndigest: {}",
@@ -248,13 +289,20 @@ async fn ask(arguments: &Arguments) -> Result<Said, Exit> {
         return Ok(Said::Yes);
     }
     if !terminal::somebody_is_there() {
-        return Err(Exit::Refused("nobody is here to approve, so nothing was written; `--yes` approves up front".into()));
+        return Err(Exit::Refused(
+            "nobody is here to approve, so nothing was written; `--yes` approves up front".into(),
+        ));
     }
-    Ok(match terminal::ask("\nWrite this to the working tree? [y]es, [n]o, or why not:").await.as_deref() {
-        Some("y" | "Y" | "yes") => Said::Yes,
-        None | Some("" | "n" | "N" | "no") => Said::No,
-        Some(reason) => Said::Because(reason.to_string()),
-    })
+    Ok(
+        match terminal::ask("\nWrite this to the working tree? [y]es, [n]o, or why not:")
+            .await
+            .as_deref()
+        {
+            Some("y" | "Y" | "yes") => Said::Yes,
+            None | Some("" | "n" | "N" | "no") => Said::No,
+            Some(reason) => Said::Because(reason.to_string()),
+        },
+    )
 }
 
 /// Writes the patch, if every file is still what it was tested on.
@@ -263,13 +311,21 @@ fn write(desk: &Desk, patch: &Patch) -> Result<(), Exit> {
     let now = Checkout::open(root).map_err(|error| Exit::Fault(error.to_string()))?;
     for (path, change) in patch.files() {
         if now.read_original(path) != change.before {
-            return Err(Exit::Refused(format!("{path} changed meanwhile, so nothing was written; run `greenlight fix` again")));
+            return Err(Exit::Refused(format!(
+                "{path} changed meanwhile, so nothing was written; run `greenlight fix` again"
+            )));
         }
     }
     for (path, change) in patch.files() {
         let relative = Path::new(path.as_str());
         let written = match &change.after {
-            Some(after) => sandbox::write_file(root, relative, &after.bytes, after.mode == crate::domain::patch::FileMode::Executable).map_err(|error| error.to_string()),
+            Some(after) => sandbox::write_file(
+                root,
+                relative,
+                &after.bytes,
+                after.mode == crate::domain::patch::FileMode::Executable,
+            )
+            .map_err(|error| error.to_string()),
             None => std::fs::remove_file(root.join(relative)).map_err(|error| error.to_string()),
         };
         written.map_err(|error| Exit::Fault(format!("{path} could not be written: {error}")))?;

@@ -41,7 +41,9 @@ impl FromStr for GateId {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let tail = text.strip_prefix('g').filter(|tail| tail.len() == 5);
-        if tail.is_some_and(|tail| tail.bytes().all(|byte| BASE32.contains(&byte)) && tail.ends_with(|last: char| last.is_ascii_digit())) {
+        if tail.is_some_and(|tail| {
+            tail.bytes().all(|byte| BASE32.contains(&byte)) && tail.ends_with(|last: char| last.is_ascii_digit())
+        }) {
             Ok(Self(text.into()))
         } else {
             Err(InvalidName {

@@ -153,7 +153,10 @@ pub(super) fn with(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<Stri
     let repository = open(mirror)?;
     let broken = |error: git2::Error| store::broken(&error);
     // New objects go to memory only: the mirror holds what was fetched, and nothing else.
-    repository.odb().and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop)).map_err(broken)?;
+    repository
+        .odb()
+        .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop))
+        .map_err(broken)?;
     let base = root(mirror, &repository, sha)?.ok_or_else(|| Error::Missing(sha.to_string()))?;
     let base = repository.find_tree(base).map_err(broken)?;
     let mut update = git2::build::TreeUpdateBuilder::new();
@@ -169,7 +172,10 @@ pub(super) fn with(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<Stri
         };
         update.upsert(path.as_str(), repository.blob(&after.bytes).map_err(broken)?, mode);
     }
-    update.create_updated(&repository, &base).map(|tree| tree.to_string()).map_err(broken)
+    update
+        .create_updated(&repository, &base)
+        .map(|tree| tree.to_string())
+        .map_err(broken)
 }
 
 fn open(mirror: &Path) -> Result<Repository, Error> {

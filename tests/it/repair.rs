@@ -52,7 +52,7 @@ impl Patient {
         copy(root, directories[0].path());
         let checkout = Checkout::open(directories[0].path()).unwrap();
         let suite = Suite {
-            sandbox: sandbox().await,
+            sandbox: crate::harness::sandbox().await,
             command: suite::find(&checkout, &TestSettings::default()).unwrap(),
             policy: Policy::default(),
             workspaces: directories[1].path().to_path_buf(),
@@ -99,10 +99,6 @@ impl Patient {
             other => panic!("not repaired: {other:?}\nbefore: {:#?}", self.before),
         }
     }
-}
-
-async fn sandbox() -> Sandbox {
-    Sandbox
 }
 
 fn fixture(name: &str) -> PathBuf {
