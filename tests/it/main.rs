@@ -1,5 +1,10 @@
 //! The one test binary: stories on real git, the real router, the real sandbox, and a GitHub double on the wire.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expected by panicking"
+)]
 
 mod agent;
 mod config;
