@@ -5,3 +5,6 @@
     clippy::panic,
     reason = "a test says what it expected by panicking"
 )]
+
+mod sandbox;
+mod suite;
