@@ -11,7 +11,10 @@ use greenlight::suite::{Suite, TestSettings, find, run, run_fresh};
 use tokio_util::sync::CancellationToken;
 
 const CRATE: [(&str, &str); 3] = [
-    ("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+    (
+        "Cargo.toml",
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+    ),
     (
         "src/lib.rs",
         "/// ```\n/// assert_eq!(sample::add(1, 2), 3);\n/// ```\npub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n\
@@ -24,7 +27,10 @@ const CRATE: [(&str, &str); 3] = [
 ];
 
 const PACKAGE: [(&str, &str); 3] = [
-    ("pyproject.toml", "[project]\nname = \"shop\"\nversion = \"1\"\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n"),
+    (
+        "pyproject.toml",
+        "[project]\nname = \"shop\"\nversion = \"1\"\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n",
+    ),
     ("src/shop/__init__.py", "def add(a, b):\n    return a + b\n"),
     (
         "tests/test_shop.py",
@@ -73,7 +79,9 @@ impl World {
 
     async fn run(&self, only: &[&str]) -> TestRun {
         let only: Vec<String> = only.iter().map(ToString::to_string).collect();
-        run_fresh(&self.suite, &self.checkout, &only, &CancellationToken::new()).await.unwrap()
+        run_fresh(&self.suite, &self.checkout, &only, &CancellationToken::new())
+            .await
+            .unwrap()
     }
 }
 
@@ -90,19 +98,44 @@ fn first_place(run: &TestRun) -> String {
 async fn a_crate_goes_red_and_green() {
     let mut world = world(&CRATE, &TestSettings::default()).await;
     let green = world.run(&[]).await;
-    assert_eq!((green.outcome, green.passed, green.failed), (Outcome::Passed, 4, 0), "{}", green.tail);
+    assert_eq!(
+        (green.outcome, green.passed, green.failed),
+        (Outcome::Passed, 4, 0),
+        "{}",
+        green.tail
+    );
     assert_eq!(green.command, "cargo test");
-    assert_eq!(names(&green), ["adds", "adds_nothing", "src/lib.rs - add", "tests::adds"]);
+    assert_eq!(
+        names(&green),
+        ["adds", "adds_nothing", "src/lib.rs - add", "tests::adds"]
+    );
 
     world.edit("src/lib.rs", "a + b", "a - b");
     let red = world.run(&[]).await;
-    assert_eq!((red.outcome, red.passed, red.failed), (Outcome::Failed, 1, 3), "{}", red.tail);
-    assert_eq!(red.failing_names().collect::<Vec<_>>(), ["tests::adds", "adds", "src/lib.rs - add"]);
+    assert_eq!(
+        (red.outcome, red.passed, red.failed),
+        (Outcome::Failed, 1, 3),
+        "{}",
+        red.tail
+    );
+    assert_eq!(
+        red.failing_names().collect::<Vec<_>>(),
+        ["tests::adds", "adds", "src/lib.rs - add"]
+    );
     assert_eq!(first_place(&red), "src/lib.rs:12");
-    assert!(red.failures[0].message.contains("left: -1"), "{}", red.failures[0].message);
+    assert!(
+        red.failures[0].message.contains("left: -1"),
+        "{}",
+        red.failures[0].message
+    );
 
     let only = world.run(&["tests::adds", "adds"]).await;
-    assert_eq!((only.outcome, only.passed, only.failed), (Outcome::Failed, 0, 2), "{}", only.tail);
+    assert_eq!(
+        (only.outcome, only.passed, only.failed),
+        (Outcome::Failed, 0, 2),
+        "{}",
+        only.tail
+    );
 
     world.checkout.reset();
     assert_eq!(is_better(&red, &world.run(&[]).await), Ok(()));
@@ -115,13 +148,22 @@ async fn a_crate_that_does_not_compile_says_where() {
     let run = world.run(&[]).await;
     assert_eq!((run.outcome, run.passed), (Outcome::DidNotBuild, 0), "{}", run.tail);
     assert_eq!(first_place(&run), "src/lib.rs:5");
-    assert!(run.failures[0].name.starts_with("error[E0425]"), "{}", run.failures[0].name);
+    assert!(
+        run.failures[0].name.starts_with("error[E0425]"),
+        "{}",
+        run.failures[0].name
+    );
 }
 
 #[tokio::test]
 async fn a_crate_whose_dependencies_are_not_here_is_no_bug() {
-    let manifest = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\n[dependencies]\nno-such-crate-anywhere = \"1\"\n";
-    let world = world(&[("Cargo.toml", manifest), ("src/lib.rs", "")], &TestSettings::default()).await;
+    let manifest =
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\n[dependencies]\nno-such-crate-anywhere = \"1\"\n";
+    let world = world(
+        &[("Cargo.toml", manifest), ("src/lib.rs", "")],
+        &TestSettings::default(),
+    )
+    .await;
     let run = world.run(&[]).await;
     assert_eq!(run.outcome, Outcome::DidNotStart, "{}", run.tail);
 }
@@ -146,7 +188,12 @@ async fn an_endless_loop_times_out_and_a_crash_is_a_crash() {
 async fn a_python_package_with_a_src_layout_goes_red_and_green() {
     let mut world = world(&PACKAGE, &TestSettings::default()).await;
     let green = world.run(&[]).await;
-    assert_eq!((green.outcome, green.passed, green.failed), (Outcome::Passed, 3, 0), "{}", green.tail);
+    assert_eq!(
+        (green.outcome, green.passed, green.failed),
+        (Outcome::Passed, 3, 0),
+        "{}",
+        green.tail
+    );
     assert_eq!(green.command, "python3 -m pytest");
     assert_eq!(
         names(&green),
@@ -159,13 +206,27 @@ async fn a_python_package_with_a_src_layout_goes_red_and_green() {
 
     world.edit("src/shop/__init__.py", "a + b", "a - b");
     let red = world.run(&[]).await;
-    assert_eq!((red.outcome, red.passed, red.failed), (Outcome::Failed, 1, 2), "{}", red.tail);
+    assert_eq!(
+        (red.outcome, red.passed, red.failed),
+        (Outcome::Failed, 1, 2),
+        "{}",
+        red.tail
+    );
     assert_eq!(first_place(&red), "tests/test_shop.py:7");
-    assert!(red.failures[0].message.starts_with("assert -1 == (1 + 2)"), "{}", red.failures[0].message);
+    assert!(
+        red.failures[0].message.starts_with("assert -1 == (1 + 2)"),
+        "{}",
+        red.failures[0].message
+    );
 
     let failing: Vec<&str> = red.failing_names().collect();
     let only = world.run(&failing).await;
-    assert_eq!((only.outcome, only.passed, only.failed), (Outcome::Failed, 0, 2), "{}", only.tail);
+    assert_eq!(
+        (only.outcome, only.passed, only.failed),
+        (Outcome::Failed, 0, 2),
+        "{}",
+        only.tail
+    );
     let gone = world.run(&["tests/test_shop.py::test_gone"]).await;
     assert_eq!(gone.outcome, Outcome::NothingRan, "{}", gone.tail);
 
@@ -204,7 +265,12 @@ async fn unittest_runs_without_pytest() {
     ];
     let world = world(&files, &TestSettings::default()).await;
     let run = world.run(&[]).await;
-    assert_eq!((run.outcome, run.passed, run.failed), (Outcome::Failed, 1, 1), "{}", run.tail);
+    assert_eq!(
+        (run.outcome, run.passed, run.failed),
+        (Outcome::Failed, 1, 1),
+        "{}",
+        run.tail
+    );
     assert_eq!(run.failures[0].name, "test_calc.TestAdd.test_small");
     assert_eq!(first_place(&run), "tests/test_calc.py:10");
     let only = world.run(&["test_calc.TestAdd.test_small"]).await;
@@ -255,7 +321,13 @@ async fn a_report_that_the_tests_forge_or_swap_for_a_link_changes_nothing() {
 #[tokio::test]
 async fn hostile_names_reach_no_tool_as_options() {
     let world = world(&CRATE, &TestSettings::default()).await;
-    for name in ["--config=build.rustc='x'", "-Zunstable-options", "--list", "$(touch /workspace/x)", "a; false"] {
+    for name in [
+        "--config=build.rustc='x'",
+        "-Zunstable-options",
+        "--list",
+        "$(touch /workspace/x)",
+        "a; false",
+    ] {
         let run = world.run(&[name]).await;
         assert_eq!(run.outcome, Outcome::NothingRan, "{name}: {}", run.tail);
     }

@@ -217,7 +217,7 @@ impl Scan {
             failed.max(reading.failed),
             skipped.max(reading.skipped),
         );
-        if self.died.is_some() && reading.failed == 0 {
+        if self.died.is_some() {
             reading.trouble = Some(Trouble::Crash);
         }
         self.compiler.finish(&mut reading, text);
