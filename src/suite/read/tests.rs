@@ -25,6 +25,8 @@ fn output(outcome: sandbox::Outcome, text: &[u8]) -> Output {
             total: text.len() as u64,
         },
         stderr: Captured::default(),
+        cpu: Duration::ZERO,
+        peak_memory: 0,
         wall: Duration::from_millis(5),
     }
 }
