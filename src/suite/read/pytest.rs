@@ -113,7 +113,7 @@ fn last_place(text: &str) -> Option<Location> {
             .or_else(|| FRAME.as_ref()?.captures(line))?;
         location(&place[1], &place[2])
     });
-    places.filter(|place| !is_foreign(&place.path)).last()
+    places.filter(|place| !is_foreign(&place.path)).next_back()
 }
 
 /// Whether a path is one of Python's own or of an installed package.

@@ -105,7 +105,7 @@ fn last_place(traceback: &str) -> Option<Location> {
         let frame = FRAME.as_ref()?.captures(line)?;
         location(&frame[1], &frame[2])
     });
-    places.filter(|place| !pytest::is_foreign(&place.path)).last()
+    places.filter(|place| !pytest::is_foreign(&place.path)).next_back()
 }
 
 /// `Ran 8 tests` and the line after it, where the names did not tell (without `-v`).
