@@ -44,15 +44,28 @@ impl Checkout {
     /// # Errors
     /// When the directory cannot be read, or has too many files.
     pub fn open(root: &Path) -> Result<Self, Error> {
+        Self::take_stock(root, true)
+    }
+
+    /// Takes stock of a tree that greenlight laid out itself: every file, ignored or not.
+    ///
+    /// # Errors
+    /// When the directory cannot be read, or has too many files.
+    pub fn exported(root: &Path) -> Result<Self, Error> {
+        Self::take_stock(root, false)
+    }
+
+    fn take_stock(root: &Path, respect_ignore_files: bool) -> Result<Self, Error> {
         let root = root.canonicalize().map_err(|source| Error::Io {
             path: root.display().to_string(),
             source,
         })?;
         let mut files = BTreeMap::new();
         let walk = ignore::WalkBuilder::new(&root)
-            .hidden(false)
-            .parents(true)
-            .ignore(false)
+            .standard_filters(false)
+            .parents(respect_ignore_files)
+            .git_ignore(respect_ignore_files)
+            .git_exclude(respect_ignore_files)
             .require_git(false)
             .follow_links(false)
             .filter_entry(|entry| entry.file_name() != ".git")

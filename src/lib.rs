@@ -4,7 +4,23 @@
 //! The modules in reading order: what is decided, what remembers it, what runs code, what understands it, what
 //! thinks, what talks to the outside, and what ties them together. ARCHITECTURE.md has the picture.
 
-pub mod checkout;
 pub mod domain;
+
+pub mod checkout;
 pub mod sandbox;
 pub mod suite;
+
+pub mod agent;
+pub mod openai;
+pub mod repair;
+
+pub mod git;
+pub mod github;
+pub mod journal;
+
+pub mod config;
+pub mod engine;
+pub mod server;
+
+pub mod cli;
+pub mod demo;

@@ -2,12 +2,24 @@
 
 use std::process::ExitCode;
 
-use greenlight::sandbox::helper;
+use clap::Parser as _;
 
 fn main() -> ExitCode {
-    // The sandbox starts this program again as its own helper, before anything of the bot exists.
-    if helper::is_wanted() {
-        return helper::main();
+    // The sandbox starts this program again to confine itself; nothing else may happen in that process.
+    if greenlight::sandbox::helper::is_wanted() {
+        return greenlight::sandbox::helper::main();
     }
-    ExitCode::SUCCESS
+    // Two TLS providers may be compiled in; whichever library asks first must get this one.
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    greenlight::cli::main(greenlight::cli::Cli::parse())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_flags_are_well_formed() {
+        greenlight::cli::Cli::command().debug_assert();
+    }
 }

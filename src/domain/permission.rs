@@ -1,1 +1,83 @@
+//! Who may do what. [`Authorized`] has no other constructor than [`authorize`].
 
+use serde::{Deserialize, Serialize};
+
+use super::gate::Refusal;
+use super::id::Login;
+
+/// What GitHub says a person may do in a repository, fetched live.
+/// <https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    Admin,
+    /// `maintain` is reported as `write` too.
+    Write,
+    /// `triage` is reported as `read`.
+    Read,
+    None,
+}
+
+impl Permission {
+    /// Whether this is write access, which every command that runs or lands something needs.
+    pub fn may_approve(self) -> bool {
+        matches!(self, Self::Admin | Self::Write)
+    }
+}
+
+/// Proof that a person was allowed to ask for something when they asked.
+#[derive(Debug, Clone)]
+pub struct Authorized<T> {
+    request: T,
+    by: Login,
+}
+
+impl<T> Authorized<T> {
+    pub fn by(&self) -> &Login {
+        &self.by
+    }
+
+    pub fn into_inner(self) -> T {
+        self.request
+    }
+}
+
+/// Lets a request pass if its author has write access now and is a person.
+///
+/// # Errors
+/// The refusal to post.
+pub fn authorize<T>(request: T, by: &Login, is_bot: bool, permission: Permission) -> Result<Authorized<T>, Refusal> {
+    if is_bot {
+        return Err(Refusal::IsBot);
+    }
+    if !permission.may_approve() {
+        return Err(Refusal::NeedsWriteAccess { login: by.clone() });
+    }
+    Ok(Authorized {
+        request,
+        by: by.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_people_with_write_access_pass() {
+        let ada = Login::new("ada");
+        for (permission, bot, passes) in [
+            (Permission::Admin, false, true),
+            (Permission::Write, false, true),
+            (Permission::Read, false, false),
+            (Permission::None, false, false),
+            (Permission::Admin, true, false),
+        ] {
+            assert_eq!(
+                authorize((), &ada, bot, permission).is_ok(),
+                passes,
+                "{permission:?} {bot}"
+            );
+        }
+    }
+}

@@ -1,1 +1,170 @@
+//! Makes untrusted text safe to show: secrets out, hidden characters out, mentions and markup inert, length bounded.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What stands where a secret stood.
+const REDACTED: &str = "[redacted]";
+
+/// Shapes of credentials. GitHub's new installation tokens (`ghs_<app>_<jwt>`) have no fixed length.
+/// <https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats>
+static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
+        r"|\b(?:gh[pousr]_[A-Za-z0-9_.\-]{16,}|github_pat_[A-Za-z0-9_]{20,})",
+        r"|\bsk-[A-Za-z0-9_\-]{16,}",
+        r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+        r"|\bxox[abposr]-[A-Za-z0-9-]{10,}",
+        r"|\beyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+",
+        r"|\bglpat-[A-Za-z0-9_\-]{16,}|\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_\-]{40,}|\bcio[A-Za-z0-9]{32}\b",
+        r"|://[^\s/:@]{1,100}:[^\s/@]{3,200}@",
+        r"|(?i:\b(?:authorization|x-api-key)\s*:\s*(?:bearer\s+|basic\s+|token\s+)?)[^\s,;]{8,}",
+    ))
+    .ok()
+});
+
+/// Replaces everything that has the shape of a credential.
+pub fn redact(text: &str) -> String {
+    match SECRETS.as_ref() {
+        Some(secrets) => secrets.replace_all(text, REDACTED).into_owned(),
+        None => REDACTED.into(),
+    }
+}
+
+/// Drops control characters except line feed and tab, and characters that hide or reorder text
+/// (zero width, bidirectional controls, tags: the carriers of "Trojan Source", <https://trojansource.codes>).
+pub fn visible(text: &str) -> String {
+    text.chars()
+        .filter(|&c| {
+            matches!(c, '\n' | '\t')
+                || !(c.is_control()
+                    || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'))
+        })
+        .collect()
+}
+
+/// At most `max` bytes: the head and the tail, with a line between them that says what is missing.
+pub fn bounded(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.into();
+    }
+    let half = max / 2;
+    let head_end = (0..=half).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let tail_start = (text.len() - half..text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len());
+    let cut = tail_start - head_end;
+    format!(
+        "{}\n[… {cut} bytes left out …]\n{}",
+        &text[..head_end],
+        &text[tail_start..]
+    )
+}
+
+/// Untrusted text as a fenced block that it cannot end, redacted, visible and bounded.
+pub fn fenced(language: &str, text: &str, max: usize) -> String {
+    let text = bounded(&redact(&visible(text)), max);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+/// Untrusted text within a sentence: one line, in a code span, so that no mention, link or markup works.
+pub fn inline(text: &str, max: usize) -> String {
+    let line: String = redact(&visible(text)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line: String = line.chars().take(max).collect();
+    if line.is_empty() {
+        line.push(' ');
+    }
+    let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let ticks = "`".repeat(longest + 1);
+    let pad = if line.starts_with('`') || line.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{ticks}{pad}{line}{pad}{ticks}")
+}
+
+/// A sentence of a model or a maintainer as prose: mentions, HTML, links and workflow commands made inert.
+pub fn prose(text: &str, max: usize) -> String {
+    let text = bounded(&redact(&visible(text)), max);
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' => out.push_str("@\u{2060}"),
+            '#' => out.push_str("#\u{2060}"),
+            '[' | ']' | '!' | '|' => {
+                out.push('\\');
+                out.push(c);
+            }
+            ':' if out.ends_with(':') => out.push_str("\u{2060}:"),
+            _ => out.push(c),
+        }
+    }
+    // A line that would command greenlight again when somebody quotes or edits it stays plain text.
+    out.replace("/greenlight", "/\u{2060}greenlight")
+        .replace("://", ":\u{2060}//")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_taken_out() {
+        for secret in [
+            "ghs_16C7e42F292c6912E7710c838347Ae178B4a",
+            "ghs_123456_eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+            "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz",
+            "sk-proj-abcdefghijklmnopqrstuvwx",
+            "AKIAIOSFODNN7EXAMPLE",
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+            "https://user:hunter22@example.com/x",
+            "Authorization: Bearer abcdefghijkl",
+        ] {
+            let shown = redact(&format!("before {secret} after"));
+            assert!(shown.contains(REDACTED), "{secret}");
+            assert!(
+                !shown.contains("hunter22") && !shown.contains("MIIE") && !shown.contains("abcdefghijkl"),
+                "{shown}"
+            );
+        }
+        assert_eq!(redact("sk-1 ghs_x AKIA"), "sk-1 ghs_x AKIA");
+    }
+
+    #[test]
+    fn no_text_ends_its_fence() {
+        let block = fenced("", "a\n````\nb", 1000);
+        assert!(block.starts_with("`````\n") && block.ends_with("\n`````"), "{block}");
+        assert_eq!(inline("a`b``c", 99), "```a`b``c```");
+    }
+
+    #[test]
+    fn long_text_keeps_head_and_tail() {
+        let shown = bounded(&("ä".repeat(600) + "END"), 100);
+        assert!(
+            shown.len() < 160 && shown.ends_with("END") && shown.contains("left out"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn prose_mentions_nobody_and_commands_nothing() {
+        let shown = prose(
+            "ping @ada <img src=x> ::set-env::\n/greenlight approve\u{202e} [x](http://y)",
+            500,
+        );
+        assert!(
+            !shown.contains("@ada") && !shown.contains("<img") && !shown.contains("::"),
+            "{shown}"
+        );
+        assert!(
+            !shown.contains("/greenlight") && !shown.contains('\u{202e}') && !shown.contains("http://"),
+            "{shown}"
+        );
+    }
+}

@@ -1,1 +1,427 @@
+//! A run as a fold over its steps, and the one function that says what comes next.
+//!
+//! [`Run::next`] is pure: after a crash the same steps give the same next thing to do, so a finished step is never
+//! done again and an unfinished one is done with the same markers. What a step does to GitHub is in `engine`.
 
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::gate::{Answer, Gate, GateId, GateKind, Terms};
+use super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
+use super::proposal::{Evidence, Proposal};
+use super::test_run::{Failure, TestRun};
+use super::triage::{Triage, Verdict};
+
+/// How often a rejected proposal may be followed by another one.
+pub const MAX_PROPOSALS: usize = 3;
+
+/// What started a run, and on which head.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    pub run: RunId,
+    pub pull_request: PullRequestId,
+    pub installation: Option<InstallationId>,
+    pub head: CommitSha,
+    pub base: CommitSha,
+    pub origin: Origin,
+    pub consent: Consent,
+    /// How many people must approve what lands; from the base branch's configuration at the start.
+    pub approvers: u32,
+    /// How long its gates stay open, in seconds.
+    pub gate_seconds: u64,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A command in this comment.
+    Comment { id: u64, by: Login },
+    /// Red CI; with the workflow run whose logs can be read, if GitHub Actions it was.
+    Ci { workflow_run: Option<u64> },
+    /// The label of the base branch's configuration.
+    Label { by: Login },
+}
+
+/// Why code of the pull request may be executed in the sandbox before any gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consent {
+    /// Not yet: logs and code may be read, nothing may run.
+    None,
+    /// A person with write access asked for it, for this head.
+    Command { by: Login },
+    /// `execution = "sandbox"` on the base branch, and the author has write access.
+    Config { author: Login },
+}
+
+/// What was read of the failed job's log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    pub failures: Vec<Failure>,
+    pub excerpt: String,
+}
+
+/// How a run ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    Landed {
+        commit: CommitSha,
+    },
+    /// Suggested, but this pull request's branch cannot be pushed to: its author commits the suggestions.
+    Suggested,
+    Rejected {
+        by: Login,
+        reason: Option<String>,
+    },
+    /// The sandbox cannot confine on this machine, or something else forbids the work.
+    Refused {
+        reason: String,
+    },
+    NothingToFix {
+        reason: String,
+    },
+    GaveUp {
+        reason: String,
+    },
+    Superseded {
+        head: CommitSha,
+    },
+    Cancelled {
+        by: Option<Login>,
+    },
+    Expired,
+}
+
+/// One journaled unit of a run's work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    Started(Box<Started>),
+    /// The failed job's log was read.
+    Read(Reading),
+    Reproduced {
+        before: TestRun,
+        triage: Triage,
+    },
+    /// One item of the agent's transcript, opaque here.
+    Said(serde_json::Value),
+    Proposed(Box<Proposal>),
+    ReviewPosted {
+        review: u64,
+    },
+    GateOpened(Gate),
+    /// A person's answer, with the comment it was given in, so that a redelivered comment is not a second answer.
+    Answered {
+        gate: GateId,
+        answer: Answer,
+        comment: Option<u64>,
+    },
+    /// The approved tree was executed and is better.
+    Verified(Box<Evidence>),
+    Ended(End),
+    /// The end is said on GitHub.
+    Announced,
+}
+
+/// A gate with what was said to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub gate: Gate,
+    pub approved_by: Vec<Login>,
+    pub rejected: Option<(Login, Option<String>)>,
+    pub expired: bool,
+}
+
+impl Asked {
+    pub fn is_open(&self) -> bool {
+        !self.is_approved() && self.rejected.is_none() && !self.expired
+    }
+
+    pub fn is_approved(&self) -> bool {
+        self.rejected.is_none() && !self.expired && self.approved_by.len() as u64 >= u64::from(self.gate.approvers)
+    }
+}
+
+/// A proposal that was turned down, and why: context for the next attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnedDown {
+    pub proposal: Proposal,
+    pub reason: String,
+}
+
+/// The state of a run: a fold over its steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    pub started: Started,
+    pub reading: Option<Reading>,
+    pub reproduced: Option<(TestRun, Triage)>,
+    /// Transcript of the current attempt.
+    pub said: Vec<serde_json::Value>,
+    pub proposal: Option<Proposal>,
+    pub turned_down: Vec<TurnedDown>,
+    /// The review of the current proposal.
+    pub review: Option<u64>,
+    pub gates: Vec<Asked>,
+    pub evidence: Option<Evidence>,
+    pub end: Option<End>,
+    pub announced: bool,
+    /// Comments whose answers were taken.
+    pub answered_in: Vec<u64>,
+    /// How many steps were folded: the place of the next one in the journal.
+    pub length: usize,
+}
+
+/// A journal that cannot be folded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the journal of this run does not begin with its start")]
+pub struct Unreadable;
+
+/// What a run does next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    ReadLog,
+    Reproduce,
+    /// Looks for a patch; `may_execute` says whether tests may run meanwhile.
+    Work {
+        may_execute: bool,
+    },
+    PostReview,
+    OpenGate(GateNeeded),
+    /// Runs what the gate's approval allows.
+    Verify,
+    Land,
+    End(End),
+    Announce,
+    /// A person has to answer.
+    Wait,
+    Done,
+}
+
+/// Which gate comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateNeeded {
+    Search,
+    VerifyAndLand,
+    Land,
+}
+
+impl Run {
+    /// Folds a journal.
+    ///
+    /// # Errors
+    /// When the first step is not the start.
+    pub fn fold(steps: impl IntoIterator<Item = Step>) -> Result<Self, Unreadable> {
+        let mut steps = steps.into_iter();
+        let Some(Step::Started(started)) = steps.next() else {
+            return Err(Unreadable);
+        };
+        let mut run = Self::start(*started);
+        for step in steps {
+            run.take(step);
+        }
+        Ok(run)
+    }
+
+    /// A run with nothing but its start.
+    pub fn start(started: Started) -> Self {
+        Self {
+            started,
+            reading: None,
+            reproduced: None,
+            said: Vec::new(),
+            proposal: None,
+            turned_down: Vec::new(),
+            review: None,
+            gates: Vec::new(),
+            evidence: None,
+            end: None,
+            announced: false,
+            answered_in: Vec::new(),
+            length: 1,
+        }
+    }
+
+    /// Adds one step to the fold.
+    pub fn take(&mut self, step: Step) {
+        self.length += 1;
+        match step {
+            Step::Started(_) => {}
+            Step::Read(reading) => self.reading = Some(reading),
+            Step::Reproduced { before, triage } => self.reproduced = Some((before, triage)),
+            Step::Said(item) => self.said.push(item),
+            Step::Proposed(proposal) => {
+                self.evidence.clone_from(&proposal.evidence);
+                self.proposal = Some(*proposal);
+                self.review = None;
+                self.said.clear();
+            }
+            Step::ReviewPosted { review } => self.review = Some(review),
+            Step::GateOpened(gate) => {
+                self.gates.push(Asked {
+                    gate,
+                    approved_by: Vec::new(),
+                    rejected: None,
+                    expired: false,
+                });
+            }
+            Step::Answered { gate, answer, comment } => {
+                self.answered_in.extend(comment);
+                self.answer(&gate, answer);
+            }
+            Step::Verified(evidence) => self.evidence = Some(*evidence),
+            Step::Ended(end) => self.end = Some(end),
+            Step::Announced => self.announced = true,
+        }
+    }
+
+    fn answer(&mut self, id: &GateId, answer: Answer) {
+        let Some(asked) = self.gates.iter_mut().rev().find(|asked| asked.gate.id == *id) else {
+            return;
+        };
+        match answer {
+            Answer::Approved { by } if asked.approved_by.contains(&by) => {}
+            Answer::Approved { by } => asked.approved_by.push(by),
+            Answer::Expired => asked.expired = true,
+            Answer::Rejected { by, reason } => {
+                asked.rejected = Some((by.clone(), reason.clone()));
+                let about_a_proposal = !matches!(asked.gate.kind, GateKind::Search { .. });
+                if let Some(proposal) = self.proposal.take_if(|_| about_a_proposal) {
+                    let reason = reason.unwrap_or_else(|| format!("{by} rejected it without a reason"));
+                    self.turned_down.push(TurnedDown { proposal, reason });
+                    self.evidence = None;
+                }
+            }
+        }
+    }
+
+    pub fn id(&self) -> &RunId {
+        &self.started.run
+    }
+
+    /// The gates that wait for an answer.
+    pub fn open_gates(&self) -> Vec<Gate> {
+        if self.end.is_some() {
+            return Vec::new();
+        }
+        self.gates
+            .iter()
+            .filter(|asked| asked.is_open())
+            .map(|asked| asked.gate.clone())
+            .collect()
+    }
+
+    /// Whether it is finished and said so.
+    pub fn is_over(&self) -> bool {
+        self.end.is_some() && self.announced
+    }
+
+    /// Whether code of the pull request may run: by the consent it started with, or by an approved search.
+    pub fn may_execute(&self) -> bool {
+        self.started.consent != Consent::None
+            || self
+                .gates
+                .iter()
+                .any(|asked| matches!(asked.gate.kind, GateKind::Search { .. }) && asked.is_approved())
+    }
+
+    /// Terms for a gate opened now.
+    pub fn terms(&self, now: Timestamp) -> Terms {
+        let seconds = i64::try_from(self.started.gate_seconds).unwrap_or(i64::MAX);
+        let expires = now
+            .checked_add(jiff::SignedDuration::from_secs(seconds))
+            .unwrap_or(Timestamp::MAX);
+        Terms {
+            approvers: self.started.approvers,
+            expires,
+        }
+    }
+
+    /// What comes next, given whether a model is configured.
+    pub fn next(&self, has_model: bool) -> Next {
+        if self.end.is_some() {
+            return if self.announced { Next::Done } else { Next::Announce };
+        }
+        if let Some(last) = self.gates.last() {
+            if last.is_open() {
+                return Next::Wait;
+            }
+            if last.expired {
+                return Next::End(End::Expired);
+            }
+        }
+        match &self.proposal {
+            Some(proposal) => self.next_with(proposal),
+            None => self.next_without(has_model),
+        }
+    }
+
+    fn next_with(&self, proposal: &Proposal) -> Next {
+        if self.review.is_none() {
+            return Next::PostReview;
+        }
+        let gate = self
+            .gates
+            .last()
+            .filter(|asked| !matches!(asked.gate.kind, GateKind::Search { .. }));
+        match gate.filter(|asked| asked.is_approved()) {
+            None if proposal.evidence.is_some() => Next::OpenGate(GateNeeded::Land),
+            None => Next::OpenGate(GateNeeded::VerifyAndLand),
+            Some(_) if self.evidence.is_none() => Next::Verify,
+            Some(_) => Next::Land,
+        }
+    }
+
+    fn next_without(&self, has_model: bool) -> Next {
+        if let Some((by, reason)) = self.gates.last().and_then(|asked| asked.rejected.clone()) {
+            let of_a_search = self
+                .gates
+                .last()
+                .is_some_and(|asked| matches!(asked.gate.kind, GateKind::Search { .. }));
+            if of_a_search || reason.is_none() || self.turned_down.len() >= MAX_PROPOSALS {
+                return Next::End(End::Rejected { by, reason });
+            }
+        }
+        if self.may_execute() {
+            return match &self.reproduced {
+                None => Next::Reproduce,
+                Some((_, triage)) if triage.verdict == Verdict::Deterministic => Next::Work { may_execute: true },
+                Some((before, triage)) => Next::End(End::NothingToFix {
+                    reason: not_worked_on(before, triage),
+                }),
+            };
+        }
+        if self.reading.is_none() && matches!(self.started.origin, Origin::Ci { workflow_run: Some(_) }) {
+            return Next::ReadLog;
+        }
+        if has_model {
+            Next::Work { may_execute: false }
+        } else {
+            Next::OpenGate(GateNeeded::Search)
+        }
+    }
+}
+
+/// Why a red check is not worked on, in numbers.
+fn not_worked_on(before: &TestRun, triage: &Triage) -> String {
+    let Triage {
+        red_at_head: red,
+        runs_at_head: runs,
+        ..
+    } = triage;
+    match triage.verdict {
+        Verdict::Flaky => format!(
+            "`{}` was red in {red} of {runs} runs on the same commit: the test is flaky",
+            before.command
+        ),
+        Verdict::BrokenOnBase => format!("`{}` is red on the base branch too", before.command),
+        Verdict::Green => format!("`{}` is green here: {}", before.command, before.summary()),
+        Verdict::Environment => format!("`{}` could not be judged here: {}", before.command, before.summary()),
+        Verdict::Deterministic => before.summary(),
+    }
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

@@ -35,6 +35,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 pub use command::{Access, Command, Limits, Mount, Network, Policy, WORKSPACE};
+pub use files::{FileError, read_result, remove_tree, write_file};
 pub use guarantees::{Guarantee, Guarantees};
 pub use output::{Captured, Outcome, Output};
 use toolchains::Toolchains;

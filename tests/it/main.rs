@@ -8,3 +8,14 @@
 
 mod sandbox;
 mod suite;
+mod agent;
+mod config;
+mod double;
+mod git;
+mod harness;
+mod openapi;
+mod repair;
+mod sandbox;
+mod tidy;
+mod webhooks;
+mod workflows;

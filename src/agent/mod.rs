@@ -1,0 +1,213 @@
+//! The agent: one loop that asks a model, acts on its tool calls and appends what came of them, until it submits or
+//! a limit is reached.
+//!
+//! Only tool calls steer. What the model says beside them, and what files, tests or logs say, is data. The loop posts
+//! nothing, proves nothing and decides nothing about its result: whoever called it tests the patch afresh.
+
+mod model;
+pub mod prompt;
+mod shell;
+mod test_code;
+mod tools;
+mod transcript;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+pub use self::model::{Model, ModelError, Recorded, ToolSpec};
+pub use self::shell::Shell;
+pub use self::test_code::touches_tests;
+pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
+use crate::{checkout, sandbox};
+
+/// So many replies in a row may be nothing but calls that cannot be understood.
+const MALFORMED_REPLIES: usize = 3;
+/// So many times in a row a reply without a call is answered with [`prompt::NUDGE`].
+const NUDGES: usize = 2;
+
+/// When to stop, counted over the whole transcript; only `wall` starts anew with each call of [`run`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Replies of the model.
+    pub turns: u32,
+    /// Tokens of prompts and completions together.
+    pub tokens: u64,
+    pub wall: Duration,
+}
+
+/// How a run of the agent ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// The edits in the checkout are what the model wants to propose. The summary is untrusted.
+    Submitted {
+        summary: String,
+    },
+    /// The model says there is no fix (then the reason is untrusted), or it does not work with the tools.
+    GaveUp {
+        reason: String,
+    },
+    Limit(LimitKind),
+    Cancelled,
+}
+
+/// Which limit was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    Turns,
+    Tokens,
+    Wall,
+}
+
+/// Why a run of the agent could not go on. What it did so far is in the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Sandbox(#[from] sandbox::Error),
+    #[error(transparent)]
+    Checkout(#[from] checkout::Error),
+    #[error("the journal cannot be written: {0}")]
+    Journal(anyhow::Error),
+}
+
+/// Keeps an item for good; it is called, and must succeed, before the item is relied on.
+pub type Journal<'a> = dyn FnMut(Item) -> BoxFuture<'a, anyhow::Result<()>> + Send + 'a;
+
+/// Works on the transcript's task until there is an [`Exit`]; the edits are then in `shell.checkout`.
+///
+/// A transcript that was cut anywhere goes on from there: edits are made again, everything else that has a result
+/// is neither asked nor executed again. After [`Exit::Submitted`] it can be called once more when a [`Item::Note`]
+/// was appended that says what is wrong with the submission.
+///
+/// # Errors
+/// When the model gives no usable answer, the sandbox cannot be used, or the journal cannot be written.
+pub async fn run(
+    model: &impl Model,
+    shell: &mut Shell<'_>,
+    transcript: &mut Transcript,
+    journal: &mut Journal<'_>,
+    cancel: &CancellationToken,
+) -> Result<Exit, Error> {
+    let stop = cancel.child_token();
+    let wall = shell.limits.wall;
+    let mut work = std::pin::pin!(work(model, shell, transcript, journal, &stop));
+    let exit = tokio::select! {
+        exit = &mut work => exit?,
+        () = tokio::time::sleep(wall) => {
+            stop.cancel();
+            work.await?
+        }
+    };
+    match exit {
+        Exit::Cancelled if !cancel.is_cancelled() => Ok(Exit::Limit(LimitKind::Wall)),
+        exit => Ok(exit),
+    }
+}
+
+/// The loop itself: act, look at the limits, ask.
+async fn work(
+    model: &impl Model,
+    shell: &mut Shell<'_>,
+    transcript: &mut Transcript,
+    journal: &mut Journal<'_>,
+    stop: &CancellationToken,
+) -> Result<Exit, Error> {
+    let tools = tools::offered(shell.may_execute());
+    let mut exit = catch_up(shell, transcript);
+    loop {
+        for call in transcript.unanswered() {
+            if stop.is_cancelled() {
+                return Ok(Exit::Cancelled);
+            }
+            let answer = match &exit {
+                None => tools::answer(&call, shell, stop).await,
+                Some(_) => Ok(tools::Answer::text(
+                    "not done: the run ended with a call before this one",
+                )),
+            };
+            let answer = match answer {
+                Err(_) if stop.is_cancelled() => return Ok(Exit::Cancelled),
+                answer => answer?,
+            };
+            exit = exit.or_else(|| answer.exit.clone());
+            let result = Item::Result {
+                call_id: call.id,
+                text: answer.text,
+                exit: answer.exit,
+            };
+            append(result, transcript, journal).await?;
+        }
+        if let Some(exit) = exit.or_else(|| out_of_patience(transcript, &tools)) {
+            return Ok(exit);
+        }
+        if let Some(limit) = reached(&shell.limits, transcript) {
+            return Ok(Exit::Limit(limit));
+        }
+        if matches!(transcript.items().last(), Some(Item::Reply(_))) {
+            append(Item::Note(prompt::NUDGE.into()), transcript, journal).await?;
+        }
+        let reply = match model.reply(transcript.items(), &tools, stop).await {
+            Err(ModelError::Cancelled) => return Ok(Exit::Cancelled),
+            reply => reply?.tidied(transcript.turns()),
+        };
+        append(Item::Reply(reply), transcript, journal).await?;
+        exit = None;
+    }
+}
+
+async fn append(item: Item, transcript: &mut Transcript, journal: &mut Journal<'_>) -> Result<(), Error> {
+    journal(item.clone()).await.map_err(Error::Journal)?;
+    transcript.push(item);
+    Ok(())
+}
+
+/// Makes the edits of the answered calls again, and finds the exit if one of the last reply's calls was one.
+fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript) -> Option<Exit> {
+    shell.start_over();
+    let (mut calls, mut ended) = (&[][..], None);
+    for item in transcript.items() {
+        match item {
+            Item::Reply(reply) => (calls, ended) = (&reply.calls, None),
+            Item::Result { call_id, exit, .. } => {
+                ended = ended.or_else(|| exit.clone());
+                if let Some(call) = calls.iter().find(|call| call.id == *call_id) {
+                    tools::edit_again(call, shell);
+                }
+            }
+            Item::Instructions(_) | Item::Task(_) | Item::Note(_) => ended = None,
+        }
+    }
+    ended
+}
+
+fn out_of_patience(transcript: &Transcript, tools: &[ToolSpec]) -> Option<Exit> {
+    let is_malformed = |reply: &Reply| {
+        let mut calls = reply.calls.iter();
+        !reply.calls.is_empty() && calls.all(|call| tools::parse(call, tools).is_err())
+    };
+    let reason = if transcript.in_a_row(|reply| reply.calls.is_empty()) > NUDGES {
+        "the model answers without calling a tool"
+    } else if transcript.in_a_row(is_malformed) > MALFORMED_REPLIES {
+        "the model calls the tools in a way that cannot be understood"
+    } else {
+        return None;
+    };
+    Some(Exit::GaveUp { reason: reason.into() })
+}
+
+fn reached(limits: &Limits, transcript: &Transcript) -> Option<LimitKind> {
+    let usage = transcript.usage();
+    if transcript.turns() >= limits.turns {
+        Some(LimitKind::Turns)
+    } else if usage.prompt_tokens.saturating_add(usage.completion_tokens) >= limits.tokens {
+        Some(LimitKind::Tokens)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,190 @@
+//! The tools a model may call: their names, their arguments as Rust types, and what each does.
+//!
+//! A result is a text for the model, redacted and bounded, and it says how to read on. Whatever a tool cannot do is
+//! such a text as well; only what the model cannot mend is an error.
+
+mod edit;
+mod finish;
+mod look;
+mod run_tests;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::model::ToolSpec;
+use super::transcript::{MAX_ARGUMENTS, ToolCall};
+use super::{Error, Exit, Shell};
+use crate::domain::id::RepoPath;
+use crate::domain::redact::{bounded, inline, redact};
+
+/// The longest result, in bytes. Tools that can be asked for more stop before it and say how.
+const MAX_RESULT: usize = 8 << 10;
+
+/// What came of a call.
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) exit: Option<Exit>,
+}
+
+impl Answer {
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            exit: None,
+        }
+    }
+}
+
+/// A call whose arguments are understood.
+#[derive(Debug)]
+pub(super) enum Action {
+    Think,
+    ListFiles(look::ListFiles),
+    ReadFile(look::ReadFile),
+    Search(look::Search),
+    EditFile(edit::EditFile),
+    WriteFile(edit::WriteFile),
+    RunTests(run_tests::RunTests),
+    Submit(finish::Submit),
+}
+
+/// The tools on offer; the one that executes code only where that is allowed.
+pub(super) fn offered(may_execute: bool) -> Vec<ToolSpec> {
+    let mut tools = vec![
+        spec::<finish::Think>("think", "Note a thought. Nothing happens."),
+        spec::<look::ListFiles>("list_files", "List the files of the repository, or of one folder."),
+        spec::<look::ReadFile>(
+            "read_file",
+            "Read a text file, or a range of its lines, with line numbers.",
+        ),
+        spec::<look::Search>(
+            "search",
+            "Search all files, or one folder, line by line with a regular expression.",
+        ),
+        spec::<edit::EditFile>(
+            "edit_file",
+            "Replace text in a file. The old text must be quoted exactly, and occur once.",
+        ),
+        spec::<edit::WriteFile>("write_file", "Write a whole file; for new files and very small ones."),
+    ];
+    if may_execute {
+        tools.push(spec::<run_tests::RunTests>(
+            "run_tests",
+            "Run tests on the edited files, in a sandbox without network.",
+        ));
+    }
+    tools.push(spec::<finish::Submit>(
+        "submit",
+        "End the work, and hand over the edits.",
+    ));
+    tools
+}
+
+/// Reads a call, or says in a sentence what is wrong with it.
+pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, String> {
+    if !tools.iter().any(|tool| tool.name == call.name) {
+        let names: Vec<_> = tools.iter().map(|tool| tool.name).collect();
+        return Err(format!(
+            "there is no tool `{}`; the tools are {}.",
+            call.name,
+            names.join(", ")
+        ));
+    }
+    Ok(match call.name.as_str() {
+        "think" => arguments::<finish::Think>(call).map(|_| Action::Think)?,
+        "list_files" => Action::ListFiles(arguments(call)?),
+        "read_file" => Action::ReadFile(arguments(call)?),
+        "search" => Action::Search(arguments(call)?),
+        "edit_file" => Action::EditFile(arguments(call)?),
+        "write_file" => Action::WriteFile(arguments(call)?),
+        "run_tests" => Action::RunTests(arguments(call)?),
+        _ => Action::Submit(arguments(call)?),
+    })
+}
+
+/// Does what a call asks for.
+pub(super) async fn answer(call: &ToolCall, shell: &mut Shell<'_>, stop: &CancellationToken) -> Result<Answer, Error> {
+    let action = match parse(call, &offered(shell.may_execute())) {
+        Ok(action) => action,
+        Err(sentence) => return Ok(Answer::text(sentence)),
+    };
+    let mut answer = match action {
+        Action::Think => Answer::text("noted."),
+        Action::ListFiles(wanted) => Answer::text(look::list_files(&wanted, &shell.checkout)),
+        Action::ReadFile(wanted) => Answer::text(look::read_file(&wanted, &shell.checkout)),
+        Action::Search(wanted) => Answer::text(look::search(wanted, &shell.checkout, stop).await),
+        Action::EditFile(wanted) => Answer::text(edit::edit_file(&wanted, shell)),
+        Action::WriteFile(wanted) => Answer::text(edit::write_file(wanted, shell)),
+        Action::RunTests(wanted) => Answer::text(run_tests::run_tests(&wanted, shell, stop).await?),
+        Action::Submit(wanted) => finish::submit(&wanted, shell),
+    };
+    answer.text = bounded(&redact(&answer.text), MAX_RESULT);
+    Ok(answer)
+}
+
+/// Does a call of an earlier life once more, if it was an edit; everything else has no effect on the tree.
+pub(super) fn edit_again(call: &ToolCall, shell: &mut Shell<'_>) {
+    match parse(call, &offered(shell.may_execute())) {
+        Ok(Action::EditFile(wanted)) => drop(edit::edit_file(&wanted, shell)),
+        Ok(Action::WriteFile(wanted)) => drop(edit::write_file(wanted, shell)),
+        _ => {}
+    }
+}
+
+fn arguments<T: DeserializeOwned>(call: &ToolCall) -> Result<T, String> {
+    let (name, text) = (&call.name, call.arguments.trim());
+    if text.len() + 4 > MAX_ARGUMENTS {
+        return Err(format!(
+            "the arguments of `{name}` are too long; make several smaller calls of at most {} KiB.",
+            MAX_ARGUMENTS >> 10
+        ));
+    }
+    let text = if text.is_empty() { "{}" } else { text };
+    serde_json::from_str(text).map_err(|error| {
+        let error = inline(&error.to_string(), 200);
+        format!("the arguments of `{name}` cannot be read: {error}. Call it again with JSON that fits its schema.")
+    })
+}
+
+fn spec<T: JsonSchema>(name: &'static str, description: &'static str) -> ToolSpec {
+    let settings = SchemaSettings::draft07().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut parameters = settings.into_generator().into_root_schema_for::<T>().to_value();
+    simplify(&mut parameters);
+    ToolSpec {
+        name,
+        description,
+        parameters,
+    }
+}
+
+/// Takes out of a schema what some endpoints do not know: titles, number formats and nullable types.
+fn simplify(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    for noise in ["title", "format", "default", "minimum"] {
+        if fields.get(noise).is_some_and(|value| !value.is_object()) || noise == "default" {
+            fields.remove(noise);
+        }
+    }
+    if let Some(Value::Array(types)) = fields.get("type") {
+        let first = types.first().cloned().unwrap_or_default();
+        fields.insert("type".into(), first);
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.values_mut().for_each(simplify);
+    }
+    if let Some(items) = fields.get_mut("items") {
+        simplify(items);
+    }
+}
+
+/// A path as a model writes it, or a sentence about it.
+fn repo_path(path: &str) -> Result<RepoPath, String> {
+    let trimmed = path.trim().trim_start_matches("./");
+    trimmed.parse().map_err(|error| format!("{error}."))
+}

@@ -1,0 +1,269 @@
+//! What was said and done in a run of the agent, in order: exactly what the model sees.
+//!
+//! Items are only ever appended, and every item is bounded. Everything the loop knows (turns and tokens spent, what
+//! is still unanswered, how often the model went astray) is a fold over them, so a transcript read back from a journal
+//! goes on where it was cut.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::Exit;
+use crate::domain::redact::bounded;
+
+/// The longest free text of a reply that is kept, in bytes.
+const MAX_TEXT: usize = 8 << 10;
+/// More calls than this in one reply are dropped, as if the model had not made them.
+const MAX_CALLS: usize = 16;
+/// The longest arguments of one call, in bytes; longer ones are cut, and thereby malformed.
+pub(super) const MAX_ARGUMENTS: usize = 64 << 10;
+/// OpenAI refuses longer names and ids when they are sent back.
+const MAX_NAME: usize = 64;
+
+/// One entry of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Item {
+    /// What the agent is for and how it works: greenlight's own words.
+    Instructions(String),
+    /// What there is to do; the untrusted parts of it are fenced.
+    Task(String),
+    /// What the model answered.
+    Reply(Reply),
+    /// What came of one call of the reply before it.
+    Result {
+        call_id: String,
+        text: String,
+        /// Set when this call ended the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit: Option<Exit>,
+    },
+    /// A word of greenlight's between two replies: a nudge, or why a submission was not good enough.
+    Note(String),
+}
+
+/// One answer of the model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// What it said beside its calls; nobody acts upon it.
+    pub text: Option<String>,
+    pub calls: Vec<ToolCall>,
+    pub usage: Usage,
+}
+
+/// One thing the model asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Tells the calls of one reply apart.
+    pub id: String,
+    pub name: String,
+    /// As the model wrote them: JSON if all is well.
+    pub arguments: String,
+}
+
+/// What one round trip cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub prompt_tokens: u64,
+    pub completion_tokens: u64,
+}
+
+/// The history of one run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Transcript {
+    items: Vec<Item>,
+}
+
+impl Transcript {
+    /// A history that has not begun.
+    pub fn new(instructions: impl Into<String>, task: impl Into<String>) -> Self {
+        Self {
+            items: vec![Item::Instructions(instructions.into()), Item::Task(task.into())],
+        }
+    }
+
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Adds an item that has been journaled.
+    pub fn push(&mut self, item: Item) {
+        self.items.push(item);
+    }
+
+    /// How many replies there are.
+    pub fn turns(&self) -> u32 {
+        u32::try_from(self.replies().count()).unwrap_or(u32::MAX)
+    }
+
+    /// What all replies cost together.
+    pub fn usage(&self) -> Usage {
+        self.replies().fold(Usage::default(), |sum, reply| Usage {
+            prompt_tokens: sum.prompt_tokens.saturating_add(reply.usage.prompt_tokens),
+            completion_tokens: sum.completion_tokens.saturating_add(reply.usage.completion_tokens),
+        })
+    }
+
+    /// The calls of the last reply that have no result yet.
+    pub(super) fn unanswered(&self) -> Vec<ToolCall> {
+        let mut answered = HashSet::new();
+        for item in self.items.iter().rev() {
+            match item {
+                Item::Result { call_id, .. } => {
+                    answered.insert(call_id.as_str());
+                }
+                Item::Reply(reply) => {
+                    let open = reply.calls.iter().filter(|call| !answered.contains(call.id.as_str()));
+                    return open.cloned().collect();
+                }
+                Item::Instructions(_) | Item::Task(_) | Item::Note(_) => {}
+            }
+        }
+        Vec::new()
+    }
+
+    /// How many of the last replies in a row are of a kind.
+    pub(super) fn in_a_row(&self, is: impl Fn(&Reply) -> bool) -> usize {
+        self.replies().rev().take_while(|reply| is(reply)).count()
+    }
+
+    fn replies(&self) -> impl DoubleEndedIterator<Item = &Reply> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Reply(reply) => Some(reply),
+            _ => None,
+        })
+    }
+}
+
+impl From<Vec<Item>> for Transcript {
+    fn from(items: Vec<Item>) -> Self {
+        Self { items }
+    }
+}
+
+impl Reply {
+    /// The reply as it may be kept and sent back: bounded, with ids and names that every endpoint takes.
+    pub(super) fn tidied(self, turn: u32) -> Self {
+        let mut seen = HashSet::new();
+        let calls = self.calls.into_iter().take(MAX_CALLS).enumerate();
+        let calls = calls.map(|(index, call)| {
+            let fits =
+                !call.id.is_empty() && call.id.len() <= MAX_NAME && call.id.bytes().all(|b| b.is_ascii_graphic());
+            let id = if fits && seen.insert(call.id.clone()) {
+                call.id
+            } else {
+                let mut id = format!("call_{turn}_{index}");
+                while !seen.insert(id.clone()) {
+                    id.push('_');
+                }
+                id
+            };
+            ToolCall {
+                id,
+                name: tidy_name(&call.name),
+                arguments: cut(call.arguments, MAX_ARGUMENTS),
+            }
+        });
+        Self {
+            calls: calls.collect(),
+            text: self
+                .text
+                .map(|text| bounded(&text, MAX_TEXT))
+                .filter(|text| !text.trim().is_empty()),
+            usage: self.usage,
+        }
+    }
+}
+
+fn tidy_name(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().take(MAX_NAME).map(plain).collect();
+    if name.is_empty() { "unnamed".into() } else { name }
+}
+
+fn cut(mut text: String, max: usize) -> String {
+    if text.len() > max {
+        let end = (0..=max).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(end);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str, name: &str) -> ToolCall {
+        ToolCall {
+            id: id.into(),
+            name: name.into(),
+            arguments: "{}".into(),
+        }
+    }
+
+    #[test]
+    fn a_reply_is_kept_in_a_form_that_can_be_sent_back() {
+        let reply = Reply {
+            text: Some("  ".into()),
+            calls: vec![
+                call("", "think"),
+                call("same", "a tool!"),
+                call("same", ""),
+                call(&"x".repeat(99), "n"),
+            ],
+            usage: Usage::default(),
+        };
+        let tidy = reply.tidied(3);
+        let ids: Vec<_> = tidy.calls.iter().map(|call| call.id.as_str()).collect();
+        let names: Vec<_> = tidy.calls.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(ids, ["call_3_0", "same", "call_3_2", "call_3_3"]);
+        assert_eq!(names, ["think", "a_tool_", "unnamed", "n"]);
+        assert_eq!(tidy.text, None);
+    }
+
+    #[test]
+    fn a_reply_has_a_size() {
+        let huge = ToolCall {
+            arguments: "ä".repeat(MAX_ARGUMENTS),
+            ..call("a", "write_file")
+        };
+        let reply = Reply {
+            text: Some("y".repeat(MAX_TEXT * 2)),
+            calls: vec![huge; MAX_CALLS * 2],
+            usage: Usage::default(),
+        };
+        let tidy = reply.tidied(0);
+        assert_eq!(tidy.calls.len(), MAX_CALLS);
+        assert!(tidy.calls.iter().all(|call| call.arguments.len() <= MAX_ARGUMENTS));
+        assert!(tidy.text.is_some_and(|text| text.len() < MAX_TEXT + 100));
+    }
+
+    #[test]
+    fn what_is_unanswered_are_the_calls_of_the_last_reply() {
+        let reply = |ids: &[&str]| {
+            Item::Reply(Reply {
+                calls: ids.iter().map(|id| call(id, "think")).collect(),
+                ..Reply::default()
+            })
+        };
+        let result = |id: &str| Item::Result {
+            call_id: id.into(),
+            text: String::new(),
+            exit: None,
+        };
+        let mut transcript = Transcript::new("i", "t");
+        assert!(transcript.unanswered().is_empty());
+        for item in [reply(&["a"]), result("a"), reply(&["a", "b"]), result("b")] {
+            transcript.push(item);
+        }
+        assert_eq!(transcript.unanswered(), [call("a", "think")]);
+        assert_eq!(transcript.turns(), 2);
+    }
+}

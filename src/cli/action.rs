@@ -1,0 +1,181 @@
+//! `greenlight action`: one event of a workflow, worked off by the same engine; what must survive is kept in a git ref.
+
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use super::{Exit, app, terminal};
+use crate::config::environment::{Environment, WorkflowStep};
+use crate::config::flags::{Flags, GithubFlags, LogFlags, ModelFlags, StorageFlags};
+use crate::config::settings::Settings;
+use crate::domain::event::{Event, Fact};
+use crate::domain::id::PullRequestId;
+use crate::domain::reply;
+use crate::domain::run::{End, Run};
+use crate::engine;
+use crate::github::webhook;
+use crate::journal::{Journal, Refs};
+use crate::sandbox::Choice;
+
+/// GitHub caps payloads at 25 MB.
+const MAX_EVENT_BYTES: u64 = 25 << 20;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    github: GithubFlags,
+    #[command(flatten)]
+    storage: StorageFlags,
+    #[command(flatten)]
+    model: ModelFlags,
+    #[command(flatten)]
+    log: LogFlags,
+}
+
+pub(super) async fn action(arguments: Arguments) -> Exit {
+    match try_action(arguments).await {
+        Ok(()) => Exit::Done,
+        Err(exit) => exit,
+    }
+}
+
+async fn try_action(arguments: Arguments) -> Result<(), Exit> {
+    let environment = Environment::of_this_process();
+    let Arguments {
+        github,
+        storage,
+        model,
+        log,
+    } = arguments;
+    let settings = Settings::new(
+        Flags {
+            github,
+            storage,
+            model,
+            log,
+            ..Flags::default()
+        },
+        &environment,
+    )?;
+    terminal::start_logging(&settings, None);
+    let step = environment.workflow_step()?;
+    let Some(event) = event(&step)? else {
+        tracing::info!(event = step.event_name, "nothing for greenlight in this event");
+        return Ok(());
+    };
+    if event.repository() != Some(&step.repository) {
+        return Err(Exit::Usage(format!(
+            "the event is about another repository than GITHUB_REPOSITORY, which is {}",
+            step.repository
+        )));
+    }
+    if let Err(error) = crate::sandbox::harden_self() {
+        tracing::warn!(%error, "other processes of this user may read greenlight's memory");
+    }
+    let github = app::github(&settings).await?;
+    let client = github
+        .client(event.installation, &step.repository)
+        .await
+        .map_err(|error| Exit::Usage(error.to_string()))?;
+    let sandbox = app::sandbox(Choice::Auto).await?;
+    let app = app::app(&settings, github, Journal::Refs(Refs::new(client)), sandbox)?;
+    let named = pull_request(&event);
+    engine::handle(&app, event).await?;
+    // The run this event was about: of the pull request it names, or of the one it led to.
+    let runs = match &named {
+        Some(id) => app.journal.runs_of(id).await,
+        None => app.journal.loaded_runs().await,
+    };
+    let runs = runs.map_err(|error| Exit::Fault(error.to_string()))?;
+    if let Some(run) = runs.last() {
+        tell(&step, run)?;
+    }
+    Ok(())
+}
+
+fn event(step: &WorkflowStep) -> Result<Option<Event>, Exit> {
+    let name = step.event_path.display();
+    let unreadable = |error: std::io::Error| Exit::Usage(format!("GITHUB_EVENT_PATH ({name}) cannot be read: {error}"));
+    let mut payload = Vec::new();
+    let file = std::fs::File::open(&step.event_path).map_err(unreadable)?;
+    file.take(MAX_EVENT_BYTES)
+        .read_to_end(&mut payload)
+        .map_err(unreadable)?;
+    webhook::parse(&step.event_name, &payload).map_err(|error| {
+        Exit::Usage(format!(
+            "the payload in GITHUB_EVENT_PATH ({name}) cannot be used: {error}"
+        ))
+    })
+}
+
+fn pull_request(event: &Event) -> Option<PullRequestId> {
+    match &event.fact {
+        Fact::CommentCreated(comment) => Some(comment.pull_request.clone()),
+        Fact::PullRequestPushed { pull_request, .. }
+        | Fact::PullRequestClosed { pull_request }
+        | Fact::PullRequestLabelled { pull_request, .. } => Some(pull_request.clone()),
+        Fact::ChecksFailed(checks) => {
+            let number = *checks.pull_requests.first()?;
+            Some(PullRequestId {
+                repository: checks.repository.clone(),
+                number,
+            })
+        }
+        Fact::ButtonPressed {
+            repository,
+            pull_requests,
+            ..
+        } => Some(PullRequestId {
+            repository: repository.clone(),
+            number: *pull_requests.first()?,
+        }),
+        Fact::InstallationChanged { .. } | Fact::Pinged => None,
+    }
+}
+
+/// Writes the outputs of the step and its summary.
+fn tell(step: &WorkflowStep, run: &Run) -> Result<(), Exit> {
+    let state = match &run.end {
+        None if run.open_gates().is_empty() => "working",
+        None => "waiting",
+        Some(End::Landed { .. }) => "landed",
+        Some(End::Suggested) => "suggested",
+        Some(End::Rejected { .. }) => "rejected",
+        Some(End::Refused { .. }) => "refused",
+        Some(End::NothingToFix { .. }) => "nothing-to-fix",
+        Some(End::GaveUp { .. }) => "gave-up",
+        Some(End::Superseded { .. }) => "superseded",
+        Some(End::Cancelled { .. }) => "cancelled",
+        Some(End::Expired) => "expired",
+    };
+    let proposal = run
+        .open_gates()
+        .first()
+        .map(|gate| gate.id.to_string())
+        .unwrap_or_default();
+    let commit = match &run.end {
+        Some(End::Landed { commit }) => commit.to_string(),
+        _ => String::new(),
+    };
+    // None of these values holds a line break, so none can start another output.
+    let outputs = format!(
+        "run={}\nstate={state}\nproposal={proposal}\ncommit={commit}\n",
+        run.id()
+    );
+    append(step.output.as_deref(), "GITHUB_OUTPUT", &outputs)?;
+    append(
+        step.summary.as_deref(),
+        "GITHUB_STEP_SUMMARY",
+        &(reply::sticky(run, "the branch") + "\n"),
+    )
+}
+
+fn append(file: Option<&Path>, name: &str, text: &str) -> Result<(), Exit> {
+    let Some(file) = file else { return Ok(()) };
+    let written = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Exit::Fault(format!("{name} ({}) cannot be written: {error}", file.display())))
+}

@@ -1,0 +1,64 @@
+//! Puts together what the engine works with, from settings.
+
+use std::path::PathBuf;
+
+use super::Exit;
+use crate::config::settings::{self, ModelSettings, Settings};
+use crate::engine::{App, Interrupts};
+use crate::github::{Credentials, GitHub};
+use crate::journal::Journal;
+use crate::openai::{self, OpenAi};
+use crate::sandbox::{self, Sandbox, Unusable};
+
+/// The app of a door that talks to GitHub.
+pub(super) fn app(
+    settings: &Settings,
+    github: GitHub,
+    journal: Journal,
+    sandbox: Result<Sandbox, Unusable>,
+) -> Result<App, Exit> {
+    Ok(App {
+        github,
+        journal,
+        sandbox,
+        model: settings.model().map(model).transpose()?,
+        folder: settings.data_dir()?,
+        allow_list: settings.allow_list.clone(),
+        interrupts: Interrupts::default(),
+    })
+}
+
+/// A client for the configured credentials, checked with GitHub: a wrong one is found at the start.
+pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
+    let credentials = match settings.credentials()? {
+        settings::Credentials::App { id, key_pem } => Credentials::App { id, key_pem },
+        settings::Credentials::Token(token) => Credentials::Token(token),
+    };
+    let url = &settings.github_api_url;
+    let github = GitHub::new(url, credentials).map_err(|error| Exit::Usage(error.to_string()))?;
+    github.me().await.map_err(|error| {
+        Exit::Usage(format!(
+            "{error}; the API is asked at {url}: check GREENLIGHT_GITHUB_API_URL, and the App's id and key or the token"
+        ))
+    })?;
+    Ok(github)
+}
+
+/// A client for the configured model.
+pub(super) fn model(model: ModelSettings) -> Result<(OpenAi, String), Exit> {
+    let name = model.name.clone();
+    let settings = openai::Settings::new(model.base_url, model.name, model.api_key);
+    let client = OpenAi::new(settings).map_err(|error| Exit::Usage(error.to_string()))?;
+    Ok((client, name))
+}
+
+/// The program the sandbox starts again.
+pub(super) fn this_program() -> Result<PathBuf, Exit> {
+    std::env::current_exe()
+        .map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))
+}
+
+/// The best confinement of this machine.
+pub(super) async fn sandbox(choice: sandbox::Choice) -> Result<Result<Sandbox, Unusable>, Exit> {
+    Ok(Sandbox::detect(choice, this_program()?).await)
+}

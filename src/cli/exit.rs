@@ -1,0 +1,50 @@
+//! How a subcommand ends, as scripts see it. These codes are stable.
+
+use std::process::ExitCode;
+
+use super::terminal;
+use crate::config::settings::SettingsError;
+use crate::engine::Broken;
+
+pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fix found · 2 usage or configuration · \
+     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 a fault of greenlight's own";
+
+/// The end of a subcommand; a text goes to standard error.
+#[derive(Debug)]
+pub enum Exit {
+    Done,
+    NoFix(String),
+    Usage(String),
+    Refused(String),
+    Limit(String),
+    Fault(String),
+}
+
+impl Exit {
+    pub(super) fn report(self) -> ExitCode {
+        let (code, text) = match self {
+            Self::Done => (0, None),
+            Self::NoFix(text) => (1, Some(text)),
+            Self::Usage(text) => (2, Some(text)),
+            Self::Refused(text) => (3, Some(text)),
+            Self::Limit(text) => (4, Some(text)),
+            Self::Fault(text) => (70, Some(text)),
+        };
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            terminal::tell(&format!("greenlight: {text}"));
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<SettingsError> for Exit {
+    fn from(error: SettingsError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<Broken> for Exit {
+    fn from(broken: Broken) -> Self {
+        Self::Fault(broken.to_string())
+    }
+}

@@ -1,0 +1,53 @@
+//! One file per subcommand. What they print on standard output is the result; progress and logs go to standard error.
+
+mod action;
+mod app;
+mod demo;
+mod exit;
+mod fix;
+mod serve;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use exit::Exit;
+
+/// Debugs red CI: finds the failing tests, works out a fix, suggests it, and lands it when a maintainer says so.
+#[derive(Debug, Parser)]
+#[command(version, about, long_about = None, after_help = exit::HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Fix the failing tests of a local checkout
+    Fix(fix::Arguments),
+    /// Play the whole story on this machine: no account, no key, no network
+    Demo(demo::Arguments),
+    /// Serve a GitHub App: webhooks in, reviews out
+    Serve(serve::Arguments),
+    /// Work off the event of a GitHub workflow step
+    Action(action::Arguments),
+}
+
+/// Runs one subcommand.
+pub fn main(cli: Cli) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Exit::Fault(format!("threads cannot be started: {error}")).report(),
+    };
+    let exit = runtime.block_on(async {
+        match cli.verb {
+            Verb::Fix(arguments) => fix::fix(arguments).await,
+            Verb::Demo(arguments) => demo::demo(arguments).await,
+            Verb::Serve(arguments) => serve::serve(arguments).await,
+            Verb::Action(arguments) => action::action(arguments).await,
+        }
+    });
+    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    exit.report()
+}

@@ -1,0 +1,90 @@
+//! `greenlight serve`: the webhook service.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use secrecy::ExposeSecret as _;
+use tokio::net::TcpListener;
+
+use super::{Exit, app, terminal};
+use crate::config::environment::Environment;
+use crate::config::flags::Flags;
+use crate::config::settings::Settings;
+use crate::github::webhook::WebhookSecret;
+use crate::journal::{Journal, Sqlite};
+use crate::sandbox::Choice;
+use crate::server::{self, Queue};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Where to listen; put a TLS proxy in front
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    listen: SocketAddr,
+    /// How many pull requests are worked on at a time
+    #[arg(long, default_value_t = 2, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=64))]
+    workers: u16,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+pub(super) async fn serve(arguments: Arguments) -> Exit {
+    match try_serve(arguments).await {
+        Ok(()) => Exit::Done,
+        Err(exit) => exit,
+    }
+}
+
+async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
+    let settings = Settings::new(arguments.flags, &Environment::of_this_process())?;
+    terminal::start_logging(&settings, None);
+    let secret = settings.webhook_secret()?;
+    let secret =
+        WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
+    settings.credentials()?;
+    if let Err(error) = crate::sandbox::harden_self() {
+        tracing::warn!(%error, "other processes of this user may read greenlight's memory");
+    }
+    let file = settings.database()?;
+    let journal = Sqlite::open(&file).await.map_err(|error| {
+        Exit::Usage(format!(
+            "{error}; check GREENLIGHT_DATABASE_URL and GREENLIGHT_DATA_DIR ({})",
+            file.display()
+        ))
+    })?;
+    let sandbox = app::sandbox(Choice::Auto).await?;
+    match &sandbox {
+        Ok(sandbox) => tracing::info!(guarantees = ?sandbox.guarantees(), "the sandbox is ready"),
+        Err(unusable) => tracing::error!(%unusable, "nothing will be executed"),
+    }
+    let github = app::github(&settings).await?;
+    let app = Arc::new(app::app(&settings, github, Journal::Sqlite(journal), sandbox)?);
+    let listener = TcpListener::bind(arguments.listen).await.map_err(|error| {
+        Exit::Usage(format!(
+            "cannot listen on {}: {error}; choose another with --listen",
+            arguments.listen
+        ))
+    })?;
+    let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
+    tracing::info!(%address, model = app.model.as_ref().map(|(_, name)| name.as_str()), "listening");
+    let queue = Queue::new(app, usize::from(arguments.workers));
+    server::serve(listener, queue, secret, stopped())
+        .await
+        .map_err(|error| Exit::Fault(error.to_string()))
+}
+
+/// Resolves when somebody asks greenlight to end.
+async fn stopped() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _interrupted = interrupt.await;
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The variables greenlight was started with, taken once, so that the rest is a function of values.
+//!
+//! What a variable means is decided in [`super::settings`].
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::settings::SettingsError;
+use crate::domain::id::RepositoryName;
+
+/// The prefixes of the variables that are looked at; everything else, and the secrets in it, is left alone.
+const PREFIXES: [&str; 3] = ["GREENLIGHT_", "GITHUB_", "OPENAI_"];
+
+/// A snapshot of the variables that concern greenlight. It holds secrets, and so has no `Debug`.
+#[derive(Clone, Default)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// Takes the snapshot of this process.
+    pub fn of_this_process() -> Self {
+        std::env::vars_os()
+            .map(|(name, value)| {
+                (
+                    name.to_string_lossy().into_owned(),
+                    value.to_string_lossy().into_owned(),
+                )
+            })
+            .collect()
+    }
+
+    /// The value of a variable; an empty one counts as unset, as a workflow passes inputs that nobody gave.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// What GitHub tells a step of a workflow.
+    /// <https://docs.github.com/en/actions/reference/workflows-and-actions/variables>
+    ///
+    /// # Errors
+    /// When a variable that every step has is missing: then this is no step of a workflow.
+    pub fn workflow_step(&self) -> Result<WorkflowStep, SettingsError> {
+        let required = |name: &'static str| {
+            self.get(name).ok_or_else(|| {
+                let problem = "is not set, so this is no step of a GitHub workflow";
+                SettingsError::new(
+                    name,
+                    problem,
+                    "start `greenlight action` from a workflow, or set it yourself",
+                )
+            })
+        };
+        let repository = required("GITHUB_REPOSITORY")?;
+        let repository = repository.parse().map_err(|error| {
+            SettingsError::new(
+                "GITHUB_REPOSITORY",
+                format!("is wrong: {error}"),
+                "set it to `owner/name`",
+            )
+        })?;
+        Ok(WorkflowStep {
+            event_name: required("GITHUB_EVENT_NAME")?.into(),
+            event_path: required("GITHUB_EVENT_PATH")?.into(),
+            repository,
+            output: self.get("GITHUB_OUTPUT").map(PathBuf::from),
+            summary: self.get("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+            run_id: self.get("GITHUB_RUN_ID").and_then(|id| id.parse().ok()),
+        })
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
+    /// Keeps the variables that concern greenlight.
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
+        let named = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Self(
+            named
+                .filter(|(name, _): &(String, String)| PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+                .collect(),
+        )
+    }
+}
+
+/// The step of a workflow that greenlight runs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowStep {
+    /// `GITHUB_EVENT_NAME`, the name a webhook carries in `X-GitHub-Event`.
+    pub event_name: String,
+    /// `GITHUB_EVENT_PATH`, a file with the payload of the event.
+    pub event_path: PathBuf,
+    /// `GITHUB_REPOSITORY`, where the workflow runs: the base repository.
+    pub repository: RepositoryName,
+    /// `GITHUB_OUTPUT`, the file that outputs of the step are appended to.
+    pub output: Option<PathBuf>,
+    /// `GITHUB_STEP_SUMMARY`, the file that Markdown for the page of the run is appended to.
+    pub summary: Option<PathBuf>,
+    /// `GITHUB_RUN_ID`; "Re-run jobs" keeps it, so it tells an event apart the way a delivery id does.
+    pub run_id: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_counts_as_unset_and_strangers_are_not_kept() {
+        let environment: Environment = [("GREENLIGHT_MODEL", ""), ("AWS_SECRET", "x"), ("OPENAI_API_KEY", "k")]
+            .into_iter()
+            .collect();
+        assert_eq!(environment.get("GREENLIGHT_MODEL"), None);
+        assert_eq!(environment.get("AWS_SECRET"), None);
+        assert_eq!(environment.get("OPENAI_API_KEY"), Some("k"));
+    }
+
+    #[test]
+    fn outside_of_a_workflow_the_missing_variable_is_named() {
+        let error = Environment::default().workflow_step().unwrap_err().to_string();
+        assert!(error.starts_with("GITHUB_REPOSITORY is not set"), "{error}");
+    }
+
+    #[test]
+    fn a_step_knows_its_event() {
+        let step = [
+            ("GITHUB_EVENT_NAME", "issue_comment"),
+            ("GITHUB_EVENT_PATH", "/tmp/event.json"),
+            ("GITHUB_REPOSITORY", "octo/hello"),
+            ("GITHUB_RUN_ID", "17"),
+            ("GITHUB_OUTPUT", ""),
+        ]
+        .into_iter()
+        .collect::<Environment>()
+        .workflow_step()
+        .unwrap();
+        assert_eq!(step.event_name, "issue_comment");
+        assert_eq!((step.run_id, step.output), (Some(17), None));
+    }
+}

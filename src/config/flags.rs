@@ -1,0 +1,120 @@
+//! The flags that stand for settings, in groups, so that a subcommand takes only what it has a use for.
+//!
+//! Every setting has an environment variable, named in its help. The flags of secrets take the path of a file, never
+//! the secret: an argument is seen by every user of the machine, and stays in shell histories and CI logs.
+
+use std::path::PathBuf;
+
+/// All settings. A subcommand flattens this, or the groups it needs and leaves the others at their default.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Flags {
+    #[command(flatten)]
+    pub github: GithubFlags,
+    #[command(flatten)]
+    pub webhook: WebhookFlags,
+    #[command(flatten)]
+    pub storage: StorageFlags,
+    #[command(flatten)]
+    pub model: ModelFlags,
+    #[command(flatten)]
+    pub log: LogFlags,
+}
+
+/// How GitHub is reached.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct GithubFlags {
+    /// REST base URL of GitHub or GitHub Enterprise Server [env: GREENLIGHT_GITHUB_API_URL, GITHUB_API_URL]
+    #[arg(long, value_name = "URL", help_heading = "GitHub")]
+    pub github_api_url: Option<String>,
+    /// Number of the GitHub App [env: GREENLIGHT_APP_ID]
+    #[arg(long, value_name = "NUMBER", help_heading = "GitHub")]
+    pub app_id: Option<String>,
+    /// File with the private key of the GitHub App [env: GREENLIGHT_PRIVATE_KEY_FILE; the key itself: GREENLIGHT_PRIVATE_KEY]
+    #[arg(long, value_name = "FILE", help_heading = "GitHub")]
+    pub private_key_file: Option<PathBuf>,
+    /// File with a token, instead of an App [env: GREENLIGHT_GITHUB_TOKEN_FILE; the token itself: GREENLIGHT_GITHUB_TOKEN, GITHUB_TOKEN]
+    #[arg(long, value_name = "FILE", help_heading = "GitHub")]
+    pub github_token_file: Option<PathBuf>,
+}
+
+/// What comes in from GitHub.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct WebhookFlags {
+    /// File with the webhook secret [env: GREENLIGHT_WEBHOOK_SECRET_FILE; the secret itself: GREENLIGHT_WEBHOOK_SECRET]
+    #[arg(long, value_name = "FILE", help_heading = "GitHub")]
+    pub webhook_secret_file: Option<PathBuf>,
+    /// Only work for these: `owner/name,owner/*` [env: GREENLIGHT_REPOSITORIES]
+    #[arg(long, value_name = "LIST", help_heading = "GitHub")]
+    pub repositories: Option<String>,
+}
+
+/// Where greenlight keeps what it must not forget.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct StorageFlags {
+    /// The journal, as `sqlite://PATH` [env: GREENLIGHT_DATABASE_URL]
+    #[arg(long, value_name = "URL", help_heading = "Storage")]
+    pub database_url: Option<String>,
+    /// Folder for mirrors and the journal [env: GREENLIGHT_DATA_DIR]
+    #[arg(long, value_name = "PATH", help_heading = "Storage")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// Which model thinks; without one the built-in repair engine works alone.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ModelFlags {
+    /// Name of the model; none means the built-in repair engine alone [env: GREENLIGHT_MODEL]
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    pub model: Option<String>,
+    /// Base URL of an OpenAI-compatible endpoint [env: GREENLIGHT_MODEL_BASE_URL, OPENAI_BASE_URL]
+    #[arg(long, value_name = "URL", help_heading = "Model")]
+    pub model_base_url: Option<String>,
+    /// File with the API key [env: GREENLIGHT_MODEL_API_KEY_FILE; the key itself: GREENLIGHT_MODEL_API_KEY, OPENAI_API_KEY]
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    pub model_api_key_file: Option<PathBuf>,
+}
+
+/// What greenlight tells about its work on standard error.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct LogFlags {
+    /// Filter such as `info` or `greenlight=debug` [env: GREENLIGHT_LOG]
+    #[arg(long, value_name = "FILTER", help_heading = "Log")]
+    pub log: Option<String>,
+    /// `text` for people, `json` for machines [env: GREENLIGHT_LOG_FORMAT]
+    #[arg(long, value_name = "FORMAT", help_heading = "Log")]
+    pub log_format: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> clap::Command {
+        <Flags as clap::Args>::augment_args(clap::Command::new("greenlight"))
+    }
+
+    #[test]
+    fn clap_accepts_the_declarations() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_flag_names_its_variable() {
+        for argument in command().get_arguments() {
+            let help = argument.get_help().unwrap().to_string();
+            let flag = argument.get_long().unwrap();
+            let variable = format!("GREENLIGHT_{}", flag.to_uppercase().replace('-', "_"));
+            assert!(help.contains(&format!("[env: {variable}")), "--{flag}: {help}");
+        }
+    }
+
+    #[test]
+    fn no_flag_takes_a_secret() {
+        for secret in ["--github-token", "--private-key", "--webhook-secret", "--model-api-key"] {
+            let error = command()
+                .try_get_matches_from(["greenlight", secret, "x"])
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(&format!("{secret}-file")), "{error}");
+        }
+    }
+}

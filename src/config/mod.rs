@@ -1,0 +1,23 @@
+//! What greenlight is told before it starts: flags and environment, and a repository's `greenlight.toml`.
+//!
+//! This is the only room that reads the environment of the process. Nothing here acts on a setting: a value is read,
+//! checked and handed on, and a bad one is named together with the way to set it. The two sources never mix:
+//! credentials, model and allow-list come from whoever runs greenlight ([`settings`]), never from a repository, and
+//! what a repository may decide about itself comes from its base branch ([`repository`]), never from a head.
+
+mod addresses;
+pub mod allow_list;
+pub mod environment;
+pub mod flags;
+pub mod parse;
+pub mod protect;
+pub mod repository;
+mod secrets;
+pub mod settings;
+mod show;
+mod values;
+
+pub use allow_list::AllowList;
+pub use parse::ConfigError;
+pub use repository::{Execution, RepoConfig};
+pub use settings::{Settings, SettingsError};

@@ -1,0 +1,270 @@
+//! Reads a `greenlight.toml`, and explains what is wrong with one.
+//!
+//! What may stand in it is said in [`super::repository`].
+
+use std::fmt;
+
+use super::repository::{FILE_NAME, RepoConfig};
+
+/// More than a hundred times the example; a larger file is somebody's mistake.
+const MAX_BYTES: usize = 256 * 1024;
+
+impl RepoConfig {
+    /// Reads the text of a `greenlight.toml`.
+    ///
+    /// # Errors
+    /// The first thing in it that is not understood or out of bounds, with its line and field.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        if text.len() > MAX_BYTES {
+            return Err(ConfigError {
+                line: None,
+                field: None,
+                problem: format!("the file is larger than {MAX_BYTES} bytes"),
+                known: Vec::new(),
+            });
+        }
+        toml::from_str(text).map_err(|error| ConfigError::new(text, error))
+    }
+}
+
+/// What is wrong with a `greenlight.toml`. Everything in it that the file wrote is bounded and on one line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigError {
+    /// From 1.
+    pub line: Option<usize>,
+    /// As in `limits.turns`.
+    pub field: Option<String>,
+    pub problem: String,
+    /// What could have stood there instead, if only certain words can.
+    pub known: Vec<String>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(FILE_NAME)?;
+        if let Some(line) = self.line {
+            write!(f, " line {line}")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, ", `{field}`")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+impl ConfigError {
+    fn new(text: &str, mut error: toml::de::Error) -> Self {
+        let line = error.span().map(|span| {
+            let before = text.get(..span.start).unwrap_or(text);
+            before.matches('\n').count() + 1
+        });
+        let message = error.message().to_string();
+        // Without its input the error ends in the path of keys instead of an excerpt.
+        error.set_input(None);
+        let shown = error.to_string();
+        let path = shown.strip_prefix(&message).unwrap_or_default().trim();
+        let path = path
+            .strip_prefix("in `")
+            .and_then(|path| path.strip_suffix('`'))
+            .map(printable);
+
+        let (field, problem, known) = match wrong_word(&message) {
+            None => (path, in_words(&message), Vec::new()),
+            Some((written, known)) if message.starts_with("unknown field") => {
+                let field = path.map_or(written.clone(), |path| format!("{path}.{written}"));
+                (
+                    Some(field),
+                    format!("there is no such field; {}", instead(&written, &known)),
+                    known,
+                )
+            }
+            Some((written, known)) => (
+                path,
+                format!("{written:?} is none of its values; {}", instead(&written, &known)),
+                known,
+            ),
+        };
+        Self {
+            line,
+            field,
+            problem,
+            known,
+        }
+    }
+}
+
+/// Takes apart what serde says of a field or value it does not know: "unknown field `a`, expected one of `b`, `c`".
+fn wrong_word(message: &str) -> Option<(String, Vec<String>)> {
+    if !message.starts_with("unknown field") && !message.starts_with("unknown variant") {
+        return None;
+    }
+    let (written, expected) = message.rsplit_once(", expected ")?;
+    let (_, written) = written.split_once('`')?;
+    let known = expected.split('`').skip(1).step_by(2).map(String::from).collect();
+    Some((printable(written.trim_end_matches('`')), known))
+}
+
+/// "did you mean" for a near miss, otherwise all there is.
+fn instead(written: &str, known: &[String]) -> String {
+    let distance = |word: &String| strsim::damerau_levenshtein(&written.to_lowercase(), word);
+    let near = known.iter().filter(|word| distance(word) <= 1.max(word.len() / 3));
+    match near.min_by_key(|word| distance(word)) {
+        Some(word) => format!("did you mean `{word}`?"),
+        None => format!("there is `{}`", known.join("`, `")),
+    }
+}
+
+/// What serde or the parser says, without the names of Rust's types.
+fn in_words(message: &str) -> String {
+    let message = message.replace("expected i64", "expected a whole number");
+    printable(&message.replace("expected f64", "expected a number"))
+}
+
+/// Text of the file as it may be repeated in a comment: one line, no code marks, at most 200 characters.
+fn printable(text: &str) -> String {
+    let clean = text.chars().map(|c| match c {
+        '`' => '\'',
+        c if c.is_control() => ' ',
+        c => c,
+    });
+    clean.take(200).collect::<String>().trim().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::repository::{Execution, Trigger};
+
+    #[track_caller]
+    fn error(text: &str) -> String {
+        RepoConfig::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_file_means_the_defaults() {
+        assert_eq!(RepoConfig::parse(""), Ok(RepoConfig::default()));
+        assert_eq!(RepoConfig::parse("[limits]\n"), Ok(RepoConfig::default()));
+    }
+
+    #[test]
+    fn what_is_written_is_what_counts() {
+        let config = RepoConfig::parse(
+            "execution = \"sandbox\"\ntrigger = { ci = false, label = \"\" }\n[test]\ncommand = \"pytest -q\"\n\
+             [limits]\ncost_usd = 1\nwall = \"1h 30m\"\n[limits.day]\ntokens = 2_000_000\n\
+             [sandbox]\nmemory = \"512MiB\"\nnetwork = [\"PyPI.org\"]\n[protect]\npaths = [\"migrations/**\"]\n",
+        )
+        .unwrap();
+        assert_eq!(config.execution, Execution::Sandbox);
+        assert_eq!(config.trigger, Trigger { ci: false, label: None });
+        assert_eq!(config.test.command.as_deref(), Some("pytest -q"));
+        assert_eq!((config.limits.turns, config.limits.cost_usd), (30, 1.0));
+        assert_eq!(config.limits.wall, Duration::from_secs(5400));
+        assert_eq!(config.limits.day.tokens, Some(2_000_000));
+        assert_eq!((config.sandbox.memory, config.sandbox.processes), (512 << 20, 256));
+        assert_eq!(config.sandbox.network, ["pypi.org"]);
+        assert!(config.protect.paths.covers(&"migrations/1.sql".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_typo_is_answered_with_line_field_and_what_was_meant() {
+        let messages = [
+            "\nexcution = \"approve\"",
+            "[limits]\nturns = 3\ntoken = 5",
+            "[limits.day]\ncost = 5",
+            "[limit]\nturns = 3",
+            "[trigger]\nci = true\nexecution = \"approve\"",
+            "execution = \"Sandbox\"",
+            "execution = \"always\"",
+        ]
+        .map(error)
+        .join("\n");
+        insta::assert_snapshot!(messages, @r#"
+        greenlight.toml line 2, `excution`: there is no such field; did you mean `execution`?
+        greenlight.toml line 3, `limits.token`: there is no such field; did you mean `tokens`?
+        greenlight.toml line 2, `limits.day.cost`: there is no such field; there is `turns`, `tokens`, `cost_usd`, `wall`, `patch_lines`
+        greenlight.toml line 1, `limit`: there is no such field; did you mean `limits`?
+        greenlight.toml line 3, `trigger.execution`: there is no such field; there is `ci`, `label`
+        greenlight.toml line 1, `execution`: "Sandbox" is none of its values; did you mean `sandbox`?
+        greenlight.toml line 1, `execution`: "always" is none of its values; there is `approve`, `sandbox`
+        "#);
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_named() {
+        let messages = [
+            "[limits]\n\nturns = \"many\"",
+            "[sandbox]\nnetwork = [\n  \"pypi.org\",\n  5,\n]",
+            "limits = 5",
+            "[test]\ntimeout = 600",
+            "[test]\ntimeout = \"600\"",
+            "[sandbox]\nmemory = \"2GB\"",
+            "[sandbox]\nnetwork = [\"https://pypi.org\"]",
+            "[protect]\npaths = [\"[z\"]",
+            "[limits\nturns = 3",
+            "ci = true\nci = true",
+        ]
+        .map(error)
+        .join("\n");
+        insta::assert_snapshot!(messages, @r#"
+        greenlight.toml line 3, `limits.turns`: invalid type: string "many", expected a whole number
+        greenlight.toml line 4, `sandbox.network`: invalid type: integer '5', expected a string
+        greenlight.toml line 1, `limits`: invalid type: integer '5', expected a table
+        greenlight.toml line 2, `test.timeout`: invalid type: integer '600', expected a string
+        greenlight.toml line 2, `test.timeout`: "600" is no duration such as "90s", "10m" or "24h"
+        greenlight.toml line 2, `sandbox.memory`: "2GB" is no size such as "512MiB" or "2GiB"
+        greenlight.toml line 2, `sandbox.network`: "https://pypi.org" is no full host name such as "pypi.org", without scheme, port, path or asterisk
+        greenlight.toml line 2, `protect.paths`: "[z" is no pattern: unclosed character class; missing ']'
+        greenlight.toml line 1: unclosed table, expected ']'
+        greenlight.toml line 2: duplicate key
+        "#);
+    }
+
+    #[test]
+    fn bounds_hold() {
+        for (section, bad) in [
+            ("limits", "turns = 0"),
+            ("limits", "turns = 201"),
+            ("limits", "turns = -1"),
+            ("limits", "tokens = 9_000_000_000_000_000_000"),
+            ("limits", "cost_usd = -0.5"),
+            ("limits", "cost_usd = nan"),
+            ("limits", "cost_usd = inf"),
+            ("limits", "wall = \"1s\""),
+            ("limits", "patch_lines = 0"),
+            ("limits.day", "turns = 0"),
+            ("gate", "expires = \"31days\""),
+            ("gate", "expires = \"0s\""),
+            ("gate", "approvers = 0"),
+            ("test", "timeout = \"3h\""),
+            ("test", "command = \" \""),
+            ("test", "command = \"\"\"a\nb\"\"\""),
+            (
+                "trigger",
+                "label = \"a label with more than the fifty characters it may have\"",
+            ),
+            ("sandbox", "memory = \"63MiB\""),
+            ("sandbox", "disk = \"17TiB\""),
+            ("sandbox", "processes = 1"),
+            ("sandbox", "network = [\"169.254.169.254\"]"),
+        ] {
+            let message = error(&format!("[{section}]\n{bad}"));
+            let field = bad.split(' ').next().unwrap();
+            assert!(
+                message.starts_with(&format!("greenlight.toml line 2, `{section}.{field}`: ")),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn hostile_text_is_repeated_on_one_bounded_line() {
+        let message = error(&format!("\"`\\n@everyone{}\" = 1", "x".repeat(5_000)));
+        assert!(
+            message.len() < 600 && !message.contains('\n') && message.matches('`').count().is_multiple_of(2),
+            "{message}"
+        );
+        assert!(error(&"#".repeat(300_000)).contains("larger than"));
+    }
+}

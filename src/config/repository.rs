@@ -1,0 +1,202 @@
+//! What a repository decides about itself: `greenlight.toml` of the base branch.
+//!
+//! Credentials, the model and the allow-list are deliberately not in it, see [`super::settings`]. How the file is read
+//! and its mistakes are explained is in [`super::parse`]; `greenlight.example.toml` is its commented form.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::protect::Protected;
+use super::values::{command, duration, hosts, label, money, size, some_duration, some_money, some_whole, whole};
+
+/// Where the configuration lies in a repository.
+pub const FILE_NAME: &str = "greenlight.toml";
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// The configuration of one repository.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct RepoConfig {
+    pub execution: Execution,
+    pub trigger: Trigger,
+    pub test: Test,
+    pub gate: Gate,
+    pub limits: Limits,
+    pub protect: Protect,
+    pub sandbox: Sandbox,
+}
+
+/// When code may run before anybody approved it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Execution {
+    /// Never.
+    #[default]
+    Approve,
+    /// In the sandbox, for pull requests whose author has write access. A commit still needs an approval.
+    Sandbox,
+}
+
+/// What starts a run besides a command.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct Trigger {
+    /// Answer red CI on pull requests.
+    pub ci: bool,
+    /// Answer when this label is added; none if the file has an empty one.
+    #[serde(deserialize_with = "label")]
+    pub label: Option<String>,
+}
+
+/// How the tests are run; what is left out is found.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct Test {
+    /// Runs the tests, as one line of shell.
+    #[serde(deserialize_with = "command")]
+    pub command: Option<String>,
+    /// Installs what the tests need, as one line of shell.
+    #[serde(deserialize_with = "command")]
+    pub install: Option<String>,
+    /// How long one test run may take.
+    #[serde(deserialize_with = "duration::<_, 1, { 2 * HOUR }>")]
+    pub timeout: Duration,
+}
+
+/// How a green light is given.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct Gate {
+    /// How long a gate stays open.
+    #[serde(deserialize_with = "duration::<_, MINUTE, { 30 * DAY }>")]
+    pub expires: Duration,
+    /// How many people with write access must approve.
+    #[serde(deserialize_with = "whole::<_, _, 1, 10>")]
+    pub approvers: u32,
+}
+
+/// What one run may use up.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct Limits {
+    /// Round-trips to the model.
+    #[serde(deserialize_with = "whole::<_, _, 1, 200>")]
+    pub turns: u32,
+    /// Tokens read and written by the model.
+    #[serde(deserialize_with = "whole::<_, _, 1_000, 100_000_000>")]
+    pub tokens: u64,
+    /// Money for the model, in US dollars.
+    #[serde(deserialize_with = "money::<_, 1_000>")]
+    pub cost_usd: f64,
+    /// Time from start to proposal, without the time a gate is open.
+    #[serde(deserialize_with = "duration::<_, MINUTE, { 6 * HOUR }>")]
+    pub wall: Duration,
+    /// Removed plus added lines of a proposal.
+    #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
+    pub patch_lines: u32,
+    /// The same, for all runs of the repository within 24 hours.
+    pub day: DayLimits,
+}
+
+/// What all runs of a repository may use up within 24 hours; none means that only the limits of each run count.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct DayLimits {
+    /// Round-trips to the model.
+    #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
+    pub turns: Option<u32>,
+    /// Tokens read and written by the model.
+    #[serde(deserialize_with = "some_whole::<_, _, 1_000, 100_000_000_000>")]
+    pub tokens: Option<u64>,
+    /// Money for the model, in US dollars.
+    #[serde(deserialize_with = "some_money::<_, 1_000_000>")]
+    pub cost_usd: Option<f64>,
+    /// Time at work, over all runs.
+    #[serde(deserialize_with = "some_duration::<_, MINUTE, { 1_000 * HOUR }>")]
+    pub wall: Option<Duration>,
+    /// Removed plus added lines of all proposals.
+    #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
+    pub patch_lines: Option<u32>,
+}
+
+/// What a proposal must leave alone.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct Protect {
+    /// Added to the built-in ones.
+    pub paths: Protected,
+}
+
+/// What the code under test may use.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct Sandbox {
+    /// Bytes of memory, over all processes.
+    #[serde(deserialize_with = "size::<_, 64, { 1 << 20 }>")]
+    pub memory: u64,
+    /// Processes and threads at one time.
+    #[serde(deserialize_with = "whole::<_, _, 8, 65_536>")]
+    pub processes: u32,
+    /// Bytes written to disk.
+    #[serde(deserialize_with = "size::<_, 64, { 16 << 20 }>")]
+    pub disk: u64,
+    /// Host names that a gate may grant during installation.
+    #[serde(deserialize_with = "hosts")]
+    pub network: Vec<String>,
+}
+
+impl Default for Trigger {
+    fn default() -> Self {
+        Self {
+            ci: true,
+            label: Some("greenlight".into()),
+        }
+    }
+}
+
+impl Default for Test {
+    fn default() -> Self {
+        Self {
+            command: None,
+            install: None,
+            timeout: Duration::from_secs(10 * MINUTE),
+        }
+    }
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            expires: Duration::from_secs(DAY),
+            approvers: 1,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            turns: 30,
+            tokens: 400_000,
+            cost_usd: 2.0,
+            wall: Duration::from_secs(30 * MINUTE),
+            patch_lines: 200,
+            day: DayLimits::default(),
+        }
+    }
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self {
+            memory: 2 << 30,
+            processes: 256,
+            disk: 4 << 30,
+            network: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Misbehaviour on demand: what GitHub and the network between do on a bad day, once and for one request.
+
+use super::limits::secondary_limit;
+use super::routing::{Answer, Body};
+
+/// One way to misbehave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// 502 from the load balancer; nothing was done.
+    BadGatewayBefore,
+    /// 502 from the load balancer, although everything was done.
+    BadGatewayAfter,
+    /// The connection is closed without an answer; nothing was done.
+    ResetBefore,
+    /// The connection is closed without an answer, although everything was done.
+    ResetAfter,
+    /// 403 with the text of the secondary rate limit and `retry-after` in seconds; nothing was done.
+    SecondaryLimit { retry_after: u64 },
+    /// 429 with `retry-after` in seconds; nothing was done.
+    TooManyRequests { retry_after: u64 },
+    /// 401 as for a token that was revoked; nothing was done.
+    BadCredentials,
+}
+
+#[derive(Debug)]
+struct Planned {
+    method: String,
+    path: String,
+    fault: Fault,
+}
+
+/// The faults that wait for their request.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    planned: Vec<Planned>,
+}
+
+/// What a fault does to the request it met.
+pub(super) enum Effect {
+    /// This is the answer; the route is not run.
+    Instead(Option<Answer>),
+    /// The route is run; this is the answer all the same.
+    Afterwards(Option<Answer>),
+}
+
+impl Faults {
+    /// Plans one fault for the next request with this method (`*` for any) whose path contains `path`.
+    pub(super) fn plan(&mut self, method: &str, path: &str, fault: Fault) {
+        self.planned.push(Planned {
+            method: method.into(),
+            path: path.into(),
+            fault,
+        });
+    }
+
+    /// How many faults have not met their request yet.
+    pub(super) fn waiting(&self) -> usize {
+        self.planned.len()
+    }
+
+    /// Takes the fault of this request; `None` in the effect stands for a closed connection.
+    pub(super) fn take(&mut self, method: &str, path: &str) -> Option<Effect> {
+        let fits = |planned: &Planned| {
+            (planned.method == "*" || planned.method == method) && path.contains(planned.path.as_str())
+        };
+        let found = self.planned.iter().position(fits)?;
+        Some(match self.planned.remove(found).fault {
+            Fault::BadGatewayBefore => Effect::Instead(Some(bad_gateway())),
+            Fault::BadGatewayAfter => Effect::Afterwards(Some(bad_gateway())),
+            Fault::ResetBefore => Effect::Instead(None),
+            Fault::ResetAfter => Effect::Afterwards(None),
+            Fault::SecondaryLimit { retry_after } => Effect::Instead(Some(secondary_limit(retry_after))),
+            Fault::TooManyRequests { retry_after } => {
+                let answer =
+                    Answer::error(429, "API rate limit exceeded").header("retry-after", retry_after.to_string());
+                Effect::Instead(Some(answer))
+            }
+            Fault::BadCredentials => Effect::Instead(Some(Answer::error(401, "Bad credentials"))),
+        })
+    }
+}
+
+fn bad_gateway() -> Answer {
+    let page = b"<html><head><title>502 Bad Gateway</title></head></html>".to_vec();
+    Answer {
+        status: 502,
+        headers: Vec::new(),
+        body: Body::Bytes("text/html", page),
+    }
+}

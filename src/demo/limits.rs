@@ -1,0 +1,161 @@
+//! Rate limits, conditional requests and pages: what GitHub adds to every answer.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::routing::{Answer, Body, Call};
+
+/// The documented number of content-creating requests a minute.
+/// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>
+const CONTENT_A_MINUTE: usize = 80;
+/// The documented number of requests an hour for an installation.
+const REQUESTS_AN_HOUR: u32 = 5000;
+
+/// What was used of the limits.
+#[derive(Debug)]
+pub(super) struct Limits {
+    pub(super) secondary: bool,
+    created: VecDeque<Instant>,
+    used: HashMap<String, u32>,
+    allowance: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            secondary: true,
+            created: VecDeque::new(),
+            used: HashMap::new(),
+            allowance: REQUESTS_AN_HOUR,
+        }
+    }
+}
+
+impl Limits {
+    /// Leaves this many requests until the hour is over.
+    pub(super) fn leave(&mut self, requests: u32) {
+        self.used.clear();
+        self.allowance = requests;
+    }
+
+    /// Counts one request of a token; the refusal when its hour is used up.
+    pub(super) fn count(&mut self, token: &str) -> Result<(), Answer> {
+        let used = self.used.entry(token.into()).or_default();
+        if *used < self.allowance {
+            *used += 1;
+            return Ok(());
+        }
+        Err(Answer::error(403, "API rate limit exceeded for installation ID 77."))
+    }
+
+    /// Counts one content-creating request; the refusal when there were too many in the last minute.
+    pub(super) fn create(&mut self) -> Result<(), Answer> {
+        let now = Instant::now();
+        while self
+            .created
+            .front()
+            .is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(60))
+        {
+            self.created.pop_front();
+        }
+        if self.secondary && self.created.len() >= CONTENT_A_MINUTE {
+            return Err(secondary_limit(60));
+        }
+        self.created.push_back(now);
+        Ok(())
+    }
+
+    /// The headers that say what is left.
+    pub(super) fn headers(&self, token: &str, answer: Answer) -> Answer {
+        let used = self.used.get(token).copied().unwrap_or_default();
+        let reset = Timestamp::now().as_second() + 3600;
+        answer
+            .header("x-ratelimit-limit", REQUESTS_AN_HOUR.to_string())
+            .header("x-ratelimit-remaining", self.allowance.saturating_sub(used).to_string())
+            .header("x-ratelimit-used", used.to_string())
+            .header("x-ratelimit-reset", reset.to_string())
+            .header("x-ratelimit-resource", "core")
+    }
+}
+
+/// The answer GitHub gives to a client that writes too fast.
+pub(super) fn secondary_limit(retry_after: u64) -> Answer {
+    let message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+    Answer::error(403, message).header("retry-after", retry_after.to_string())
+}
+
+/// Adds the `ETag` of a successful reading, or answers 304 when the client has it already.
+pub(super) fn conditional(answer: Answer, if_none_match: Option<&str>) -> Answer {
+    let bytes = match &answer.body {
+        Body::Json(value) if answer.status == 200 => value.to_string().into_bytes(),
+        _ => return answer,
+    };
+    let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
+    let known = if_none_match.is_some_and(|tags| tags.split(',').any(|one| one.trim().trim_start_matches("W/") == tag));
+    if known {
+        Answer::empty(304).header("etag", tag)
+    } else {
+        answer.header("etag", format!("W/{tag}"))
+    }
+}
+
+/// One page of a list with its `Link` header: 30 items unless `per_page` says otherwise, never more than 100.
+pub(super) fn page(call: &Call<'_>, items: Vec<Value>) -> Answer {
+    let (shown, link) = cut(call, items);
+    with_link(Answer::ok(Value::Array(shown)), link)
+}
+
+/// One page of a list that GitHub wraps as `{"total_count": …, name: […]}`.
+pub(super) fn counted_page(call: &Call<'_>, name: &str, items: Vec<Value>) -> Answer {
+    let total = items.len();
+    let (shown, link) = cut(call, items);
+    with_link(Answer::ok(json!({ "total_count": total, name: shown })), link)
+}
+
+fn with_link(answer: Answer, link: Option<String>) -> Answer {
+    match link {
+        Some(link) => answer.header("link", link),
+        None => answer,
+    }
+}
+
+fn cut(call: &Call<'_>, items: Vec<Value>) -> (Vec<Value>, Option<String>) {
+    let wanted = |name: &str, otherwise: usize| {
+        call.query
+            .get(name)
+            .and_then(|text| text.parse().ok())
+            .filter(|n| *n > 0)
+            .unwrap_or(otherwise)
+    };
+    let size = wanted("per_page", 30).min(100);
+    let page = wanted("page", 1);
+    let last = items.len().div_ceil(size).max(1);
+    let mut others: Vec<(&String, &String)> = call.query.iter().filter(|(name, _)| *name != "page").collect();
+    others.sort();
+    let address = |number: usize| {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(&others).append_pair("page", &number.to_string());
+        format!("<{}{}?{}>", call.state.api(), call.path, query.finish())
+    };
+    let mut links = Vec::new();
+    if page > 1 {
+        links.push(format!("{}; rel=\"prev\"", address(page - 1)));
+    }
+    if page < last {
+        links.push(format!("{}; rel=\"next\"", address(page + 1)));
+        links.push(format!("{}; rel=\"last\"", address(last)));
+    }
+    if page > 1 {
+        links.push(format!("{}; rel=\"first\"", address(1)));
+    }
+    let shown = items
+        .into_iter()
+        .skip((page - 1).saturating_mul(size))
+        .take(size)
+        .collect();
+    (shown, (!links.is_empty()).then(|| links.join(", ")))
+}

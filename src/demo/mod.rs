@@ -1,0 +1,297 @@
+//! An in-memory GitHub on loopback that follows GitHub's rules: the demo and the tests talk to it as to the real one.
+//!
+//! [`World`] describes what is there at the start, [`Double`] serves it and plays the people. The REST routes are one
+//! file per group with a table each; [`routing`] finds them and [`server`] checks, runs and records every request.
+//! Git is served over smart HTTP by [`git_http`]. Nothing here knows greenlight: it would serve any client of GitHub.
+
+mod actions;
+mod apps;
+mod auth;
+mod check_rules;
+mod checks;
+mod comments;
+mod contents;
+mod diff_rules;
+mod faults;
+mod git_data;
+mod git_http;
+mod limits;
+mod objects;
+mod pack;
+mod pkt;
+mod play;
+mod pulls;
+mod reactions;
+mod reading;
+mod record;
+mod refs;
+mod repositories;
+mod reviews;
+mod routing;
+mod server;
+mod state;
+mod store;
+mod suggestions;
+mod threads;
+mod webhooks;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::serve::ListenerExt as _;
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use faults::Fault;
+pub use play::{JobLog, NewPullRequest};
+pub use reading::{CheckRunView, CommentView, CommitView, Entry, LineComment, ReviewView, What};
+pub use record::RecordedExchange;
+pub use webhooks::Delivery;
+pub use world::{AUTHOR, DEFAULT_BRANCH, MAINTAINER, READER, Role, STRANGER, World};
+
+use state::{Holder, State};
+use webhooks::DeliveryLog;
+
+/// What can go wrong in playing a story.
+#[derive(Debug, thiserror::Error)]
+pub enum DoubleError {
+    #[error("cannot write the double's files: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("the double's git failed: {0}")]
+    Git(#[from] git2::Error),
+    #[error("there is no {what} {id}")]
+    Missing { what: &'static str, id: u64 },
+    /// GitHub would not let this be done; the text is what its page says.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// What the server and every handle share.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    changes: watch::Sender<u64>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+}
+
+/// A running double; it stops when the last clone is gone.
+#[derive(Clone)]
+pub struct Double {
+    shared: Arc<Shared>,
+    log: Arc<DeliveryLog>,
+    finished: watch::Receiver<u64>,
+    _stop: Arc<DropGuard>,
+}
+
+/// What an App needs to sign in.
+#[derive(Debug, Clone)]
+pub struct AppCredentials {
+    pub app_id: u64,
+    pub installation_id: u64,
+    /// PEM, PKCS#1, as GitHub hands it out.
+    pub private_key: String,
+}
+
+impl Double {
+    /// Serves a world on a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    /// When no port can be opened or the repository cannot be written.
+    pub async fn start(world: World) -> Result<Self, DoubleError> {
+        let main = TcpListener::bind("127.0.0.1:0").await?;
+        let logs = TcpListener::bind("127.0.0.1:0").await?;
+        let address = |listener: &TcpListener| listener.local_addr().map(|address| format!("http://{address}"));
+        let mut state = world.build(address(&main)?, address(&logs)?)?;
+        let app = state.app().id;
+        let (log, finished) = webhooks::start_courier(&mut state.hooks, app);
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changes: watch::Sender::new(0),
+        });
+        let stop = CancellationToken::new();
+        for listener in [main, logs] {
+            let router = server::router(Arc::clone(&shared));
+            let stopped = stop.clone().cancelled_owned();
+            // Without this, Nagle's algorithm and delayed acknowledgements add 40 ms to every exchange.
+            let listener = listener.tap_io(|stream| {
+                let _ = stream.set_nodelay(true);
+            });
+            tokio::spawn(async move {
+                if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
+                    tracing::error!(%error, "the double stopped serving");
+                }
+            });
+        }
+        Ok(Self {
+            shared,
+            log,
+            finished,
+            _stop: Arc::new(stop.drop_guard()),
+        })
+    }
+
+    /// Base URL of the REST API, without a slash at the end.
+    pub fn url(&self) -> String {
+        self.shared.lock().api()
+    }
+
+    /// Base URL of git and the web pages: `{web_url}/acme/rail.git` can be cloned.
+    pub fn web_url(&self) -> String {
+        self.shared.lock().web.clone()
+    }
+
+    /// `owner/name` of the repository.
+    pub fn repository(&self) -> String {
+        self.shared.lock().repositories[0].full_name()
+    }
+
+    /// Credentials of greenlight's App.
+    pub fn app_credentials(&self) -> AppCredentials {
+        let state = self.shared.lock();
+        let app = state.app();
+        AppCredentials {
+            app_id: app.id,
+            installation_id: app.installation,
+            private_key: auth::APP_KEY.into(),
+        }
+    }
+
+    /// The login under which the App writes.
+    pub fn bot(&self) -> String {
+        self.shared.lock().app().bot()
+    }
+
+    /// A fresh token of the App's installation, with all of its permissions.
+    pub fn token(&self) -> String {
+        let mut state = self.shared.lock();
+        let (slug, permissions) = (state.app().slug.clone(), state.app().permissions.clone());
+        auth::mint(
+            &mut state,
+            Holder::Installation {
+                slug,
+                permissions,
+                repositories: None,
+            },
+        )
+        .0
+    }
+
+    /// A fresh `GITHUB_TOKEN` of a workflow, with these permissions, such as `("contents", "write")`.
+    pub fn actions_token(&self, permissions: &[(&str, &str)]) -> String {
+        let mut state = self.shared.lock();
+        let slug = state.apps[1].slug.clone();
+        let permissions: BTreeMap<String, String> = permissions
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+            .collect();
+        auth::mint(
+            &mut state,
+            Holder::Installation {
+                slug,
+                permissions,
+                repositories: Some(vec![1]),
+            },
+        )
+        .0
+    }
+
+    /// A fresh token of a person's own.
+    pub fn user_token(&self, login: &str) -> String {
+        auth::mint(&mut self.shared.lock(), Holder::Person { login: login.into() }).0
+    }
+
+    /// Makes every token handed out so far as good as expired.
+    pub fn expire_tokens(&self) {
+        for token in self.shared.lock().tokens.values_mut() {
+            token.expires_at = Timestamp::UNIX_EPOCH;
+        }
+    }
+
+    /// Gives somebody another role from now on, or a first one.
+    pub fn set_role(&self, login: &str, role: Role) {
+        let mut state = self.shared.lock();
+        if state.account(login).is_none() {
+            let id = state.fresh_id();
+            state.accounts.push(state::Account {
+                id,
+                login: login.into(),
+                kind: "User",
+            });
+        }
+        let roles = &mut state.repositories[0].roles;
+        roles.retain(|name, _| !name.eq_ignore_ascii_case(login));
+        roles.insert(login.into(), role);
+    }
+
+    /// Plans one fault for the next request with this method (`*` for any) whose path contains `path`.
+    pub fn plan_fault(&self, method: &str, path: &str, fault: Fault) {
+        self.shared.lock().faults.plan(method, path, fault);
+    }
+
+    /// How many planned faults have not met their request yet.
+    pub fn waiting_faults(&self) -> usize {
+        self.shared.lock().faults.waiting()
+    }
+
+    /// Leaves every token this many requests until its hour is over.
+    pub fn leave_requests(&self, requests: u32) {
+        self.shared.lock().limits.leave(requests);
+    }
+
+    /// Turns the limit of 80 content-creating requests a minute off or on; it is on at the start.
+    pub fn limit_content(&self, on: bool) {
+        self.shared.lock().limits.secondary = on;
+    }
+
+    /// Delivers webhooks to this address from now on, signed with this secret.
+    pub fn set_webhook(&self, url: &str, secret: &str) {
+        self.shared.lock().hooks.set_target(url, secret);
+    }
+
+    /// Sends a delivery again, under the same id, and waits for the answer.
+    pub async fn deliver_again(&self, delivery: &Delivery) {
+        self.shared.lock().hooks.again(delivery.clone());
+        self.delivered().await;
+    }
+
+    /// Delivers `ping`, as GitHub does when a webhook is made.
+    pub async fn ping(&self) {
+        {
+            let mut state = self.shared.lock();
+            let hook = serde_json::json!({ "type": "App", "id": 513_005, "name": "web", "active": true, "events": objects::EVENTS });
+            let payload = serde_json::json!({ "zen": "Keep it logically awesome.", "hook_id": 513_005, "hook": hook });
+            state.notify_plainly("ping", payload);
+        }
+        self.delivered().await;
+    }
+
+    /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
+    pub async fn delivered(&self) {
+        let issued = self.shared.lock().hooks.issued();
+        let mut finished = self.finished.clone();
+        let _ = finished.wait_for(|count| *count >= issued).await;
+    }
+
+    /// Ticks whenever something may have changed: for showing the conversation as it happens.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Changes the state under its lock and tells the watchers.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> Result<T, DoubleError>) -> Result<T, DoubleError> {
+        let done = change(&mut self.shared.lock());
+        self.shared.changed();
+        done
+    }
+}

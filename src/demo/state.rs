@@ -1,0 +1,351 @@
+//! What the double remembers: accounts, repositories, pull requests and everything said about them.
+//!
+//! Plain records and the few lookups every route needs. The rules live with the routes, the JSON that is shown of
+//! these records with [`super::objects`] and the route files.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::faults::Faults;
+use super::limits::Limits;
+use super::record::Recorder;
+use super::webhooks::Hooks;
+use super::world::Role;
+
+/// One account: a person, an organisation or a bot.
+#[derive(Debug, Clone)]
+pub(super) struct Account {
+    pub(super) id: u64,
+    pub(super) login: String,
+    pub(super) kind: &'static str,
+}
+
+/// A GitHub App: greenlight's own, or the one behind GitHub Actions.
+#[derive(Debug, Clone)]
+pub(super) struct App {
+    pub(super) id: u64,
+    pub(super) slug: String,
+    pub(super) name: String,
+    pub(super) permissions: BTreeMap<String, String>,
+    pub(super) installation: u64,
+}
+
+impl App {
+    /// The login under which the App writes.
+    pub(super) fn bot(&self) -> String {
+        format!("{}[bot]", self.slug)
+    }
+}
+
+/// Who holds a token.
+#[derive(Debug, Clone)]
+pub(super) enum Holder {
+    /// An installation of an App, with the permissions of this one token and the repositories it is limited to.
+    Installation {
+        slug: String,
+        permissions: BTreeMap<String, String>,
+        repositories: Option<Vec<u64>>,
+    },
+    /// A person's own token.
+    Person { login: String },
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Token {
+    pub(super) holder: Holder,
+    pub(super) expires_at: Timestamp,
+}
+
+/// One repository on a bare git repository of its own; a fork shares the objects of what it was forked from.
+pub(super) struct Repository {
+    pub(super) id: u64,
+    pub(super) owner: String,
+    pub(super) name: String,
+    pub(super) private: bool,
+    pub(super) fork_of: Option<u64>,
+    pub(super) roles: BTreeMap<String, Role>,
+    pub(super) pulls: BTreeMap<u64, PullRequest>,
+    pub(super) git: git2::Repository,
+}
+
+impl Repository {
+    pub(super) fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+
+    /// What GitHub answers for this login: anybody may read a public repository.
+    pub(super) fn role(&self, login: &str) -> Role {
+        let floor = if self.private { Role::None } else { Role::Read };
+        let known = self
+            .roles
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(login))
+            .map(|(_, role)| *role);
+        known.unwrap_or(Role::None).max(floor)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct PullRequest {
+    pub(super) id: u64,
+    pub(super) number: u64,
+    pub(super) title: String,
+    pub(super) body: String,
+    pub(super) author: String,
+    /// The repository of the head: another one for a fork.
+    pub(super) head_repository: u64,
+    pub(super) head_branch: String,
+    pub(super) head: git2::Oid,
+    pub(super) base_branch: String,
+    pub(super) open: bool,
+    pub(super) labels: Vec<String>,
+    pub(super) maintainer_can_modify: bool,
+    pub(super) created_at: String,
+    pub(super) updated_at: String,
+    pub(super) timeline: Vec<Happening>,
+}
+
+/// One thing on the conversation tab, in the order it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Happening {
+    Commit(git2::Oid),
+    Comment(u64),
+    Review(u64),
+    Reply(u64),
+    CheckRun(u64),
+    Closed,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Comment {
+    pub(super) id: u64,
+    pub(super) repository: u64,
+    pub(super) number: u64,
+    pub(super) author: String,
+    pub(super) body: String,
+    pub(super) created_at: String,
+    pub(super) updated_at: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Reaction {
+    pub(super) id: u64,
+    /// The comment or review comment it is on; ids are unique over all kinds here.
+    pub(super) subject: u64,
+    pub(super) login: String,
+    pub(super) content: String,
+    pub(super) created_at: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Review {
+    pub(super) id: u64,
+    pub(super) repository: u64,
+    pub(super) number: u64,
+    pub(super) author: String,
+    pub(super) body: String,
+    /// `COMMENTED`, `APPROVED`, `CHANGES_REQUESTED` or `PENDING`.
+    pub(super) state: String,
+    pub(super) commit: git2::Oid,
+    pub(super) submitted_at: String,
+}
+
+/// Where a review comment was put, in the numbers of the commit it was put on.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) path: String,
+    pub(super) side: String,
+    pub(super) line: u32,
+    pub(super) start_line: Option<u32>,
+    pub(super) start_side: Option<String>,
+    pub(super) position: usize,
+    pub(super) hunk: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct ReviewComment {
+    pub(super) id: u64,
+    pub(super) repository: u64,
+    pub(super) number: u64,
+    pub(super) review: u64,
+    pub(super) author: String,
+    pub(super) body: String,
+    pub(super) place: Place,
+    pub(super) commit: git2::Oid,
+    pub(super) reply_to: Option<u64>,
+    pub(super) created_at: String,
+    pub(super) updated_at: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct CheckRun {
+    pub(super) id: u64,
+    pub(super) repository: u64,
+    pub(super) head: git2::Oid,
+    pub(super) name: String,
+    pub(super) app: String,
+    pub(super) suite: u64,
+    pub(super) status: String,
+    pub(super) conclusion: Option<String>,
+    pub(super) started_at: Option<String>,
+    pub(super) completed_at: Option<String>,
+    pub(super) external_id: Option<String>,
+    pub(super) details_url: Option<String>,
+    pub(super) title: Option<String>,
+    pub(super) summary: Option<String>,
+    pub(super) text: Option<String>,
+    pub(super) annotations: Vec<Value>,
+    pub(super) actions: Vec<Value>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct WorkflowRun {
+    pub(super) id: u64,
+    pub(super) repository: u64,
+    pub(super) number: u64,
+    pub(super) name: String,
+    pub(super) head_repository: u64,
+    pub(super) head_branch: String,
+    pub(super) head: git2::Oid,
+    pub(super) actor: String,
+    pub(super) status: String,
+    pub(super) conclusion: Option<String>,
+    pub(super) attempt: u64,
+    pub(super) suite: u64,
+    pub(super) created_at: String,
+    pub(super) updated_at: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub(super) id: u64,
+    pub(super) run: u64,
+    pub(super) check_run: u64,
+    pub(super) name: String,
+    pub(super) attempt: u64,
+    pub(super) status: String,
+    pub(super) conclusion: Option<String>,
+    pub(super) failed_step: Option<String>,
+    pub(super) log: String,
+    pub(super) created_at: String,
+    pub(super) completed_at: Option<String>,
+}
+
+/// Everything, behind one lock.
+pub(super) struct State {
+    /// `http://127.0.0.1:PORT`, under which the web pages and git repositories are.
+    pub(super) web: String,
+    /// `http://127.0.0.1:OTHER`, where links to logs lead.
+    pub(super) store: String,
+    /// The prefix of all REST routes, such as `/api/v3`; usually empty.
+    pub(super) prefix: String,
+    pub(super) accounts: Vec<Account>,
+    /// greenlight's own App first, then the one of GitHub Actions.
+    pub(super) apps: [App; 2],
+    pub(super) tokens: HashMap<String, Token>,
+    pub(super) repositories: Vec<Repository>,
+    pub(super) comments: BTreeMap<u64, Comment>,
+    pub(super) reactions: BTreeMap<u64, Reaction>,
+    pub(super) reviews: BTreeMap<u64, Review>,
+    pub(super) review_comments: BTreeMap<u64, ReviewComment>,
+    pub(super) check_runs: BTreeMap<u64, CheckRun>,
+    pub(super) workflow_runs: BTreeMap<u64, WorkflowRun>,
+    pub(super) jobs: BTreeMap<u64, Job>,
+    pub(super) log_links: HashMap<String, (u64, Timestamp)>,
+    /// Commits that GitHub would show as "Verified".
+    pub(super) verified: HashSet<git2::Oid>,
+    pub(super) hooks: Hooks,
+    pub(super) faults: Faults,
+    pub(super) limits: Limits,
+    pub(super) recorder: Recorder,
+    pub(super) folder: TempDir,
+    pub(super) next_id: u64,
+    pub(super) seconds: i64,
+    pub(super) commit_seconds: i64,
+}
+
+/// The first moment of every world: Monday, 5 January 2026, nine o'clock UTC.
+const DAWN: i64 = 1_767_603_600;
+
+impl State {
+    /// A number nothing else has, whatever its kind.
+    pub(super) fn fresh_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// The world's own time: a second passes each time somebody looks.
+    pub(super) fn now(&mut self) -> String {
+        self.seconds += 1;
+        Timestamp::from_second(DAWN + self.seconds)
+            .map(|moment| moment.to_string())
+            .unwrap_or_default()
+    }
+
+    /// The date of the next commit, in seconds of the epoch: a minute after the one before, so that SHAs are stable.
+    pub(super) fn commit_time(&mut self) -> i64 {
+        self.commit_seconds += 60;
+        DAWN + self.commit_seconds
+    }
+
+    /// Base URL of the REST API.
+    pub(super) fn api(&self) -> String {
+        format!("{}{}", self.web, self.prefix)
+    }
+
+    pub(super) fn app(&self) -> &App {
+        &self.apps[0]
+    }
+
+    pub(super) fn app_named(&self, slug: &str) -> &App {
+        self.apps.iter().find(|app| app.slug == slug).unwrap_or(&self.apps[0])
+    }
+
+    pub(super) fn account(&self, login: &str) -> Option<&Account> {
+        self.accounts
+            .iter()
+            .find(|account| account.login.eq_ignore_ascii_case(login))
+    }
+
+    pub(super) fn repository(&self, id: u64) -> Option<&Repository> {
+        self.repositories.iter().find(|repository| repository.id == id)
+    }
+
+    pub(super) fn repository_mut(&mut self, id: u64) -> Option<&mut Repository> {
+        self.repositories.iter_mut().find(|repository| repository.id == id)
+    }
+
+    pub(super) fn repository_named(&self, owner: &str, name: &str) -> Option<&Repository> {
+        self.repositories
+            .iter()
+            .find(|r| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name))
+    }
+
+    pub(super) fn pull(&self, repository: u64, number: u64) -> Option<&PullRequest> {
+        self.repository(repository)?.pulls.get(&number)
+    }
+
+    pub(super) fn pull_mut(&mut self, repository: u64, number: u64) -> Option<&mut PullRequest> {
+        self.repository_mut(repository)?.pulls.get_mut(&number)
+    }
+
+    /// Adds one line to the conversation of a pull request.
+    pub(super) fn happened(&mut self, repository: u64, number: u64, what: Happening) {
+        if let Some(pull) = self.pull_mut(repository, number) {
+            pull.timeline.push(what);
+        }
+    }
+
+    /// The check suite of one App on one commit; GitHub makes one when the first check run comes.
+    pub(super) fn suite(&mut self, app: &str, head: git2::Oid) -> u64 {
+        let known = self
+            .check_runs
+            .values()
+            .find(|run| run.app == app && run.head == head)
+            .map(|run| run.suite);
+        known.unwrap_or_else(|| self.fresh_id())
+    }
+}

@@ -1,0 +1,208 @@
+//! Comments on lines of the diff: where they are now, replies to them, and the events they send.
+
+use serde_json::{Value, json};
+
+use super::diff_rules;
+use super::limits::page;
+use super::objects;
+use super::pulls;
+use super::routing::{Answer, Call};
+use super::state::{Happening, Review, ReviewComment, State};
+use super::store;
+
+pub(super) fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let (repository, pull) = call.pull()?;
+    let ours = |one: &&ReviewComment| one.repository == repository && one.number == pull.number;
+    let published = |one: &&ReviewComment| !is_pending(call.state, one);
+    let shown: Vec<Value> = call
+        .state
+        .review_comments
+        .values()
+        .filter(ours)
+        .filter(published)
+        .map(|comment| object(call.state, comment))
+        .collect();
+    Ok(page(call, shown))
+}
+
+pub(super) fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let comment = find(call)?;
+    Ok(Answer::ok(object(call.state, &comment)))
+}
+
+pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let comment = find(call)?;
+    let body = call.comment_body()?;
+    let (now, login) = (call.state.now(), call.login());
+    let Some(comment) = call.state.review_comments.get_mut(&comment.id) else {
+        return Err(Answer::not_found());
+    };
+    let before = std::mem::replace(&mut comment.body, body);
+    comment.updated_at = now;
+    let comment = comment.clone();
+    notify(call.state, "edited", &comment, &login, Some(before));
+    Ok(Answer::ok(object(call.state, &comment)))
+}
+
+pub(super) fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let comment = find(call)?;
+    let login = call.login();
+    call.state.review_comments.remove(&comment.id);
+    if let Some(pull) = call.state.pull_mut(comment.repository, comment.number) {
+        pull.timeline.retain(|what| *what != Happening::Reply(comment.id));
+    }
+    notify(call.state, "deleted", &comment, &login, None);
+    Ok(Answer::empty(204))
+}
+
+pub(super) fn reply(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let (_, pull) = call.pull()?;
+    let top = find(call)?;
+    if top.number != pull.number {
+        return Err(Answer::not_found());
+    }
+    let body = call.comment_body()?;
+    let login = call.login();
+    let comment = add_reply(call.state, &top, &login, &body);
+    Ok(Answer::created(object(call.state, &comment)))
+}
+
+fn find(call: &Call<'_>) -> Result<ReviewComment, Answer> {
+    let id = call.number("comment_id")?;
+    let repository = call.repository_id()?;
+    let comment = call
+        .state
+        .review_comments
+        .get(&id)
+        .filter(|comment| comment.repository == repository);
+    comment.cloned().ok_or_else(Answer::not_found)
+}
+
+/// Writes a reply in a thread and sends `pull_request_review_comment.created`. GitHub wraps each in a review.
+pub(super) fn add_reply(state: &mut State, top: &ReviewComment, author: &str, body: &str) -> ReviewComment {
+    let (review, id, now) = (state.fresh_id(), state.fresh_id(), state.now());
+    let wrapper = Review {
+        id: review,
+        repository: top.repository,
+        number: top.number,
+        author: author.into(),
+        body: String::new(),
+        state: "COMMENTED".into(),
+        commit: top.commit,
+        submitted_at: now.clone(),
+    };
+    state.reviews.insert(review, wrapper);
+    let comment = ReviewComment {
+        id,
+        review,
+        author: author.into(),
+        body: body.into(),
+        reply_to: Some(top.reply_to.unwrap_or(top.id)),
+        created_at: now.clone(),
+        updated_at: now,
+        ..top.clone()
+    };
+    state.review_comments.insert(id, comment.clone());
+    state.happened(top.repository, top.number, Happening::Reply(id));
+    notify(state, "created", &comment, author, None);
+    comment
+}
+
+/// Sends one event about a comment in a thread.
+pub(super) fn notify(state: &mut State, action: &str, comment: &ReviewComment, sender: &str, before: Option<String>) {
+    let found = state
+        .repository(comment.repository)
+        .zip(state.pull(comment.repository, comment.number));
+    let pull = found.map(|(repository, pull)| pulls::simple(state, repository, pull));
+    let mut payload = json!({ "action": action, "comment": object(state, comment), "pull_request": pull });
+    if let Some(before) = before {
+        payload["changes"] = json!({ "body": { "from": before } });
+    }
+    state.notify("pull_request_review_comment", comment.repository, sender, payload);
+}
+
+/// Whether the comment belongs to a review that was not submitted yet.
+pub(super) fn is_pending(state: &State, comment: &ReviewComment) -> bool {
+    state
+        .reviews
+        .get(&comment.review)
+        .is_some_and(|review| review.state == "PENDING")
+}
+
+/// The first and last line a comment is on now; none once any of its lines was touched: it is outdated.
+pub(super) fn current_lines(state: &State, comment: &ReviewComment) -> Option<(u32, u32)> {
+    let place = &comment.place;
+    let (first, last) = (place.start_line.unwrap_or(place.line), place.line);
+    let repository = state.repository(comment.repository)?;
+    let head = repository.pulls.get(&comment.number)?.head;
+    if head == comment.commit {
+        return Some((first, last));
+    }
+    if place.side == "LEFT" {
+        return None;
+    }
+    let git = &repository.git;
+    let tree = |id| git.find_commit(id).and_then(|commit| commit.tree()).ok();
+    let diff = store::tree_diff(git, &tree(comment.commit)?, &tree(head)?).ok()?;
+    let files = diff_rules::files(&diff).ok()?;
+    let touched = files
+        .iter()
+        .find(|file| file.previous.as_ref().unwrap_or(&file.path) == &place.path);
+    if touched.is_some_and(|file| file.path != place.path) {
+        return None;
+    }
+    diff_rules::follow(touched, first, last)
+}
+
+/// `pull-request-review-comment`, which is `review-comment` as well.
+pub(super) fn object(state: &State, comment: &ReviewComment) -> Value {
+    let Some(repository) = state.repository(comment.repository) else {
+        return Value::Null;
+    };
+    let full = repository.full_name();
+    let api = format!("{}/repos/{full}", state.api());
+    let at = format!("{api}/pulls/comments/{}", comment.id);
+    let page = format!(
+        "{}/{full}/pull/{}#discussion_r{}",
+        state.web, comment.number, comment.id
+    );
+    let pull = format!("{api}/pulls/{}", comment.number);
+    let place = &comment.place;
+    let now = current_lines(state, comment);
+    let head = repository
+        .pulls
+        .get(&comment.number)
+        .map_or(comment.commit, |pull| pull.head);
+    let mut object = json!({
+        "url": at,
+        "pull_request_review_id": comment.review,
+        "id": comment.id,
+        "node_id": objects::node("PullRequestReviewComment", comment.id),
+        "diff_hunk": place.hunk,
+        "path": place.path,
+        "commit_id": if now.is_some() { head } else { comment.commit }.to_string(),
+        "original_commit_id": comment.commit.to_string(),
+        "user": objects::account(state, &comment.author),
+        "body": comment.body,
+        "created_at": comment.created_at,
+        "updated_at": comment.updated_at,
+        "html_url": page,
+        "pull_request_url": pull,
+        "author_association": objects::association(repository, &comment.author),
+        "_links": { "self": { "href": at }, "html": { "href": page }, "pull_request": { "href": pull } },
+        "reactions": objects::reaction_counts(state, comment.id, &at),
+        "start_line": now.filter(|_| place.start_line.is_some()).map(|(first, _)| first),
+        "original_start_line": place.start_line,
+        "start_side": place.start_side,
+        "line": now.map(|(_, last)| last),
+        "original_line": place.line,
+        "side": place.side,
+        "original_position": place.position,
+        "position": now.map(|_| place.position),
+        "subject_type": "line",
+    });
+    if let Some(top) = comment.reply_to {
+        object["in_reply_to_id"] = json!(top);
+    }
+    object
+}

@@ -1,0 +1,219 @@
+//! Webhooks as GitHub sends them: built when something happens, signed, delivered in order over real HTTP.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use tokio::sync::{mpsc, watch};
+
+use super::objects;
+use super::state::State;
+
+/// How long a receiver has; GitHub gives ten seconds.
+/// <https://docs.github.com/en/webhooks/using-webhooks/best-practices-for-using-webhooks>
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How many deliveries are remembered; the oldest go first.
+const REMEMBERED: usize = 4096;
+
+/// One delivery, sent or not.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// The value of `X-GitHub-Delivery`; the same when it is sent again.
+    pub id: String,
+    /// The value of `X-GitHub-Event`.
+    pub event: String,
+    pub payload: Value,
+    /// What the receiver answered; none when there was no receiver or it could not be reached.
+    pub status: Option<u16>,
+    /// Why there is no status.
+    pub error: Option<String>,
+}
+
+impl Delivery {
+    /// The payload's `action`, such as `created`; empty for events without one.
+    pub fn action(&self) -> &str {
+        self.payload["action"].as_str().unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Target {
+    url: String,
+    secret: Vec<u8>,
+}
+
+struct Outgoing {
+    delivery: Delivery,
+    target: Option<Target>,
+}
+
+/// Where deliveries go, and how many were made.
+#[derive(Default)]
+pub(super) struct Hooks {
+    target: Option<Target>,
+    sender: Option<mpsc::UnboundedSender<Outgoing>>,
+    made: u64,
+    issued: u64,
+}
+
+/// What came of the deliveries.
+#[derive(Default)]
+pub(super) struct DeliveryLog {
+    deliveries: Mutex<Vec<Delivery>>,
+}
+
+impl DeliveryLog {
+    pub(super) fn all(&self) -> Vec<Delivery> {
+        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, delivery: Delivery) {
+        let mut deliveries = self.deliveries.lock().unwrap_or_else(PoisonError::into_inner);
+        if deliveries.len() == REMEMBERED {
+            deliveries.remove(0);
+        }
+        deliveries.push(delivery);
+    }
+}
+
+impl Hooks {
+    pub(super) fn set_target(&mut self, url: &str, secret: &str) {
+        self.target = Some(Target {
+            url: url.into(),
+            secret: secret.as_bytes().to_vec(),
+        });
+    }
+
+    /// How many deliveries were handed out so far, sent or still waiting.
+    pub(super) fn issued(&self) -> u64 {
+        self.issued
+    }
+
+    /// Hands out a delivery a second time, under the same id.
+    pub(super) fn again(&mut self, delivery: Delivery) {
+        self.hand_out(Delivery {
+            status: None,
+            error: None,
+            ..delivery
+        });
+    }
+
+    fn hand_out(&mut self, delivery: Delivery) {
+        let outgoing = Outgoing {
+            delivery,
+            target: self.target.clone(),
+        };
+        if self.sender.as_ref().is_some_and(|sender| sender.send(outgoing).is_ok()) {
+            self.issued += 1;
+        }
+    }
+}
+
+impl State {
+    /// Sends an event about a repository; `payload` holds what is particular to it.
+    pub(super) fn notify(&mut self, event: &str, repository: u64, sender: &str, payload: Value) {
+        let Some(about) = self.repository(repository) else {
+            return;
+        };
+        let mut payload = payload;
+        payload["repository"] = objects::repository(self, about);
+        payload["sender"] = objects::account(self, sender);
+        if self
+            .account(&about.owner)
+            .is_some_and(|owner| owner.kind == "Organization")
+        {
+            payload["organization"] = objects::organization(self, &about.owner);
+        }
+        let installation = self.app().installation;
+        payload["installation"] = json!({ "id": installation, "node_id": objects::node("Installation", installation) });
+        self.notify_plainly(event, payload);
+    }
+
+    /// Sends an event that is not about one repository.
+    pub(super) fn notify_plainly(&mut self, event: &str, payload: Value) {
+        self.hooks.made += 1;
+        let id = format!("72d3162e-cc78-11f0-81ab-{:012x}", self.hooks.made);
+        self.hooks.hand_out(Delivery {
+            id,
+            event: event.into(),
+            payload,
+            status: None,
+            error: None,
+        });
+    }
+}
+
+/// Starts the one courier of a double; it ends when the double's state is gone.
+pub(super) fn start_courier(hooks: &mut Hooks, app: u64) -> (Arc<DeliveryLog>, watch::Receiver<u64>) {
+    let (sender, mut queue) = mpsc::unbounded_channel::<Outgoing>();
+    let (done, finished) = watch::channel(0);
+    let log = Arc::new(DeliveryLog::default());
+    hooks.sender = Some(sender);
+    let kept = Arc::clone(&log);
+    tokio::spawn(async move {
+        let mut client = None;
+        while let Some(Outgoing { mut delivery, target }) = queue.recv().await {
+            if let Some(target) = target {
+                match send(&mut client, &delivery, &target, app).await {
+                    Ok(status) => delivery.status = Some(status),
+                    Err(error) => delivery.error = Some(error.to_string()),
+                }
+            } else {
+                delivery.error = Some("no webhook is set".into());
+            }
+            kept.keep(delivery);
+            done.send_modify(|count| *count += 1);
+        }
+    });
+    (log, finished)
+}
+
+async fn send(
+    client: &mut Option<reqwest::Client>,
+    delivery: &Delivery,
+    target: &Target,
+    app: u64,
+) -> Result<u16, reqwest::Error> {
+    let client = match client {
+        Some(client) => client,
+        None => client.insert(plain_client()?),
+    };
+    let body = delivery.payload.to_string();
+    let response = client
+        .post(&target.url)
+        .header("content-type", "application/json")
+        .header("user-agent", "GitHub-Hookshot/double")
+        .header("x-github-delivery", &delivery.id)
+        .header("x-github-event", &delivery.event)
+        .header("x-github-hook-id", "513005")
+        .header("x-github-hook-installation-target-id", app.to_string())
+        .header("x-github-hook-installation-target-type", "integration")
+        .header("x-hub-signature-256", sign(&target.secret, body.as_bytes()))
+        .body(body)
+        .send()
+        .await?;
+    Ok(response.status().as_u16())
+}
+
+/// A client for loopback: without a proxy, and without the cost of reading the machine's certificates.
+fn plain_client() -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder()
+        .timeout(PATIENCE)
+        .no_proxy()
+        .tls_certs_only([])
+        .build()
+}
+
+/// The value of `X-Hub-Signature-256`.
+/// <https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries>
+pub(super) fn sign(secret: &[u8], body: &[u8]) -> String {
+    match Hmac::<Sha256>::new_from_slice(secret) {
+        Ok(mut mac) => {
+            mac.update(body);
+            format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+        }
+        Err(_) => String::new(),
+    }
+}

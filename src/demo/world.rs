@@ -1,0 +1,232 @@
+//! The world before the story: one repository, the people around it, and what the App may do.
+//!
+//! A value to be changed until [`super::Double::start`] takes it; what happens later is done through the double.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::faults::Faults;
+use super::limits::Limits;
+use super::record::Recorder;
+use super::state::{Account, App, Repository, State};
+use super::store::{self, Change};
+use super::webhooks::Hooks;
+
+/// The maintainer of the default world.
+pub const MAINTAINER: &str = "mia";
+/// An author with write access.
+pub const AUTHOR: &str = "ada";
+/// A collaborator who may read only.
+pub const READER: &str = "rae";
+/// Somebody with an account and nothing else.
+pub const STRANGER: &str = "sam";
+/// The default branch of every repository.
+pub const DEFAULT_BRANCH: &str = "main";
+
+/// A collaborator's role, from least to most, in GitHub's words.
+/// <https://docs.github.com/en/organizations/managing-user-access-to-your-organizations-repositories/managing-repository-roles>
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    None,
+    Read,
+    Triage,
+    Write,
+    Maintain,
+    Admin,
+}
+
+impl Role {
+    /// The `role_name` GitHub answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Triage => "triage",
+            Self::Write => "write",
+            Self::Maintain => "maintain",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The older `permission`, which has four values only.
+    pub fn permission(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read | Self::Triage => "read",
+            Self::Write | Self::Maintain => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// What a double starts with.
+#[derive(Debug, Clone)]
+pub struct World {
+    owner: String,
+    name: String,
+    private: bool,
+    prefix: String,
+    files: Vec<(String, Vec<u8>)>,
+    people: Vec<(String, Role)>,
+    permissions: BTreeMap<String, String>,
+}
+
+impl World {
+    /// A public repository `owner/name` with these files on `main`, and [`MAINTAINER`], [`AUTHOR`], [`READER`] and
+    /// [`STRANGER`] around it. A name without `/` belongs to `acme`.
+    pub fn with_repository(name: &str, files: &[(&str, &[u8])]) -> Self {
+        let (owner, name) = name.split_once('/').unwrap_or(("acme", name));
+        let granted = [
+            ("actions", "write"),
+            ("checks", "write"),
+            ("contents", "write"),
+            ("issues", "write"),
+            ("metadata", "read"),
+            ("pull_requests", "write"),
+        ];
+        Self {
+            owner: owner.into(),
+            name: name.into(),
+            private: false,
+            prefix: String::new(),
+            files: files
+                .iter()
+                .map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec()))
+                .collect(),
+            people: vec![
+                (MAINTAINER.into(), Role::Maintain),
+                (AUTHOR.into(), Role::Write),
+                (READER.into(), Role::Read),
+                (STRANGER.into(), Role::None),
+            ],
+            permissions: granted
+                .iter()
+                .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+                .collect(),
+        }
+    }
+
+    /// Gives somebody a role in the repository, instead of the one they had.
+    #[must_use]
+    pub fn person(mut self, login: &str, role: Role) -> Self {
+        self.people.retain(|(name, _)| !name.eq_ignore_ascii_case(login));
+        self.people.push((login.into(), role));
+        self
+    }
+
+    /// Hides the repository from everybody without a role.
+    #[must_use]
+    pub fn private(mut self) -> Self {
+        self.private = true;
+        self
+    }
+
+    /// Serves the REST API below this path, as GitHub Enterprise Server does with `/api/v3`.
+    #[must_use]
+    pub fn prefix(mut self, prefix: &str) -> Self {
+        self.prefix = prefix.trim_end_matches('/').into();
+        self
+    }
+
+    /// Sets one permission of the App, such as `("checks", "read")`; the level `none` takes it away.
+    #[must_use]
+    pub fn app_permission(mut self, name: &str, level: &str) -> Self {
+        self.permissions.remove(name);
+        if level != "none" {
+            self.permissions.insert(name.into(), level.into());
+        }
+        self
+    }
+
+    /// Builds the state that is served at `web`, with the logs at `store`.
+    pub(super) fn build(self, web: String, store: String) -> Result<State, super::DoubleError> {
+        let folder = tempfile::Builder::new().prefix("greenlight-double-").tempdir()?;
+        let bare = store::init(&folder.path().join("1.git"), None)?;
+        let ours = App {
+            id: 4242,
+            slug: "greenlight".into(),
+            name: "greenlight".into(),
+            permissions: self.permissions,
+            installation: 77,
+        };
+        let actions = App {
+            id: 15368,
+            slug: "github-actions".into(),
+            name: "GitHub Actions".into(),
+            permissions: BTreeMap::new(),
+            installation: 0,
+        };
+        let repository = Repository {
+            id: 1,
+            owner: self.owner.clone(),
+            name: self.name,
+            private: self.private,
+            fork_of: None,
+            roles: self.people.iter().cloned().collect(),
+            pulls: BTreeMap::new(),
+            git: bare,
+        };
+        let organisation = Account {
+            id: 100,
+            login: self.owner,
+            kind: "Organization",
+        };
+        let mut state = State {
+            web,
+            store,
+            prefix: self.prefix,
+            accounts: vec![
+                organisation,
+                Account {
+                    id: 102,
+                    login: ours.bot(),
+                    kind: "Bot",
+                },
+                Account {
+                    id: 41_898_282,
+                    login: actions.bot(),
+                    kind: "Bot",
+                },
+            ],
+            apps: [ours, actions],
+            tokens: HashMap::new(),
+            repositories: vec![repository],
+            comments: BTreeMap::new(),
+            reactions: BTreeMap::new(),
+            reviews: BTreeMap::new(),
+            review_comments: BTreeMap::new(),
+            check_runs: BTreeMap::new(),
+            workflow_runs: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            log_links: HashMap::new(),
+            verified: HashSet::new(),
+            hooks: Hooks::default(),
+            faults: Faults::default(),
+            limits: Limits::default(),
+            recorder: Recorder::default(),
+            folder,
+            next_id: 1000,
+            seconds: 0,
+            commit_seconds: 0,
+        };
+        for (number, (login, _)) in (1000_u64..).zip(&self.people) {
+            state.accounts.push(Account {
+                id: number,
+                login: login.clone(),
+                kind: "User",
+            });
+        }
+        let changes: Vec<Change> = self
+            .files
+            .into_iter()
+            .map(|(path, bytes)| (path, Some(bytes)))
+            .collect();
+        let author = state.identity(MAINTAINER);
+        let when = state.commit_time();
+        let git = &state.repositories[0].git;
+        let tree = store::write_changes(git, None, &changes)?;
+        let commit = store::NewCommit::by(&author, when, "First commit", tree, Vec::new());
+        let first = store::commit(git, &commit)?;
+        git.reference(&format!("refs/heads/{DEFAULT_BRANCH}"), first, true, "start")?;
+        Ok(state)
+    }
+}

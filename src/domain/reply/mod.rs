@@ -1,0 +1,244 @@
+//! Every sentence greenlight writes on GitHub, one function each.
+//!
+//! Short by default, details folded away, written for a maintainer who reads on a phone. Whatever a model, a test, a
+//! log or a stranger wrote goes through `redact` on its way in.
+
+mod review;
+mod state;
+
+pub use review::{commit_message, review_body, suggestion};
+pub use state::{CheckState, CheckText, check, sticky};
+
+use super::command::{Command, CommandError};
+use super::gate::{Gate, GateKind, Refusal};
+use super::id::{CommitSha, PullRequestId};
+use super::redact;
+use super::run::Run;
+
+/// GitHub takes 65,536 characters; the rest is room for what GitHub counts differently.
+pub const MAX_BODY: usize = 60_000;
+
+/// The hidden marker of the one sticky comment of a pull request.
+pub const STICKY_MARKER: &str = "<!-- greenlight:sticky -->";
+
+/// The hidden marker of the one review of a head.
+pub fn review_marker(head: &CommitSha) -> String {
+    format!("<!-- greenlight:review head={head} -->")
+}
+
+/// The hidden marker of the answer to a comment.
+pub fn answer_marker(pull_request: &PullRequestId, comment: u64) -> String {
+    format!("<!-- greenlight:answer to={pull_request}/{comment} -->")
+}
+
+/// A body with its marker, within GitHub's limit.
+pub fn marked(marker: &str, body: &str) -> String {
+    format!("{marker}\n{}", redact::bounded(body.trim_end(), MAX_BODY))
+}
+
+/// What a gate asks, as a sentence that says exactly what will happen.
+pub fn gate_request(gate: &Gate, branch: &str) -> String {
+    let branch = redact::inline(branch, 100);
+    let what = match &gate.kind {
+        GateKind::Search { command, minutes } => format!(
+            "run {} in the sandbox on {} and search for a fix, at most {minutes} minutes; nothing lands",
+            redact::inline(command, 200),
+            gate.head.short(),
+        ),
+        GateKind::VerifyAndLand {
+            command,
+            minutes,
+            files,
+        } => format!(
+            "run {} on {} in the sandbox, at most {minutes} minutes, and to commit the result to {branch} if it is green",
+            redact::inline(command, 200),
+            changed_files(*files),
+        ),
+        GateKind::Land { files } => format!("commit {} to {branch}, exactly as tested", changed_files(*files)),
+    };
+    let people = if gate.approvers > 1 {
+        format!(" {} people have to approve.", gate.approvers)
+    } else {
+        String::new()
+    };
+    format!(
+        "**Approve to {what}.**{people}\n\nAnswer with `/greenlight approve {id}` or `/greenlight reject {id} <reason>`.\n\n\
+         <sub>For {head} only, until {until}. Content `{digest}`.</sub>",
+        id = gate.id,
+        head = gate.head.short(),
+        until = gate.expires.strftime("%Y-%m-%d %H:%M UTC"),
+        digest = &gate.digest[..12.min(gate.digest.len())],
+    )
+}
+
+fn changed_files(files: usize) -> String {
+    if files == 1 {
+        "1 changed file".into()
+    } else {
+        format!("{files} changed files")
+    }
+}
+
+/// A short refusal that says what would help.
+pub fn refusal(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NeedsWriteAccess { login } => format!(
+            "{} may not do this: it takes write access to this repository. Somebody who has it can comment the same command.",
+            redact::inline(login.as_str(), 60)
+        ),
+        Refusal::IsBot => "Bots cannot command greenlight. A person with write access can.".into(),
+        Refusal::NothingOpen => "Nothing waits for an answer here. `/greenlight status` shows the state.".into(),
+        Refusal::SeveralOpen(ids) => {
+            let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();
+            format!(
+                "Several requests are open: {}. Name the one you mean, as in `/greenlight approve {}`.",
+                ids.join(", "),
+                ids[0].trim_matches('`')
+            )
+        }
+        Refusal::UnknownGate(id) => format!("No open request is called `{id}`. `/greenlight status` shows what waits."),
+        Refusal::Expired(id) => format!("`{id}` expired. `/greenlight fix` starts again."),
+        Refusal::HeadMoved { expected, actual } => format!(
+            "The request was made for {}, but the head is {} now, so this approval does nothing. `/greenlight fix` starts again.",
+            expected.short(),
+            actual.short()
+        ),
+        Refusal::NeedsAnother { approvers } => {
+            format!("You approved already; {approvers} different people are needed.")
+        }
+        Refusal::PullRequestClosed => "This pull request is closed.".into(),
+        Refusal::NothingToUndo => "There is nothing to take back: the head is not a commit greenlight landed.".into(),
+        Refusal::NotYet(verb) => format!("`/greenlight {verb}` is not part of this version yet."),
+        Refusal::NothingRunning => "Nothing is running here.".into(),
+        Refusal::NoFailedJobs => "I know of no failed CI jobs on this head.".into(),
+    }
+}
+
+/// The answer to a line that cannot be obeyed.
+pub fn command_error(error: &CommandError) -> String {
+    match error {
+        CommandError::UnknownVerb {
+            typed,
+            did_you_mean: Some(verb),
+        } => {
+            format!(
+                "I do not know {}. Did you mean `/greenlight {verb}`?",
+                redact::inline(typed, 60)
+            )
+        }
+        CommandError::UnknownVerb {
+            typed,
+            did_you_mean: None,
+        } => {
+            format!(
+                "I do not know {}. `/greenlight help` lists what I do.",
+                redact::inline(typed, 60)
+            )
+        }
+        CommandError::MissingArgument { verb } => {
+            let argument = Command::HELP
+                .iter()
+                .find(|help| help.verb == *verb)
+                .map_or("", |help| help.argument);
+            format!("Something is missing: `/greenlight {verb} {argument}`.")
+        }
+        CommandError::UnexpectedArgument { verb, argument } => {
+            format!("`/greenlight {verb}` takes no {}.", redact::inline(argument, 60))
+        }
+        CommandError::TooMany => "That is too many commands for one comment.".into(),
+        CommandError::TooLong { verb, .. } => format!("The text after `/greenlight {verb}` is too long."),
+    }
+}
+
+/// The table of commands.
+pub fn help() -> String {
+    let mut text = String::from("| comment | what happens |\n|---|---|\n");
+    for help in Command::HELP {
+        let space = if help.argument.is_empty() { "" } else { " " };
+        text.push_str(
+            &[
+                "| `/greenlight ",
+                help.verb,
+                space,
+                help.argument,
+                "` | ",
+                help.meaning,
+                " |\n",
+            ]
+            .concat(),
+        );
+    }
+    text + "\nCommands stand at the start of a line. All but `help`, `status` and `config` take write access."
+}
+
+/// The state of the newest run, for `/greenlight status`.
+pub fn status(run: Option<&Run>, branch: &str) -> String {
+    match run {
+        None => "Nothing has been done here yet. `/greenlight fix` starts.".into(),
+        Some(run) => sticky(run, branch),
+    }
+}
+
+/// Why the checks fail, for `/greenlight explain`: what the newest run saw, without a guess.
+pub fn explanation(run: Option<&Run>) -> String {
+    let Some(run) = run else {
+        return "I have not looked yet: no failed check and no `/greenlight fix` on this head.".into();
+    };
+    if let Some((before, _)) = &run.reproduced {
+        return format!(
+            "{} on {}: {}.\n\n{}",
+            redact::inline(&before.command, 200),
+            run.started.head.short(),
+            before.summary(),
+            state::failures(&before.failures)
+        );
+    }
+    match &run.reading {
+        Some(reading) if !reading.failures.is_empty() => state::failures(&reading.failures),
+        Some(reading) => redact::fenced("text", &reading.excerpt, 6_000),
+        None => "Nothing was read or run yet on this head.".into(),
+    }
+}
+
+/// What went wrong on greenlight's side, without details that could hold a secret.
+pub fn broken(run: Option<&super::id::RunId>) -> String {
+    let id = run.map_or_else(String::new, |run| format!(" (run `{run}`)"));
+    format!(
+        "Something broke on my side{id}; the log of the greenlight server has the details. `/greenlight fix` tries again."
+    )
+}
+
+/// The configuration in force, for `/greenlight config`.
+pub fn config(shown: &str, branch: &str) -> String {
+    format!(
+        "In force here, from {} or by default:\n\n{}",
+        redact::inline(&format!("greenlight.toml on {branch}"), 120),
+        redact::fenced("toml", shown, 6_000)
+    )
+}
+
+/// What a mistake in `greenlight.toml` leads to.
+pub fn bad_config(message: &str) -> String {
+    format!(
+        "`greenlight.toml` on the base branch cannot be used, so I did nothing:\n\n{}",
+        redact::fenced("text", message, 2_000)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_command() {
+        let text = help();
+        assert!(text.contains("| `/greenlight approve [id]` |"), "{text}");
+        assert_eq!(text.matches("`/greenlight ").count(), Command::HELP.len());
+    }
+
+    #[test]
+    fn a_stranger_is_told_who_may() {
+        let login = super::super::id::Login::new("eve");
+        insta::assert_snapshot!(refusal(&Refusal::NeedsWriteAccess { login }), @"`eve` may not do this: it takes write access to this repository. Somebody who has it can comment the same command.");
+    }
+}

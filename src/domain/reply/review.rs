@@ -1,0 +1,98 @@
+//! The review of a proposal: suggestions on the lines they replace, the rest as a patch, and the evidence.
+
+use super::super::proposal::{Author, Evidence, Proposal};
+use super::super::redact;
+use super::review_marker;
+use super::state::folded;
+use crate::domain::patch::Patch;
+
+/// What stands under a suggestion block.
+pub fn suggestion(block: &str, of: usize) -> String {
+    if of > 1 {
+        format!("{block}\n\n<sub>One of {of} suggestions that are only right together.</sub>")
+    } else {
+        block.to_string()
+    }
+}
+
+/// The body of a review. `remainder` is the part of the patch that no suggestion carries.
+pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch) -> String {
+    let mut parts = vec![review_marker(&proposal.head)];
+    let state = if proposal.evidence.is_some() {
+        "tested"
+    } else {
+        "**not executed** yet: made from reading the log and the code"
+    };
+    parts.push(format!("{} ({state})", summary(proposal)));
+    if !remainder.is_empty() {
+        let diff = redact::fenced("diff", &remainder.unified(), 30_000);
+        let what = if suggestions == 0 {
+            "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch. It lands with the same approval."
+        } else {
+            "This part lies outside the changed lines; it lands with the same approval."
+        };
+        parts.push(format!("{what}\n\n{}", folded("Patch", &diff)));
+    }
+    if let Some(evidence) = &proposal.evidence {
+        parts.push(self::evidence(evidence));
+    }
+    parts.push(
+        "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
+            .into(),
+    );
+    redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
+}
+
+fn summary(proposal: &Proposal) -> String {
+    match &proposal.author {
+        Author::BuiltIn => proposal.summary.clone(),
+        Author::Model(_) => redact::prose(&proposal.summary, 1_500),
+    }
+}
+
+/// Before and after in one line, the rest folded away.
+pub(super) fn evidence(evidence: &Evidence) -> String {
+    let Evidence { before, after, digest } = evidence;
+    let rows = [("before", before), ("after", after)]
+        .map(|(when, run)| format!("| {when} | {} | {} ms |", run.summary(), run.duration_ms))
+        .join("\n");
+    let names: Vec<_> = before
+        .failing_names()
+        .take(20)
+        .map(|name| format!("- {}", redact::inline(name, 200)))
+        .collect();
+    let red = if names.is_empty() {
+        String::new()
+    } else {
+        format!("\n\nRed before, green after:\n\n{}", names.join("\n"))
+    };
+    let table = format!(
+        "{}\n\n| | result | time |\n|---|---|---|\n{rows}{red}\n\nDigest `{digest}`",
+        redact::inline(&after.command, 200)
+    );
+    folded(&format!("Evidence: {} → {}", before.summary(), after.summary()), &table)
+}
+
+/// The message of the commit that lands a proposal; the trailer with the run is added where it is committed.
+pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Login]) -> String {
+    let plain = redact::visible(&proposal.summary).replace('`', "");
+    let first = plain.lines().next().unwrap_or_default().trim().trim_end_matches('.');
+    let subject: String = if first.is_empty() {
+        "Fix the failing tests".into()
+    } else {
+        first.chars().take(72).collect()
+    };
+    let by: Vec<_> = approved_by
+        .iter()
+        .map(|login| format!("Approved-by: {login}"))
+        .collect();
+    let who = match &proposal.author {
+        Author::BuiltIn => "the built-in repair engine".to_string(),
+        Author::Model(name) => redact::visible(name),
+    };
+    format!(
+        "{}\n\nWorked out by greenlight ({who}).\n\n{}",
+        redact::redact(&subject),
+        by.join("\n")
+    )
+}

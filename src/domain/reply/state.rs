@@ -1,0 +1,178 @@
+//! The state of a run, as the sticky comment and the check run tell it.
+
+use super::super::gate::GateKind;
+use super::super::redact;
+use super::super::run::{Consent, End, Run};
+use super::super::test_run::Failure;
+use super::gate_request;
+
+/// What the check run says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckText {
+    pub title: String,
+    pub summary: String,
+    pub state: CheckState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckState {
+    Working,
+    Waiting,
+    Green,
+    NothingDone,
+    NoFix,
+    Stopped,
+}
+
+/// The sticky comment of a run, without its marker.
+pub fn sticky(run: &Run, branch: &str) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    parts.push(headline(run));
+    if let Some(open) = run.open_gates().first() {
+        parts.push(gate_request(open, branch));
+    }
+    if let Some(Some(evidence)) = run
+        .proposal
+        .as_ref()
+        .map(|proposal| proposal.evidence.as_ref().or(run.evidence.as_ref()))
+    {
+        parts.push(super::review::evidence(evidence));
+    } else if let Some((before, _)) = run
+        .reproduced
+        .as_ref()
+        .filter(|(before, _)| !before.failures.is_empty())
+    {
+        parts.push(folded("Failing tests", &failures(&before.failures)));
+    } else if let Some(reading) = run.reading.as_ref().filter(|reading| !reading.excerpt.is_empty()) {
+        let shown = if reading.failures.is_empty() {
+            redact::fenced("text", &reading.excerpt, 4_000)
+        } else {
+            failures(&reading.failures)
+        };
+        parts.push(folded("From the log of the failed job", &shown));
+    }
+    if !run.turned_down.is_empty() {
+        let reasons: Vec<_> = run
+            .turned_down
+            .iter()
+            .map(|down| format!("- {}", redact::prose(&down.reason, 300)))
+            .collect();
+        parts.push(folded("Turned down so far", &reasons.join("\n")));
+    }
+    parts.push(format!(
+        "<sub>greenlight · run `{}` · {}</sub>",
+        run.id(),
+        run.started.head.short()
+    ));
+    parts.join("\n\n")
+}
+
+fn headline(run: &Run) -> String {
+    let head = run.started.head.short();
+    match &run.end {
+        None => open_headline(run, head),
+        Some(End::Landed { commit }) => {
+            let passed = run.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {}", evidence.after.summary()));
+            format!("🟢 **Landed as {}**{passed}.", commit.short())
+        }
+        Some(End::Suggested) => {
+            "🟡 **A tested fix is suggested.** This branch cannot be pushed to from here, so its author commits the suggestions.".into()
+        }
+        Some(End::Rejected { by, reason }) => {
+            let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", redact::prose(reason, 300)));
+            format!("⚪ **Rejected** by {}{reason}", redact::inline(by.as_str(), 60))
+        }
+        Some(End::Refused { reason }) => format!("🔴 **Refused.** {}", redact::prose(reason, 1_500)),
+        Some(End::NothingToFix { reason }) => format!("⚪ **Nothing to fix.** {}", sentence(reason)),
+        Some(End::GaveUp { reason }) => format!("🔴 **No fix found** for {head}. {}", sentence(reason)),
+        Some(End::Superseded { head: new }) => format!("⚪ **Stopped:** the head moved from {head} to {}. Open requests are void.", new.short()),
+        Some(End::Cancelled { by }) => {
+            format!("⚪ **Cancelled**{}.", by.as_ref().map_or_else(String::new, |by| format!(" by {}", redact::inline(by.as_str(), 60))))
+        }
+        Some(End::Expired) => "⚪ **Expired:** nobody answered in time. `/greenlight fix` starts again.".into(),
+    }
+}
+
+fn open_headline(run: &Run, head: &str) -> String {
+    let open = run.open_gates();
+    match open.first().map(|gate| &gate.kind) {
+        Some(GateKind::Search { .. }) => format!("🔴 **CI is red on {head}.** I read its log; nothing was executed."),
+        Some(GateKind::VerifyAndLand { .. }) => format!("🟡 **A fix for {head} is suggested, not executed yet.**"),
+        Some(GateKind::Land { .. }) => format!("🟡 **A tested fix for {head} is suggested.**"),
+        None if run.started.consent == Consent::None && !run.may_execute() => {
+            format!("⏳ Reading what went wrong on {head}.")
+        }
+        None => format!("⏳ Working on {head}."),
+    }
+}
+
+/// A reason that may quote a command in backticks: bounded, mentions and markup inert, code spans kept.
+fn sentence(text: &str) -> String {
+    let text: String = text
+        .split('`')
+        .enumerate()
+        .map(|(at, part)| {
+            if at % 2 == 0 {
+                redact::prose(part, 1_000)
+            } else {
+                redact::inline(part, 200)
+            }
+        })
+        .collect();
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    text + end
+}
+
+/// Failing tests with their messages, safe to show.
+pub(super) fn failures(failures: &[Failure]) -> String {
+    const SHOWN: usize = 5;
+    let mut parts: Vec<String> = failures
+        .iter()
+        .take(SHOWN)
+        .map(|failure| {
+            let place = failure.location.as_ref().map_or_else(String::new, |at| {
+                format!(" at {}", redact::inline(&format!("{}:{}", at.path, at.line), 200))
+            });
+            format!(
+                "{}{place}\n\n{}",
+                redact::inline(&failure.name, 200),
+                redact::fenced("text", &failure.message, 1_500)
+            )
+        })
+        .collect();
+    if failures.len() > SHOWN {
+        parts.push(format!("… and {} more.", failures.len() - SHOWN));
+    }
+    parts.join("\n\n")
+}
+
+pub(super) fn folded(summary: &str, body: &str) -> String {
+    format!("<details><summary>{summary}</summary>\n\n{body}\n\n</details>")
+}
+
+/// The check run of a run's head.
+pub fn check(run: &Run, branch: &str) -> CheckText {
+    let state = match &run.end {
+        None if run.open_gates().is_empty() => CheckState::Working,
+        None => CheckState::Waiting,
+        Some(End::Landed { .. }) => CheckState::Green,
+        Some(End::NothingToFix { .. } | End::Suggested) => CheckState::NothingDone,
+        Some(End::GaveUp { .. } | End::Refused { .. }) => CheckState::NoFix,
+        Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {
+            CheckState::Stopped
+        }
+    };
+    let title: String = headline(run)
+        .replace(['*', '`'], "")
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(120)
+        .collect();
+    CheckText {
+        title,
+        summary: redact::bounded(&sticky(run, branch), super::MAX_BODY),
+        state,
+    }
+}

@@ -1,0 +1,224 @@
+//! The life of a run, step by step.
+
+use super::super::patch::Patch;
+use super::super::proposal::Author;
+use super::super::test_run::Outcome;
+use super::*;
+
+fn sha(digit: char) -> CommitSha {
+    digit.to_string().repeat(40).parse().unwrap()
+}
+
+fn run(consent: Consent, origin: Origin) -> Run {
+    Run::start(Started {
+        run: RunId("r1".into()),
+        pull_request: PullRequestId {
+            repository: "a/b".parse().unwrap(),
+            number: 1,
+        },
+        installation: None,
+        head: sha('a'),
+        base: sha('b'),
+        origin,
+        consent,
+        approvers: 1,
+        gate_seconds: 3600,
+        at: Timestamp::UNIX_EPOCH,
+    })
+}
+
+fn ada() -> Login {
+    Login::new("ada")
+}
+
+fn red() -> Step {
+    let triage = Triage {
+        verdict: Verdict::Deterministic,
+        red_at_head: 2,
+        runs_at_head: 2,
+    };
+    Step::Reproduced {
+        before: TestRun::without_result("t", Outcome::Failed, ""),
+        triage,
+    }
+}
+
+fn evidence() -> Evidence {
+    let run = TestRun::without_result("t", Outcome::Passed, "");
+    Evidence {
+        before: run.clone(),
+        after: run,
+        digest: "d".into(),
+    }
+}
+
+fn proposed(evidence: Option<Evidence>) -> Step {
+    Step::Proposed(Box::new(Proposal {
+        head: sha('a'),
+        patch: Patch::default(),
+        summary: "s".into(),
+        author: Author::BuiltIn,
+        evidence,
+    }))
+}
+
+fn opened(run: &Run, kind: GateKind) -> Step {
+    let gate = Gate::open(
+        run.id(),
+        run.gates.len(),
+        kind,
+        sha('a'),
+        "c",
+        run.terms(Timestamp::UNIX_EPOCH),
+    );
+    Step::GateOpened(gate)
+}
+
+fn answered(run: &Run, answer: Answer) -> Step {
+    Step::Answered {
+        gate: run.gates.last().unwrap().gate.id.clone(),
+        answer,
+        comment: None,
+    }
+}
+
+fn approve(run: &mut Run) {
+    let step = answered(run, Answer::Approved { by: ada() });
+    run.take(step);
+}
+
+#[test]
+fn a_command_reproduces_works_proposes_and_lands_after_one_approval() {
+    let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
+    assert_eq!(run.next(false), Next::Reproduce);
+    run.take(red());
+    assert_eq!(run.next(false), Next::Work { may_execute: true });
+    run.take(proposed(Some(evidence())));
+    assert_eq!(run.next(false), Next::PostReview);
+    run.take(Step::ReviewPosted { review: 7 });
+    assert_eq!(run.next(false), Next::OpenGate(GateNeeded::Land));
+    let gate = opened(&run, GateKind::Land { files: 1 });
+    run.take(gate);
+    assert_eq!(run.next(false), Next::Wait);
+    approve(&mut run);
+    assert_eq!(run.next(false), Next::Land);
+    run.take(Step::Ended(End::Landed { commit: sha('c') }));
+    assert_eq!(run.next(false), Next::Announce);
+    run.take(Step::Announced);
+    assert_eq!(run.next(false), Next::Done);
+}
+
+#[test]
+fn red_ci_executes_nothing_before_an_approval() {
+    let mut run = run(Consent::None, Origin::Ci { workflow_run: Some(5) });
+    assert_eq!(run.next(false), Next::ReadLog);
+    run.take(Step::Read(Reading::default()));
+    assert_eq!(run.next(false), Next::OpenGate(GateNeeded::Search));
+    assert_eq!(run.next(true), Next::Work { may_execute: false });
+    let gate = opened(
+        &run,
+        GateKind::Search {
+            command: "t".into(),
+            minutes: 10,
+        },
+    );
+    run.take(gate);
+    assert!(!run.may_execute());
+    approve(&mut run);
+    assert_eq!(run.next(false), Next::Reproduce);
+}
+
+#[test]
+fn a_proposal_from_reading_is_verified_after_the_approval() {
+    let mut run = run(Consent::None, Origin::Ci { workflow_run: None });
+    run.take(proposed(None));
+    run.take(Step::ReviewPosted { review: 7 });
+    assert_eq!(run.next(true), Next::OpenGate(GateNeeded::VerifyAndLand));
+    let gate = opened(
+        &run,
+        GateKind::VerifyAndLand {
+            command: "t".into(),
+            minutes: 10,
+            files: 1,
+        },
+    );
+    run.take(gate);
+    approve(&mut run);
+    assert_eq!(run.next(true), Next::Verify);
+    run.take(Step::Verified(Box::new(evidence())));
+    assert_eq!(run.next(true), Next::Land);
+}
+
+#[test]
+fn a_rejection_with_a_reason_makes_room_for_another_proposal() {
+    let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
+    run.take(red());
+    for attempt in 1..=MAX_PROPOSALS {
+        run.take(proposed(Some(evidence())));
+        run.take(Step::ReviewPosted { review: 7 });
+        let gate = opened(&run, GateKind::Land { files: 1 });
+        run.take(gate);
+        let step = answered(
+            &run,
+            Answer::Rejected {
+                by: ada(),
+                reason: Some("too broad".into()),
+            },
+        );
+        run.take(step);
+        assert_eq!(run.turned_down.len(), attempt);
+        if attempt < MAX_PROPOSALS {
+            assert_eq!(run.next(false), Next::Work { may_execute: true });
+        }
+    }
+    assert!(matches!(run.next(false), Next::End(End::Rejected { .. })));
+}
+
+#[test]
+fn two_approvers_are_two_people() {
+    let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
+    run.started.approvers = 2;
+    run.take(proposed(Some(evidence())));
+    run.take(Step::ReviewPosted { review: 7 });
+    let gate = opened(&run, GateKind::Land { files: 1 });
+    run.take(gate);
+    approve(&mut run);
+    approve(&mut run);
+    assert_eq!(run.next(false), Next::Wait);
+    let step = answered(&run, Answer::Approved { by: Login::new("bob") });
+    run.take(step);
+    assert_eq!(run.next(false), Next::Land);
+}
+
+#[test]
+fn an_expired_gate_ends_the_run() {
+    let mut run = run(Consent::None, Origin::Ci { workflow_run: None });
+    let gate = opened(
+        &run,
+        GateKind::Search {
+            command: "t".into(),
+            minutes: 10,
+        },
+    );
+    run.take(gate);
+    let step = answered(&run, Answer::Expired);
+    run.take(step);
+    assert_eq!(run.next(false), Next::End(End::Expired));
+    assert!(!run.may_execute());
+}
+
+#[test]
+fn a_journal_survives_its_own_format() {
+    let started = run(Consent::None, Origin::Ci { workflow_run: None }).started;
+    let steps = [
+        Step::Started(Box::new(started)),
+        red(),
+        proposed(Some(evidence())),
+        Step::Ended(End::Expired),
+    ];
+    let json = serde_json::to_string(&steps).unwrap();
+    let read: Vec<Step> = serde_json::from_str(&json).unwrap();
+    assert_eq!(read, steps);
+    assert_eq!(Run::fold(read).unwrap().length, 4);
+    assert_eq!(Run::fold([]), Err(Unreadable));
+}

@@ -1,0 +1,119 @@
+//! One quiet voice: the sticky comment and the check run say the state of a run, by edits.
+
+use crate::domain::gate::GateKind;
+use crate::domain::reply::{self, CheckState};
+use crate::domain::run::{End, Run};
+use crate::github::{Annotation, Button, CheckRun, Conclusion, Error};
+
+use super::{Broken, Context};
+
+/// Brings sticky comment and check run up to date. Done twice, the second time changes nothing.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Broken> {
+    let branch = &context.pull_request.head_branch;
+    let has_something_to_say = !run.gates.is_empty() || run.end.is_some();
+    if has_something_to_say {
+        let body = reply::marked(reply::STICKY_MARKER, &reply::sticky(run, branch));
+        said(
+            context
+                .client
+                .stick(context.id(), &context.me, reply::STICKY_MARKER, &body)
+                .await,
+        )?;
+    }
+    let text = reply::check(run, branch);
+    let mut check = CheckRun {
+        head: run.started.head.clone(),
+        conclusion: conclusion(text.state),
+        title: text.title,
+        summary: text.summary,
+        annotations: annotations(run),
+        buttons: buttons(run),
+    };
+    said(context.client.check(&context.id().repository, &check).await)?;
+    if let Some(End::Landed { commit }) = &run.end {
+        // What landed is the tree that was tested, so the new head is green, too.
+        check.head = commit.clone();
+        check.annotations.clear();
+        said(context.client.check(&context.id().repository, &check).await)?;
+    }
+    Ok(())
+}
+
+/// A refusal of GitHub's to show something is no reason to stop: a plain token may not write check runs, and a locked
+/// conversation takes no comments.
+fn said(result: Result<u64, Error>) -> Result<(), Error> {
+    match result {
+        Ok(_) => Ok(()),
+        Err(error @ Error::Refused { .. }) => {
+            tracing::warn!(%error, "GitHub did not take an announcement");
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn conclusion(state: CheckState) -> Option<Conclusion> {
+    match state {
+        CheckState::Working => None,
+        CheckState::Waiting => Some(Conclusion::ActionRequired),
+        CheckState::Green => Some(Conclusion::Success),
+        CheckState::NothingDone => Some(Conclusion::Neutral),
+        CheckState::NoFix => Some(Conclusion::Failure),
+        CheckState::Stopped => Some(Conclusion::Cancelled),
+    }
+}
+
+/// Failing tests on their lines, where the path is one of the repository's.
+fn annotations(run: &Run) -> Vec<Annotation> {
+    let reproduced = run.reproduced.as_ref().map(|(before, _)| &before.failures);
+    let failures = reproduced.or(run.reading.as_ref().map(|reading| &reading.failures));
+    failures
+        .into_iter()
+        .flatten()
+        .filter_map(|failure| {
+            let at = failure.location.as_ref()?;
+            let path: crate::domain::id::RepoPath = at.path.parse().ok()?;
+            let message = crate::domain::redact::bounded(
+                &crate::domain::redact::redact(&crate::domain::redact::visible(&failure.message)),
+                2_000,
+            );
+            let message = if message.trim().is_empty() {
+                "fails".into()
+            } else {
+                message
+            };
+            Some(Annotation {
+                path: path.to_string(),
+                line: at.line.max(1),
+                message,
+            })
+        })
+        .take(20)
+        .collect()
+}
+
+fn buttons(run: &Run) -> Vec<Button> {
+    let Some(gate) = run.open_gates().into_iter().next() else {
+        return Vec::new();
+    };
+    let does = match gate.kind {
+        GateKind::Search { .. } => "Run the tests and search for a fix",
+        GateKind::VerifyAndLand { .. } => "Run the tests and commit if green",
+        GateKind::Land { .. } => "Commit exactly what was tested",
+    };
+    vec![
+        Button {
+            label: "Approve",
+            description: does,
+            identifier: format!("approve:{}", gate.id),
+        },
+        Button {
+            label: "Reject",
+            description: "Do not do this",
+            identifier: format!("reject:{}", gate.id),
+        },
+    ]
+}

@@ -1,0 +1,174 @@
+//! A person approves or rejects. An approval is used at once: on the live head, with the permission fetched live.
+
+use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
+use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
+use crate::domain::permission::authorize;
+use crate::domain::run::{End, Run, Step};
+
+use super::comment::Verdict;
+use super::{App, Broken, Context, drive};
+
+/// Takes an approval and goes on with the run.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn approve(
+    context: &Context<'_>,
+    wanted: Option<&GateId>,
+    by: &Login,
+    comment: Option<u64>,
+) -> Result<Verdict, Broken> {
+    let (run, gate) = match find(context, wanted, comment).await? {
+        Found::Open(run, gate) => (run, gate),
+        Found::Answered(run) => return go_on(context, *run).await,
+        Found::Refused(refusal) => return Ok(Err(refusal)),
+    };
+    let already = run
+        .gates
+        .iter()
+        .any(|asked| asked.gate.id == gate.id && asked.approved_by.contains(by));
+    if already {
+        return Ok(Err(Refusal::NeedsAnother {
+            approvers: gate.approvers,
+        }));
+    }
+    take(context, *run, &gate, Answer::Approved { by: by.clone() }, comment).await
+}
+
+/// Takes a rejection; with a reason, and within its limits, the run tries again.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn reject(
+    context: &Context<'_>,
+    wanted: Option<&GateId>,
+    (by, reason): (&Login, Option<String>),
+    comment: Option<u64>,
+) -> Result<Verdict, Broken> {
+    match find(context, wanted, comment).await? {
+        Found::Open(run, gate) => {
+            take(
+                context,
+                *run,
+                &gate,
+                Answer::Rejected { by: by.clone(), reason },
+                comment,
+            )
+            .await
+        }
+        Found::Answered(run) => go_on(context, *run).await,
+        Found::Refused(refusal) => Ok(Err(refusal)),
+    }
+}
+
+/// A button of the check run does the same as the command of its name.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn button(
+    app: &App,
+    installation: Option<InstallationId>,
+    pull_requests: Vec<PullRequestId>,
+    (head, identifier, by): (&CommitSha, &str, &Login),
+) -> Result<(), Broken> {
+    let Some((verb, gate)) = identifier.split_once(':') else {
+        return Ok(());
+    };
+    let Ok(gate) = gate.parse::<GateId>() else {
+        return Ok(());
+    };
+    for id in pull_requests {
+        let context = Context::of(app, installation, &id).await?;
+        if context.pull_request.head != *head || !context.pull_request.is_open {
+            continue;
+        }
+        let permission = context.client.permission(&id.repository, by).await?;
+        if let Err(refusal) = authorize((), by, by.as_str().ends_with("[bot]"), permission) {
+            tracing::info!(login = %by, ?refusal, "a button was pressed without the right to");
+            continue;
+        }
+        let verdict = match verb {
+            "approve" => approve(&context, Some(&gate), by, None).await?,
+            "reject" => reject(&context, Some(&gate), (by, None), None).await?,
+            _ => continue,
+        };
+        if let Err(refusal) = verdict {
+            tracing::info!(login = %by, ?refusal, "a button did nothing");
+        }
+    }
+    Ok(())
+}
+
+enum Found {
+    Open(Box<Run>, Gate),
+    /// This very comment was taken before: a redelivery, or a restart in between.
+    Answered(Box<Run>),
+    Refused(Refusal),
+}
+
+async fn find(context: &Context<'_>, wanted: Option<&GateId>, comment: Option<u64>) -> Result<Found, Broken> {
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    if let Some(run) = runs
+        .iter()
+        .find(|run| comment.is_some_and(|id| run.answered_in.contains(&id)))
+    {
+        return Ok(Found::Answered(Box::new(run.clone())));
+    }
+    let open: Vec<Gate> = runs.iter().flat_map(Run::open_gates).collect();
+    let gate = match gate::choose(&open, wanted) {
+        Ok(gate) => gate.clone(),
+        Err(refusal) => {
+            return Ok(Found::Refused(
+                closed(&runs, wanted, &context.pull_request.head).unwrap_or(refusal),
+            ));
+        }
+    };
+    let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));
+    let run = run.ok_or_else(|| Broken::Bug("an open gate without a run".into()))?;
+    match gate::still_valid(&gate, &context.pull_request.head, jiff::Timestamp::now()) {
+        Ok(()) => Ok(Found::Open(Box::new(run), gate)),
+        Err(refusal) => {
+            drive::drive_in(context, run).await?;
+            Ok(Found::Refused(refusal))
+        }
+    }
+}
+
+/// Why a gate that was there is not open any more, if that can be said better than "nothing is open".
+fn closed(runs: &[Run], wanted: Option<&GateId>, head: &CommitSha) -> Option<Refusal> {
+    let run = runs.iter().rev().find(|run| {
+        run.gates
+            .iter()
+            .any(|asked| wanted.is_none_or(|id| asked.gate.id == *id))
+    })?;
+    let last = run.gates.last()?;
+    match &run.end {
+        Some(End::Superseded { .. }) => Some(Refusal::HeadMoved {
+            expected: run.started.head.clone(),
+            actual: head.clone(),
+        }),
+        Some(End::Expired) => Some(Refusal::Expired(last.gate.id.clone())),
+        _ => None,
+    }
+}
+
+async fn take(
+    context: &Context<'_>,
+    mut run: Run,
+    gate: &Gate,
+    answer: Answer,
+    comment: Option<u64>,
+) -> Result<Verdict, Broken> {
+    let step = Step::Answered {
+        gate: gate.id.clone(),
+        answer,
+        comment,
+    };
+    context.app.journal.append(&mut run, step).await?;
+    go_on(context, run).await
+}
+
+async fn go_on(context: &Context<'_>, run: Run) -> Result<Verdict, Broken> {
+    drive::drive_in(context, run).await?;
+    Ok(Ok(None))
+}

@@ -1,0 +1,33 @@
+//! Stops the run of a pull request: within a moment when it is at work, at once when it waits.
+
+use crate::domain::gate::Refusal;
+use crate::domain::id::Login;
+use crate::domain::run::{End, Run};
+
+use super::comment::Verdict;
+use super::{Broken, Context, Interrupt, drive};
+
+/// Cancels.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn cancel(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
+    // At work: the run itself writes its end, in its own lane.
+    if context
+        .app
+        .interrupts
+        .interrupt(context.id(), Interrupt::Cancelled(by.clone()))
+    {
+        return Ok(Ok(None));
+    }
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    let open: Vec<Run> = runs.into_iter().filter(|run| run.end.is_none()).collect();
+    if open.is_empty() {
+        return Ok(Err(Refusal::NothingRunning));
+    }
+    for mut run in open {
+        drive::end(context, &mut run, End::Cancelled { by: Some(by.clone()) }).await?;
+        drive::drive_in(context, run).await?;
+    }
+    Ok(Ok(None))
+}

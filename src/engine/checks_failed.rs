@@ -1,0 +1,112 @@
+//! Red CI, or the label that asks for greenlight: begins at most one run a head, and never on greenlight's own commits.
+
+use crate::domain::event::{CheckSource, FailedChecks};
+use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
+use crate::domain::permission::authorize;
+use crate::domain::run::{Consent, End, Origin};
+
+use super::{App, Broken, Context, desk, drive, start};
+
+/// Begins a run for every open pull request whose head this is.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn checks_failed(
+    app: &App,
+    installation: Option<InstallationId>,
+    checks: FailedChecks,
+) -> Result<(), Broken> {
+    let workflow_run = match &checks.source {
+        CheckSource::WorkflowRun { id, .. } => Some(*id),
+        // GitHub Actions announces the same failure as a workflow run too, whose logs can be read.
+        CheckSource::CheckRun { app_slug, .. } | CheckSource::CheckSuite { app_slug, .. }
+            if app_slug.as_deref() == Some("github-actions") =>
+        {
+            return Ok(());
+        }
+        CheckSource::CheckRun { name, .. } if name == "greenlight" => return Ok(()),
+        CheckSource::CheckRun { .. } | CheckSource::CheckSuite { .. } => None,
+    };
+    for id in pull_requests(app, installation, &checks).await? {
+        let context = Context::of(app, installation, &id).await?;
+        if context.pull_request.head != checks.head || !context.pull_request.is_open {
+            continue;
+        }
+        begin(&context, Origin::Ci { workflow_run }).await?;
+    }
+    Ok(())
+}
+
+/// The configured label was added.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn labelled(
+    app: &App,
+    installation: Option<InstallationId>,
+    id: &PullRequestId,
+    (label, by, head): (&str, &Login, &CommitSha),
+) -> Result<(), Broken> {
+    let context = Context::of(app, installation, id).await?;
+    let Ok(config) = desk::config(&context.client, &context.pull_request).await? else {
+        return Ok(());
+    };
+    if config.trigger.label.as_deref() != Some(label) || context.pull_request.head != *head {
+        return Ok(());
+    }
+    // Whoever may label may not necessarily run code: the gate asks, unless the configuration says otherwise.
+    let permission = context.client.permission(&id.repository, by).await?;
+    if authorize((), by, by.as_str().ends_with("[bot]"), permission).is_err() {
+        return Ok(());
+    }
+    begin(&context, Origin::Label { by: by.clone() }).await
+}
+
+async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
+    let head = &context.pull_request.head;
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    // One run a head. And what greenlight landed itself is not worked on again by itself: no loops.
+    let landed_by_us = runs
+        .iter()
+        .any(|run| run.end == Some(End::Landed { commit: head.clone() }));
+    let same = |other: &Origin| std::mem::discriminant(other) == std::mem::discriminant(&origin);
+    if landed_by_us
+        || runs
+            .iter()
+            .any(|run| run.started.head == *head && !(same(&run.started.origin) && !run.is_over()))
+    {
+        return Ok(());
+    }
+    let config = match desk::config(&context.client, &context.pull_request).await? {
+        Ok(config) if matches!(origin, Origin::Ci { .. }) && !config.trigger.ci => return Ok(()),
+        Ok(config) => config,
+        Err(mistake) => {
+            tracing::info!(pull_request = %context.id(), mistake, "greenlight.toml on the base branch cannot be used");
+            return Ok(());
+        }
+    };
+    let consent: Consent = start::consent_by_config(context, &config).await?;
+    let run = start::start(context, &config, origin, consent).await?;
+    drive::drive_in(context, run).await
+}
+
+/// The pull requests GitHub names, or, for a fork, those whose head is the branch.
+async fn pull_requests(
+    app: &App,
+    installation: Option<InstallationId>,
+    checks: &FailedChecks,
+) -> Result<Vec<PullRequestId>, Broken> {
+    if !checks.pull_requests.is_empty() {
+        let ids = checks.pull_requests.iter().map(|&number| PullRequestId {
+            repository: checks.repository.clone(),
+            number,
+        });
+        return Ok(ids.collect());
+    }
+    let (Some(owner), Some(branch)) = (&checks.head_owner, &checks.head_branch) else {
+        return Ok(Vec::new());
+    };
+    let client = app.github.client(installation, &checks.repository).await?;
+    let found = client.pull_requests_of(&checks.repository, owner, branch).await?;
+    Ok(found.into_iter().map(|pull_request| pull_request.id).collect())
+}

@@ -1,0 +1,198 @@
+//! A comment arrived: read its commands, check who wrote it, do what they say, answer once.
+
+use crate::domain::command::{self, Command, CommandError};
+use crate::domain::event::{Comment, CommentPlace};
+use crate::domain::gate::Refusal;
+use crate::domain::id::InstallationId;
+use crate::domain::permission::{Authorized, authorize};
+use crate::domain::reply;
+use crate::domain::run::{Consent, Origin, Run};
+
+use super::{App, Broken, Context, answer, cancel, desk, drive, retry, start, undo};
+
+/// What a verb leads to: text for the one answer, a refusal, or nothing to say.
+pub(super) type Verdict = Result<Option<String>, Refusal>;
+
+/// Works off one comment.
+///
+/// # Errors
+/// When something broke; the author is told in a sentence.
+pub(super) async fn comment(app: &App, installation: Option<InstallationId>, comment: Comment) -> Result<(), Broken> {
+    let commands = command::parse(&comment.body);
+    if commands.is_empty() || comment.author_is_bot {
+        return Ok(());
+    }
+    let context = Context::of(app, installation, &comment.pull_request).await?;
+    if comment.author == context.me {
+        return Ok(());
+    }
+    // The receipt. A reaction that fails is no reason to leave the work.
+    if let Err(error) = context
+        .client
+        .react(&context.id().repository, comment.place, comment.id, "eyes")
+        .await
+    {
+        tracing::warn!(%error, "no receipt could be given");
+    }
+    let mut answers: Vec<String> = Vec::new();
+    let mut failure = None;
+    for command in commands {
+        match obey(&context, &comment, command).await {
+            Ok(Ok(None)) => {}
+            Ok(Ok(Some(text))) => answers.push(text),
+            Ok(Err(refusal)) => answers.push(reply::refusal(&refusal)),
+            Err(broken) => {
+                answers.push(reply::broken(None));
+                failure = Some(broken);
+                break;
+            }
+        }
+    }
+    if !answers.is_empty() {
+        say(&context, &comment, &answers.join("\n\n")).await?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Posts the one answer to a comment.
+async fn say(context: &Context<'_>, comment: &Comment, text: &str) -> Result<(), Broken> {
+    let place = match comment.place {
+        CommentPlace::Conversation => "c",
+        CommentPlace::Review => "r",
+    };
+    let marker = reply::answer_marker(context.id(), comment.id).replace(" to=", &format!(" {place} to="));
+    let body = reply::marked(&marker, text);
+    context
+        .client
+        .comment_once(context.id(), &context.me, &marker, &body)
+        .await?;
+    Ok(())
+}
+
+async fn obey(
+    context: &Context<'_>,
+    comment: &Comment,
+    command: Result<Command, CommandError>,
+) -> Result<Verdict, Broken> {
+    let command = match command {
+        Ok(command) => command,
+        Err(error) => return Ok(Ok(Some(reply::command_error(&error)))),
+    };
+    match command {
+        Command::Help => return Ok(Ok(Some(reply::help()))),
+        Command::Status => return status(context).await,
+        Command::Config => return config(context).await,
+        _ => {}
+    }
+    // Live, at the moment of use: what the payload says about the author may be stale.
+    let permission = context
+        .client
+        .permission(&context.id().repository, &comment.author)
+        .await?;
+    match authorize(command, &comment.author, comment.author_is_bot, permission) {
+        Ok(request) => carry_out(context, comment, request).await,
+        Err(refusal) => Ok(Err(refusal)),
+    }
+}
+
+async fn carry_out(context: &Context<'_>, comment: &Comment, request: Authorized<Command>) -> Result<Verdict, Broken> {
+    if !context.pull_request.is_open {
+        return Ok(Err(Refusal::PullRequestClosed));
+    }
+    let by = request.by().clone();
+    match request.into_inner() {
+        Command::Fix => fix(context, comment, &by).await,
+        Command::Approve { gate } => answer::approve(context, gate.as_ref(), &by, Some(comment.id)).await,
+        Command::Reject { gate, reason } => {
+            answer::reject(context, gate.as_ref(), (&by, reason), Some(comment.id)).await
+        }
+        Command::Cancel => cancel::cancel(context, &by).await,
+        Command::Retry => retry::retry(context).await,
+        Command::Undo => undo::undo(context, &by).await,
+        Command::Explain => Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref())))),
+        Command::Tdd { .. } => Ok(Err(Refusal::NotYet("tdd"))),
+        Command::Refactor { .. } => Ok(Err(Refusal::NotYet("refactor"))),
+        Command::Help | Command::Status | Command::Config => Ok(Ok(None)),
+    }
+}
+
+/// The command is the consent to sandboxed runs on this head. What already waits for exactly that is answered by it.
+async fn fix(context: &Context<'_>, comment: &Comment, by: &crate::domain::id::Login) -> Result<Verdict, Broken> {
+    let config = match desk::config(&context.client, &context.pull_request).await? {
+        Ok(config) => config,
+        Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
+    };
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    let mine = |run: &Run| matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id);
+    for mut run in runs.into_iter().filter(|run| run.end.is_none() && !mine(run)) {
+        let waits_for_an_answer = run
+            .open_gates()
+            .iter()
+            .any(|gate| gate.head == context.pull_request.head)
+            && run.proposal.is_some();
+        if waits_for_an_answer {
+            return Ok(Ok(Some(reply::status(Some(&run), &context.pull_request.head_branch))));
+        }
+        drive::end(
+            context,
+            &mut run,
+            crate::domain::run::End::Cancelled { by: Some(by.clone()) },
+        )
+        .await?;
+        context
+            .app
+            .journal
+            .append(&mut run, crate::domain::run::Step::Announced)
+            .await?;
+    }
+    let origin = Origin::Comment {
+        id: comment.id,
+        by: by.clone(),
+    };
+    let run = start::start(context, &config, origin, Consent::Command { by: by.clone() }).await?;
+    drive::drive_in(context, run).await?;
+    Ok(Ok(None))
+}
+
+async fn newest(context: &Context<'_>) -> Result<Option<Run>, Broken> {
+    Ok(context.app.journal.runs_of(context.id()).await?.pop())
+}
+
+async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
+    let run = newest(context).await?;
+    Ok(Ok(Some(reply::status(run.as_ref(), &context.pull_request.head_branch))))
+}
+
+async fn config(context: &Context<'_>) -> Result<Verdict, Broken> {
+    Ok(Ok(Some(
+        match desk::config(&context.client, &context.pull_request).await? {
+            Ok(config) => reply::config(&shown(&config), &context.pull_request.base_branch),
+            Err(mistake) => reply::bad_config(&mistake),
+        },
+    )))
+}
+
+/// The settings a person may want to check, as they would be written.
+fn shown(config: &crate::config::repository::RepoConfig) -> String {
+    let execution = match config.execution {
+        crate::config::repository::Execution::Approve => "approve",
+        crate::config::repository::Execution::Sandbox => "sandbox",
+    };
+    let duration = humantime::format_duration;
+    format!(
+        "execution = \"{execution}\"\ntrigger.ci = {}\ntrigger.label = {:?}\ntest.command = {:?}\ntest.timeout = \"{}\"\n\
+         gate.expires = \"{}\"\ngate.approvers = {}\nlimits.turns = {}\nlimits.tokens = {}\nlimits.wall = \"{}\"\n\
+         limits.patch_lines = {}\nprotect.paths = {:?}\n",
+        config.trigger.ci,
+        config.trigger.label.as_deref().unwrap_or_default(),
+        config.test.command.as_deref().unwrap_or("found by itself"),
+        duration(config.test.timeout),
+        duration(config.gate.expires),
+        config.gate.approvers,
+        config.limits.turns,
+        config.limits.tokens,
+        duration(config.limits.wall),
+        config.limits.patch_lines,
+        config.protect.paths.patterns(),
+    )
+}

@@ -1,0 +1,235 @@
+//! What is needed to work on one tree: the checkout, the way its tests are run, and the rules of the base branch.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::checkout::Checkout;
+use crate::config::repository::RepoConfig;
+use crate::domain::anchor::{self, DiffFile};
+use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::patch::Patch;
+use crate::domain::proposal::Bounds;
+use crate::git::{FetchLimits, Mirror, Remote};
+use crate::github::{ChangedFile, Client, PullRequest};
+use crate::sandbox::{Limits, Network, Policy, Sandbox};
+use crate::suite::{self, NothingFound, Suite, TestCommand, TestSettings};
+
+use super::{Broken, Context};
+
+/// The name of the configuration file, at the root of the base branch.
+pub const CONFIG_FILE: &str = "greenlight.toml";
+/// How much a fetch may bring, and how long it may take.
+const FETCH: FetchLimits = FetchLimits {
+    bytes: 2 << 30,
+    wall: Duration::from_secs(300),
+};
+
+/// One tree, ready to be worked on.
+pub struct Desk {
+    pub checkout: Checkout,
+    pub config: RepoConfig,
+    /// The lines that the pull request changed: where its own bugs are.
+    pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    /// Where throw-away copies are made.
+    pub workspaces: PathBuf,
+    /// Where the head came from; none outside of git.
+    mirror: Option<(Mirror, CommitSha)>,
+    /// Removed with the desk.
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Desk {
+    /// A desk over a directory of the user's own.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn local(root: &Path, config: RepoConfig, workspaces: PathBuf) -> Result<Self, crate::checkout::Error> {
+        let checkout = Checkout::open(root)?;
+        Ok(Self {
+            checkout,
+            config,
+            changed: BTreeMap::new(),
+            workspaces,
+            mirror: None,
+            _folder: None,
+        })
+    }
+
+    /// Finds the test command.
+    ///
+    /// # Errors
+    /// What was looked for, when there is none.
+    pub fn test_command(&self) -> Result<TestCommand, NothingFound> {
+        let test = &self.config.test;
+        suite::find(
+            &self.checkout,
+            &TestSettings {
+                command: test.command.clone(),
+                timeout: Some(test.timeout),
+            },
+        )
+    }
+
+    /// Puts sandbox, command and limits together.
+    pub fn suite(&self, sandbox: &Sandbox, command: TestCommand) -> Suite {
+        let mine = &self.config.sandbox;
+        let limits = Limits {
+            wall: command.timeout,
+            memory: mine.memory,
+            processes: u64::from(mine.processes),
+            disk: mine.disk,
+            ..Limits::default()
+        };
+        let policy = Policy {
+            limits,
+            network: Network::Loopback,
+        };
+        Suite {
+            sandbox: sandbox.clone(),
+            command,
+            policy,
+            workspaces: self.workspaces.clone(),
+        }
+    }
+
+    /// The name of the tree that a patch on the head gives; none outside of git.
+    pub fn tree_with(&self, patch: &Patch) -> Option<String> {
+        let (mirror, head) = self.mirror.as_ref()?;
+        mirror.tree_with(head, patch).ok()
+    }
+
+    /// What no patch may do here; `is_protected` is [`RepoConfig`]'s own rule.
+    pub fn bounds<'a>(&self, is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync)) -> Bounds<'a> {
+        let patch_lines = self.config.limits.patch_lines as usize;
+        Bounds {
+            patch_lines,
+            is_protected,
+            touches_tests: &crate::agent::touches_tests,
+        }
+    }
+}
+
+/// Reads the configuration from the tip of the base branch; none there means the defaults.
+///
+/// # Errors
+/// When GitHub cannot be reached; a mistake in the file is `Ok(Err(what is wrong))`.
+pub async fn config(client: &Client, pull_request: &PullRequest) -> Result<Result<RepoConfig, String>, Broken> {
+    let file = client
+        .file(&pull_request.id.repository, CONFIG_FILE, &pull_request.base_branch)
+        .await?;
+    let Some(bytes) = file else {
+        return Ok(Ok(RepoConfig::default()));
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(RepoConfig::parse(&text).map_err(|error| error.to_string()))
+}
+
+/// The mirror of the repository, with this commit in it.
+///
+/// # Errors
+/// When GitHub or git cannot give it.
+pub(super) async fn mirror(context: &Context<'_>, head: &CommitSha) -> Result<Mirror, Broken> {
+    let (app, repository) = (context.app, &context.id().repository);
+    let mirror = Mirror::open(
+        &app.folder
+            .join("mirrors")
+            .join(repository.owner())
+            .join(repository.name()),
+    )?;
+    if !mirror.has(head) {
+        let token = app.github.clone_token(context.installation, repository).await?;
+        let remote = Remote {
+            url: app.github.clone_url(repository),
+            token,
+        };
+        mirror.fetch(&remote, std::slice::from_ref(head), &FETCH).await?;
+    }
+    Ok(mirror)
+}
+
+/// Fetches a head and lays it out.
+///
+/// # Errors
+/// When GitHub or git cannot give it.
+pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoConfig) -> Result<Desk, Broken> {
+    let files = context.client.changed_files(context.id()).await?;
+    let mirror = mirror(context, head).await?;
+    let trees = context.app.folder.join("trees");
+    let (from, sha) = (mirror.clone(), head.clone());
+    let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
+        let disk = |error| Broken::Disk(trees.display().to_string(), error);
+        std::fs::create_dir_all(&trees).map_err(disk)?;
+        let folder = tempfile::Builder::new()
+            .prefix("tree-")
+            .tempdir_in(&trees)
+            .map_err(disk)?;
+        let root = folder.path().join("tree");
+        from.export(&sha, &root)?;
+        Ok((Checkout::exported(&root)?, folder))
+    });
+    let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
+    Ok(Desk {
+        checkout,
+        config,
+        changed: changed_lines(&files),
+        workspaces: context.app.folder.join("workspaces"),
+        mirror: Some((mirror, head.clone())),
+        _folder: Some(folder),
+    })
+}
+
+/// GitHub's own hunks, as the anchor engine takes them.
+pub fn diff_files(files: &[ChangedFile]) -> Vec<DiffFile> {
+    files
+        .iter()
+        .filter_map(|file| {
+            let hunks = anchor::parse_hunks(file.patch.as_deref()?).ok()?;
+            Some(DiffFile {
+                path: file.path()?,
+                hunks,
+            })
+        })
+        .collect()
+}
+
+/// The lines a pull request added, by file.
+fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive<u32>>> {
+    files
+        .iter()
+        .filter_map(|file| Some((file.path()?, added_lines(file.patch.as_deref()?))))
+        .collect()
+}
+
+/// The numbers of the lines that hunks add, as ranges.
+fn added_lines(patch: &str) -> Vec<RangeInclusive<u32>> {
+    let mut added: Vec<RangeInclusive<u32>> = Vec::new();
+    let mut line = 0u32;
+    for text in patch.lines() {
+        if let Some(header) = text.strip_prefix("@@ ") {
+            let new = header.split(' ').find_map(|part| part.strip_prefix('+'));
+            line = new.and_then(|new| new.split(',').next()?.parse().ok()).unwrap_or(0);
+        } else if text.starts_with('+') {
+            match added.last_mut() {
+                Some(last) if *last.end() + 1 == line => *last = *last.start()..=line,
+                _ => added.push(line..=line),
+            }
+            line = line.saturating_add(1);
+        } else if text.starts_with(' ') {
+            line = line.saturating_add(1);
+        }
+    }
+    added
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn added_lines_are_counted_in_the_new_file() {
+        let patch = "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+C\n c\n@@ -10 +11,2 @@ fn x\n x\n+y";
+        assert_eq!(added_lines(patch), [2..=3, 12..=12]);
+    }
+}

@@ -1,0 +1,348 @@
+//! Drives a run: asks it what comes next, does that, writes it down, until a person has to answer or it is over.
+//!
+//! A step is written down before anything relies on it. What a step does on GitHub carries a marker, so that doing it
+//! again after a crash finds what is there.
+
+use futures::FutureExt as _;
+
+use crate::domain::gate::Answer;
+use crate::domain::id::PullRequestId;
+use crate::domain::reply;
+use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
+use crate::github::LandError;
+use crate::journal;
+use crate::suite;
+
+use super::desk::{self, Desk};
+use super::interrupt::{Interrupt, Working};
+use super::work::{self, Brief, Engine, Outcome};
+use super::{App, Broken, Context, announce, propose};
+
+/// A run of more steps than this is stuck.
+const MAX_STEPS: usize = 2_000;
+/// How much of a failed job's log is read.
+const MAX_LOG_BYTES: usize = 8 << 20;
+/// How many failed jobs' logs are read.
+const MAX_LOGS: usize = 3;
+
+/// Drives a run on the pull request as it is now.
+///
+/// # Errors
+/// When GitHub or the journal cannot be reached; everything else ends the run.
+pub(super) async fn drive(app: &App, run: Run) -> Result<(), Broken> {
+    let id: PullRequestId = run.started.pull_request.clone();
+    let context = Context::of(app, run.started.installation, &id).await?;
+    drive_in(&context, run).await
+}
+
+/// Appends the end of a run.
+///
+/// # Errors
+/// When the journal cannot be written.
+pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Result<(), Broken> {
+    tracing::info!(run.id = %run.id(), ?end, "a run ends");
+    Ok(context.app.journal.append(run, Step::Ended(end)).await?)
+}
+
+/// Drives a run; what breaks on the way ends it, and is said.
+///
+/// # Errors
+/// When its end cannot be written down or said.
+pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
+    let working = context.app.interrupts.enter(context.id(), &run.started.head);
+    match steps(context, &mut run, &working).await {
+        Ok(()) => Ok(()),
+        // Another worker has it.
+        Err(Broken::Journal(journal::Error::Taken)) => Ok(()),
+        Err(broken) if run.end.is_some() => Err(broken),
+        Err(broken) => {
+            tracing::error!(run.id = %run.id(), error = %broken, "a run broke");
+            end(context, &mut run, End::GaveUp { reason: said(&broken) }).await?;
+            steps(context, &mut run, &working).await
+        }
+    }
+}
+
+/// What a breakage is called in public: the model's and GitHub's own words help the maintainer, the rest does not.
+fn said(broken: &Broken) -> String {
+    match broken {
+        Broken::Agent(error) => format!("The model could not be used: {error}"),
+        Broken::GitHub(error) => format!("GitHub could not be used: {error}"),
+        Broken::Git(error) => format!("The code could not be fetched: {error}"),
+        _ => "Something broke on greenlight's side; its log has the details. `/greenlight fix` tries again.".into(),
+    }
+}
+
+async fn steps(context: &Context<'_>, run: &mut Run, working: &Working) -> Result<(), Broken> {
+    let journal = &context.app.journal;
+    expire(context, run).await?;
+    let mut desk: Option<Desk> = None;
+    for _ in 0..MAX_STEPS {
+        let next = run.next(context.app.model.is_some());
+        if let Some(end) = stop(context, run, &next, working) {
+            match end {
+                Some(end) => self::end(context, run, end).await?,
+                None => return Ok(()),
+            }
+            continue;
+        }
+        if matches!(next, Next::Reproduce | Next::Work { .. } | Next::Verify)
+            || matches!(next, Next::OpenGate(GateNeeded::Search))
+        {
+            announce::announce(context, run).await?;
+            if desk.is_none() {
+                match set_up(context, run).await? {
+                    Ok(ready) => desk = Some(ready),
+                    Err(reason) => {
+                        self::end(context, run, reason).await?;
+                        continue;
+                    }
+                }
+            }
+        }
+        let step = match next {
+            Next::Done => return Ok(()),
+            Next::Wait => return announce::announce(context, run).await,
+            Next::Announce => {
+                announce::announce(context, run).await?;
+                Step::Announced
+            }
+            Next::End(end) => Step::Ended(end),
+            Next::ReadLog => Step::Read(read_log(context, run).await?),
+            Next::PostReview => propose::post_review(context, run).await?,
+            Next::Land => land(context, run, desk.as_ref()).await?,
+            Next::OpenGate(needed) => propose::open_gate(context, run, needed, desk.as_ref()).await?,
+            Next::Reproduce | Next::Verify | Next::Work { .. } => {
+                let Some(desk) = &desk else {
+                    return Err(Broken::Bug("no desk".into()));
+                };
+                match execute(context, run, (desk, &next), working).await? {
+                    Some(step) => step,
+                    // Interrupted: the top of the loop says by what.
+                    None => continue,
+                }
+            }
+        };
+        journal.append(run, step).await?;
+    }
+    Err(Broken::Bug(format!("more than {MAX_STEPS} steps in one go")))
+}
+
+/// Whether to stop here: `Some(Some(end))` ends the run, `Some(None)` leaves it to the next process.
+fn stop(context: &Context<'_>, run: &Run, next: &Next, working: &Working) -> Option<Option<End>> {
+    if run.end.is_some() || matches!(next, Next::Land) {
+        return None;
+    }
+    match working.interrupt() {
+        Some(Interrupt::ShuttingDown) => return Some(None),
+        Some(Interrupt::Superseded(head)) => return Some(Some(End::Superseded { head })),
+        Some(Interrupt::Cancelled(by)) => return Some(Some(End::Cancelled { by: Some(by) })),
+        None => {}
+    }
+    if !context.pull_request.is_open {
+        return Some(Some(End::Cancelled { by: None }));
+    }
+    (context.pull_request.head != run.started.head).then(|| {
+        Some(End::Superseded {
+            head: context.pull_request.head.clone(),
+        })
+    })
+}
+
+/// Closes the gates whose time is up.
+async fn expire(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
+    let now = jiff::Timestamp::now();
+    for gate in run.open_gates().into_iter().filter(|gate| now >= gate.expires) {
+        let step = Step::Answered {
+            gate: gate.id,
+            answer: Answer::Expired,
+            comment: None,
+        };
+        context.app.journal.append(run, step).await?;
+    }
+    Ok(())
+}
+
+/// Fetches the tree and the rules; an end when the run cannot work at all.
+async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, Broken> {
+    let config = match desk::config(&context.client, &context.pull_request).await? {
+        Ok(config) => config,
+        Err(mistake) => {
+            return Ok(Err(End::Refused {
+                reason: format!("greenlight.toml on the base branch cannot be used: {mistake}"),
+            }));
+        }
+    };
+    let desk = desk::fetch(context, &run.started.head, config).await?;
+    Ok(match desk.test_command() {
+        Ok(_) => Ok(desk),
+        Err(nothing) => Err(End::NothingToFix {
+            reason: format!(
+                "I found no tests. I looked for: {}. Set `[test]` `command` in `greenlight.toml` on the base branch.",
+                nothing.looked_for.join(", ")
+            ),
+        }),
+    })
+}
+
+/// Reads the logs of the failed jobs, and nothing is executed.
+async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
+    let crate::domain::run::Origin::Ci {
+        workflow_run: Some(workflow_run),
+    } = run.started.origin
+    else {
+        return Ok(Reading::default());
+    };
+    let repository = &context.id().repository;
+    let jobs = context.client.failed_jobs(repository, workflow_run).await?;
+    let mut reading = Reading::default();
+    for job in jobs.iter().take(MAX_LOGS) {
+        let log = match context.client.job_log(repository, job.id, MAX_LOG_BYTES).await {
+            Ok(log) => log,
+            Err(error) => {
+                tracing::warn!(job.id = job.id, %error, "a log could not be read");
+                continue;
+            }
+        };
+        let distilled = suite::distil(&log);
+        reading.failures.extend(distilled.failures);
+        if reading.excerpt.is_empty() {
+            reading.excerpt = distilled.excerpt;
+        }
+    }
+    reading
+        .failures
+        .truncate(crate::domain::test_run::TestRun::MAX_FAILURES);
+    Ok(reading)
+}
+
+/// The steps that may run code; none when interrupted.
+async fn execute(
+    context: &Context<'_>,
+    run: &mut Run,
+    (desk, next): (&Desk, &Next),
+    working: &Working,
+) -> Result<Option<Step>, Broken> {
+    let cancel = working.token();
+    let may_execute = matches!(next, Next::Reproduce | Next::Verify | Next::Work { may_execute: true });
+    let suite = match (&context.app.sandbox, desk.test_command()) {
+        (Ok(sandbox), Ok(command)) if may_execute => Some(desk.suite(sandbox, command)),
+        (Err(unusable), _) if may_execute => {
+            return Ok(Some(Step::Ended(End::Refused {
+                reason: format!("{unusable}. Nothing was executed."),
+            })));
+        }
+        _ => None,
+    };
+    let step = match (next, &suite) {
+        (Next::Reproduce, Some(suite)) => {
+            let (before, triage) = work::reproduce(desk, suite, cancel).await?;
+            Step::Reproduced { before, triage }
+        }
+        (Next::Verify, Some(suite)) => verify(run, desk, suite, cancel).await?,
+        _ => attempt(context, run, (desk, suite.as_ref()), cancel).await?,
+    };
+    Ok((!cancel.is_cancelled()).then_some(step))
+}
+
+/// Runs what was approved: the head must be red, the proposed tree green.
+async fn verify(
+    run: &Run,
+    desk: &Desk,
+    suite: &suite::Suite,
+    cancel: &tokio_util::sync::CancellationToken,
+) -> Result<Step, Broken> {
+    let Some(proposal) = &run.proposal else {
+        return Err(Broken::Bug("nothing to verify".into()));
+    };
+    let before = suite::run_fresh(suite, &desk.checkout, &[], cancel).await?;
+    Ok(
+        match work::prove(desk, suite, &proposal.patch, (&run.started.head, &before), cancel).await? {
+            Ok(evidence) => Step::Verified(Box::new(evidence)),
+            Err(unfit) => Step::Ended(End::GaveUp {
+                reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
+            }),
+        },
+    )
+}
+
+/// One attempt at a patch, its transcript written down as it grows.
+async fn attempt(
+    context: &Context<'_>,
+    run: &mut Run,
+    (desk, suite): (&Desk, Option<&suite::Suite>),
+    cancel: &tokio_util::sync::CancellationToken,
+) -> Result<Step, Broken> {
+    let engine = match &context.app.model {
+        Some((model, name)) => Engine::Model { model, name },
+        None => Engine::BuiltIn,
+    };
+    let before = run.clone();
+    let brief = Brief {
+        head: &before.started.head,
+        before: before.reproduced.as_ref().map(|(before, _)| before),
+        reading: before.reading.as_ref(),
+        turned_down: &before.turned_down,
+        said: &before.said,
+    };
+    // The loop keeps items one at a time; the lock only satisfies the borrow checker.
+    let shared = tokio::sync::Mutex::new(run);
+    let mut keep = |item: serde_json::Value| {
+        let shared = &shared;
+        async move {
+            let mut run = shared.lock().await;
+            Ok(context.app.journal.append(&mut run, Step::Said(item)).await?)
+        }
+        .boxed()
+    };
+    let mut progress = |_| {};
+    Ok(
+        match work::work(desk, suite, engine, &brief, (&mut keep, &mut progress), cancel).await? {
+            Outcome::Proposed(proposal) => Step::Proposed(proposal),
+            Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
+            Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
+        },
+    )
+}
+
+/// Lands what was approved, if everybody who approved still may.
+async fn land(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
+    let Some(proposal) = &run.proposal else {
+        return Err(Broken::Bug("nothing to land".into()));
+    };
+    let approved_by = run
+        .gates
+        .last()
+        .map(|asked| asked.approved_by.clone())
+        .unwrap_or_default();
+    for login in &approved_by {
+        let permission = context.client.permission(&context.id().repository, login).await?;
+        if !permission.may_approve() {
+            let reason = format!("{login} approved, but has no write access any more.");
+            return Ok(Step::Ended(End::Refused { reason }));
+        }
+    }
+    let pull_request = &context.pull_request;
+    let tree = desk.and_then(|desk| desk.tree_with(&proposal.patch));
+    let tree = match tree {
+        Some(tree) => Some(tree),
+        None => propose::tested_tree(context, run).await?,
+    };
+    let landing = crate::github::Landing {
+        repository: pull_request
+            .head_repository
+            .as_ref()
+            .unwrap_or(&pull_request.id.repository),
+        branch: &pull_request.head_branch,
+        head: &run.started.head,
+        patch: &proposal.patch,
+        tree: tree.as_deref(),
+        message: &reply::commit_message(proposal, &approved_by),
+        run: run.id(),
+    };
+    match context.client.land(&landing).await {
+        Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
+        Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
+        Err(error) => Err(error.into()),
+    }
+}

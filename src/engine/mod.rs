@@ -1,0 +1,182 @@
+//! One file per thing greenlight does. This one has the only `match` on an event.
+//!
+//! A refusal is an answer, not an error. What breaks is logged once, by the door, and said in one short sentence without
+//! details; the run it belongs to ends and says so, so that nothing hangs.
+
+mod announce;
+mod answer;
+mod cancel;
+mod checks_failed;
+mod comment;
+pub mod desk;
+mod drive;
+mod interrupt;
+mod propose;
+mod retry;
+mod start;
+mod undo;
+pub mod work;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use interrupt::{Interrupt, Interrupts};
+
+use crate::config::allow_list::AllowList;
+use crate::domain::event::{Event, Fact};
+use crate::domain::id::{InstallationId, Login, PullRequestId};
+use crate::domain::run::{End, Run};
+use crate::github::{Client, GitHub, PullRequest};
+use crate::journal::Journal;
+use crate::openai::OpenAi;
+use crate::sandbox::{Sandbox, Unusable};
+use crate::{agent, checkout, git, github, journal, sandbox, suite};
+
+/// Everything the engine works with; made once by a door.
+pub struct App {
+    pub github: GitHub,
+    pub journal: Journal,
+    /// Or why this machine cannot confine: then whatever needs the sandbox is refused with that reason.
+    pub sandbox: Result<Sandbox, Unusable>,
+    /// The model and its name; none means the built-in repair engine alone.
+    pub model: Option<(OpenAi, String)>,
+    /// greenlight's own folder: mirrors, trees, workspaces.
+    pub folder: PathBuf,
+    pub allow_list: AllowList,
+    pub interrupts: Interrupts,
+}
+
+/// What broke, as opposed to what was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    #[error(transparent)]
+    GitHub(#[from] github::Error),
+    #[error(transparent)]
+    Land(#[from] github::LandError),
+    #[error(transparent)]
+    Journal(#[from] journal::Error),
+    #[error(transparent)]
+    Git(#[from] git::Error),
+    #[error(transparent)]
+    Checkout(#[from] checkout::Error),
+    #[error(transparent)]
+    Sandbox(#[from] sandbox::Error),
+    #[error(transparent)]
+    Suite(#[from] suite::Error),
+    #[error(transparent)]
+    Agent(#[from] agent::Error),
+    #[error("{0}: {1}")]
+    Disk(String, io::Error),
+    #[error("a fault of greenlight's own: {0}")]
+    Bug(String),
+}
+
+/// One pull request, as it is now, and how to speak to it.
+pub struct Context<'a> {
+    pub app: &'a App,
+    pub client: Client,
+    pub installation: Option<InstallationId>,
+    pub pull_request: PullRequest,
+    pub me: Login,
+}
+
+impl<'a> Context<'a> {
+    /// Reads the pull request live.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn of(app: &'a App, installation: Option<InstallationId>, id: &PullRequestId) -> Result<Self, Broken> {
+        let client = app.github.client(installation, &id.repository).await?;
+        let me = app.github.me().await?.clone();
+        let pull_request = client.pull_request(id).await?;
+        Ok(Self {
+            app,
+            client,
+            installation,
+            pull_request,
+            me,
+        })
+    }
+
+    pub fn id(&self) -> &PullRequestId {
+        &self.pull_request.id
+    }
+}
+
+/// Works an event off.
+///
+/// # Errors
+/// When something broke; what a person should know of it was said to them already.
+pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
+    let installation = event.installation;
+    match event.fact {
+        Fact::CommentCreated(comment) => comment::comment(app, installation, comment).await,
+        Fact::PullRequestPushed { pull_request, head } => {
+            end_open_runs(app, installation, &pull_request, |run| {
+                (run.started.head != head).then(|| End::Superseded { head: head.clone() })
+            })
+            .await
+        }
+        Fact::PullRequestClosed { pull_request } => {
+            end_open_runs(app, installation, &pull_request, |_| Some(End::Cancelled { by: None })).await
+        }
+        Fact::PullRequestLabelled {
+            pull_request,
+            label,
+            by,
+            head,
+        } => checks_failed::labelled(app, installation, &pull_request, (&label, &by, &head)).await,
+        Fact::ChecksFailed(checks) => checks_failed::checks_failed(app, installation, checks).await,
+        Fact::ButtonPressed {
+            repository,
+            pull_requests,
+            head,
+            identifier,
+            by,
+        } => {
+            let ids = pull_requests.into_iter().map(|number| PullRequestId {
+                repository: repository.clone(),
+                number,
+            });
+            answer::button(app, installation, ids.collect(), (&head, &identifier, &by)).await
+        }
+        Fact::InstallationChanged { .. } | Fact::Pinged => Ok(()),
+    }
+}
+
+/// Goes on with a run that a restart, or the clock, left open.
+///
+/// # Errors
+/// When something broke.
+pub async fn resume(app: &App, run: Run) -> Result<(), Broken> {
+    drive::drive(app, run).await
+}
+
+/// Ends what is still open on a pull request, and says so.
+async fn end_open_runs(
+    app: &App,
+    installation: Option<InstallationId>,
+    id: &PullRequestId,
+    end: impl Fn(&Run) -> Option<End>,
+) -> Result<(), Broken> {
+    let open: Vec<Run> = app
+        .journal
+        .runs_of(id)
+        .await?
+        .into_iter()
+        .filter(|run| !run.is_over())
+        .collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let context = Context::of(app, installation, id).await?;
+    for mut run in open {
+        if run.end.is_none()
+            && let Some(end) = end(&run)
+        {
+            drive::end(&context, &mut run, end).await?;
+        }
+        drive::drive_in(&context, run).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Puts a proposal on the pull request: as suggestions where its diff allows, the rest as a patch, and asks at a gate.
+
+use crate::domain::anchor;
+use crate::domain::gate::{Gate, GateKind};
+use crate::domain::reply;
+use crate::domain::run::{End, GateNeeded, Run, Step};
+use crate::github::{NewReview, PullRequest, ReviewComment};
+
+use super::desk::{self, Desk};
+use super::{Broken, Context};
+
+/// At most so many suggestions a review: more trip GitHub's abuse limits. The rest travels as a patch.
+const MAX_SUGGESTIONS: usize = 30;
+
+/// Posts the review of the proposal, or turns the review of this head into it.
+///
+/// # Errors
+/// When GitHub cannot be reached or refuses.
+pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step, Broken> {
+    let Some(proposal) = &run.proposal else {
+        return Err(Broken::Bug("nothing to review".into()));
+    };
+    // The head is read again: a review on an old head would be shown as outdated at once.
+    let now = context.client.pull_request(context.id()).await?;
+    if now.head != run.started.head {
+        return Ok(Step::Ended(End::Superseded { head: now.head }));
+    }
+    let files = context.client.changed_files(context.id()).await?;
+    let mut cut = anchor::cut(&proposal.patch, &desk::diff_files(&files));
+    if cut.suggestions.len() > MAX_SUGGESTIONS {
+        cut = anchor::cut(&proposal.patch, &[]);
+    }
+    let of = cut.suggestions.len() + usize::from(!cut.remainder.is_empty());
+    let comments = cut
+        .suggestions
+        .iter()
+        .map(|suggestion| ReviewComment {
+            path: suggestion.path.to_string(),
+            start_line: suggestion.start_line,
+            line: suggestion.line,
+            body: reply::suggestion(&suggestion.block(), of),
+        })
+        .collect();
+    let body = reply::review_body(proposal, cut.suggestions.len(), &cut.remainder);
+    let review = NewReview {
+        head: run.started.head.clone(),
+        body,
+        comments,
+    };
+    let marker = reply::review_marker(&run.started.head);
+    let id = context
+        .client
+        .review_once(context.id(), &context.me, &marker, &review)
+        .await?;
+    Ok(Step::ReviewPosted { review: id })
+}
+
+/// Opens the gate that comes next; where nothing can be pushed, the run ends with the suggestions.
+///
+/// # Errors
+/// When the test command is gone.
+pub(super) async fn open_gate(
+    context: &Context<'_>,
+    run: &Run,
+    needed: GateNeeded,
+    desk: Option<&Desk>,
+) -> Result<Step, Broken> {
+    let head = run.started.head.clone();
+    let files = run
+        .proposal
+        .as_ref()
+        .map_or(0, |proposal| proposal.patch.paths().count());
+    let patch = run
+        .proposal
+        .as_ref()
+        .map(|proposal| proposal.patch.digest())
+        .unwrap_or_default();
+    if needed != GateNeeded::Search && !can_be_pushed(&context.pull_request) {
+        return Ok(Step::Ended(End::Suggested));
+    }
+    let (kind, content) = match needed {
+        GateNeeded::Land => (GateKind::Land { files }, patch),
+        GateNeeded::Search | GateNeeded::VerifyAndLand => {
+            let command = command(context, run, desk).await?;
+            let Some((text, minutes)) = command else {
+                return Ok(Step::Ended(End::NothingToFix {
+                    reason: "I found no tests to run.".into(),
+                }));
+            };
+            if needed == GateNeeded::Search {
+                (
+                    GateKind::Search {
+                        command: text.clone(),
+                        minutes,
+                    },
+                    text,
+                )
+            } else {
+                (
+                    GateKind::VerifyAndLand {
+                        command: text.clone(),
+                        minutes,
+                        files,
+                    },
+                    format!("{patch}\n{text}"),
+                )
+            }
+        }
+    };
+    let gate = Gate::open(
+        run.id(),
+        run.gates.len(),
+        kind,
+        head,
+        &content,
+        run.terms(jiff::Timestamp::now()),
+    );
+    Ok(Step::GateOpened(gate))
+}
+
+/// The test command and how many minutes it may take, as the gate says them.
+async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<Option<(String, u64)>, Broken> {
+    let found = |desk: &Desk| {
+        desk.test_command()
+            .ok()
+            .map(|command| (command.to_string(), command.timeout.as_secs().div_ceil(60)))
+    };
+    if let Some(desk) = desk {
+        return Ok(found(desk));
+    }
+    let config = desk::config(&context.client, &context.pull_request)
+        .await?
+        .unwrap_or_default();
+    Ok(found(&desk::fetch(context, &run.started.head, config).await?))
+}
+
+/// Whether a commit can land on the head's branch from here.
+fn can_be_pushed(pull_request: &PullRequest) -> bool {
+    pull_request.head_repository.is_some() && (!pull_request.is_from_fork() || pull_request.maintainer_can_modify)
+}
+
+/// The name of the tree that was tested, computed from git's own objects; none if the head cannot be fetched any more.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn tested_tree(context: &Context<'_>, run: &Run) -> Result<Option<String>, Broken> {
+    let Some(proposal) = &run.proposal else { return Ok(None) };
+    let mirror = desk::mirror(context, &run.started.head).await?;
+    Ok(mirror.tree_with(&run.started.head, &proposal.patch).ok())
+}

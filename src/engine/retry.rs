@@ -1,0 +1,31 @@
+//! Has GitHub run the failed CI jobs of this head again.
+
+use crate::domain::gate::Refusal;
+use crate::domain::run::Origin;
+
+use super::comment::Verdict;
+use super::{Broken, Context};
+
+/// Runs the failed jobs of the workflow run that was last seen red on this head again.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    let on_this_head = runs
+        .iter()
+        .rev()
+        .filter(|run| run.started.head == context.pull_request.head);
+    let mut seen = on_this_head.filter_map(|run| match run.started.origin {
+        Origin::Ci { workflow_run } => workflow_run,
+        Origin::Comment { .. } | Origin::Label { .. } => None,
+    });
+    let Some(workflow_run) = seen.next() else {
+        return Ok(Err(Refusal::NoFailedJobs));
+    };
+    context
+        .client
+        .rerun_failed_jobs(&context.id().repository, workflow_run)
+        .await?;
+    Ok(Ok(None))
+}

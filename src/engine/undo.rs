@@ -1,0 +1,54 @@
+//! Takes back the commit that greenlight landed last, if nothing came after it.
+
+use crate::domain::gate::Refusal;
+use crate::domain::id::{Login, RunId};
+use crate::domain::patch::{FileChange, Patch};
+use crate::domain::run::End;
+use crate::github::{LandError, Landing};
+
+use super::comment::Verdict;
+use super::{Broken, Context};
+
+/// Commits the reverse of what landed, on top of it.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn undo(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    let pull_request = &context.pull_request;
+    let landed = runs.iter().rev().find(|run| {
+        run.end
+            == Some(End::Landed {
+                commit: pull_request.head.clone(),
+            })
+    });
+    let Some((run, proposal)) = landed.and_then(|run| Some((run, run.proposal.as_ref()?))) else {
+        return Ok(Err(Refusal::NothingToUndo));
+    };
+    let patch = Patch::new(proposal.patch.files().map(|(path, change)| {
+        (
+            path.clone(),
+            FileChange {
+                before: change.after.clone(),
+                after: change.before.clone(),
+            },
+        )
+    }));
+    let landing = Landing {
+        repository: pull_request
+            .head_repository
+            .as_ref()
+            .unwrap_or(&pull_request.id.repository),
+        branch: &pull_request.head_branch,
+        head: &pull_request.head,
+        patch: &patch,
+        tree: None,
+        message: &format!("Undo {}\n\nAsked for by {by}.", pull_request.head.short()),
+        run: &RunId(format!("{}-undo", run.id())),
+    };
+    match context.client.land(&landing).await {
+        Ok(commit) => Ok(Ok(Some(format!("Taken back with {}.", commit.short())))),
+        Err(LandError::HeadMoved { .. }) => Ok(Err(Refusal::NothingToUndo)),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,277 @@
+//! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{self, Exit, Item, LimitKind, Shell, Transcript};
+use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Author, Evidence, Proposal, Unfit};
+use crate::domain::run::{Reading, TurnedDown};
+use crate::domain::test_run::TestRun;
+use crate::domain::triage::{Triage, judge};
+use crate::openai::OpenAi;
+use crate::repair;
+use crate::suite::{self, Suite};
+
+use super::Broken;
+use super::desk::Desk;
+
+/// How often a submission that does not prove itself may be followed by another one.
+const MAX_SUBMISSIONS: usize = 4;
+/// How many candidates the built-in engine tries at most.
+const MAX_CANDIDATES: u32 = 2_000;
+
+/// Who works.
+#[derive(Clone, Copy)]
+pub enum Engine<'a> {
+    BuiltIn,
+    Model { model: &'a OpenAi, name: &'a str },
+}
+
+/// What the work starts from.
+pub struct Brief<'a> {
+    pub head: &'a CommitSha,
+    /// The red run; none when nothing may be executed.
+    pub before: Option<&'a TestRun>,
+    pub reading: Option<&'a Reading>,
+    pub turned_down: &'a [TurnedDown],
+    /// The transcript so far, when the work was cut off.
+    pub said: &'a [serde_json::Value],
+}
+
+/// What came of it.
+pub enum Outcome {
+    Proposed(Box<Proposal>),
+    GaveUp {
+        reason: String,
+    },
+    /// A limit ended it before it had looked everywhere.
+    LimitReached {
+        reason: String,
+    },
+    Interrupted,
+}
+
+/// Keeps an item of the transcript; called before the item is relied on.
+pub type Keep<'a> = dyn FnMut(serde_json::Value) -> BoxFuture<'a, anyhow::Result<()>> + Send + 'a;
+
+/// Tells how far the search is.
+pub type Progress<'a> = dyn FnMut(repair::Progress) + Send + 'a;
+
+/// Runs the whole suite on a fresh copy, and when it is red once more, to tell a bug from a flaky test.
+///
+/// # Errors
+/// When the sandbox cannot be used.
+pub async fn reproduce(desk: &Desk, suite: &Suite, cancel: &CancellationToken) -> Result<(TestRun, Triage), Broken> {
+    let first = suite::run_fresh(suite, &desk.checkout, &[], cancel).await?;
+    let mut runs = vec![first];
+    if !runs[0].is_green() && !cancel.is_cancelled() {
+        runs.push(suite::run_fresh(suite, &desk.checkout, &[], cancel).await?);
+    }
+    let triage = judge(&runs);
+    // The red one of the two is the one to show and to work on.
+    let shown = runs.iter().position(|run| !run.is_green()).unwrap_or(0);
+    Ok((runs.swap_remove(shown), triage))
+}
+
+/// Proves a patch: the whole suite on a fresh copy of the patched tree, held against the red run.
+///
+/// # Errors
+/// When the sandbox cannot be used; a patch that does not prove itself is `Ok(Err(why))`.
+pub async fn prove(
+    desk: &Desk,
+    suite: &Suite,
+    patch: &Patch,
+    (head, before): (&CommitSha, &TestRun),
+    cancel: &CancellationToken,
+) -> Result<Result<Evidence, Unfit>, Broken> {
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    if let Err(unfit) = proposal::check(patch, &desk.bounds(&is_protected)) {
+        return Ok(Err(unfit));
+    }
+    let mut patched = desk.checkout.clone();
+    patched.reset();
+    patched.apply(patch);
+    let after = suite::run_fresh(suite, &patched, &[], cancel).await?;
+    Ok(proposal::prove(head, patch, before.clone(), after))
+}
+
+/// Works out a patch. With a suite it is proved; without, nothing is executed and it is only read.
+///
+/// # Errors
+/// When the sandbox, the model or the journal cannot be used.
+pub async fn work(
+    desk: &Desk,
+    suite: Option<&Suite>,
+    engine: Engine<'_>,
+    brief: &Brief<'_>,
+    (keep, progress): (&mut Keep<'_>, &mut Progress<'_>),
+    cancel: &CancellationToken,
+) -> Result<Outcome, Broken> {
+    match (engine, suite, brief.before) {
+        (Engine::Model { model, name }, suite, _) => with_model(desk, suite, (model, name), brief, keep, cancel).await,
+        (Engine::BuiltIn, Some(suite), Some(before)) => built_in(desk, suite, before, brief, progress, cancel).await,
+        (Engine::BuiltIn, _, _) => Ok(Outcome::GaveUp {
+            reason: "the built-in engine works only with tests it may run".into(),
+        }),
+    }
+}
+
+async fn built_in(
+    desk: &Desk,
+    suite: &Suite,
+    before: &TestRun,
+    brief: &Brief<'_>,
+    progress: &mut Progress<'_>,
+    cancel: &CancellationToken,
+) -> Result<Outcome, Broken> {
+    let excluded: Vec<String> = brief
+        .turned_down
+        .iter()
+        .map(|down| down.proposal.patch.digest())
+        .collect();
+    let task = repair::Task {
+        checkout: &desk.checkout,
+        suite,
+        before,
+        changed: &desk.changed,
+        protected: &|path| desk.config.protect.paths.covers(path),
+        excluded: &excluded,
+    };
+    let budget = repair::Budget {
+        candidates: MAX_CANDIDATES,
+        wall: desk.config.limits.wall,
+    };
+    let found = match repair::search(&task, &budget, progress, cancel).await? {
+        repair::End::Found(found) => found,
+        repair::End::NotFound { tried, .. } => {
+            return Ok(Outcome::GaveUp {
+                reason: format!("The built-in engine tried {tried} small edits, and none makes the tests pass"),
+            });
+        }
+        repair::End::BudgetSpent { tried, .. } => {
+            let reason = format!("The built-in engine tried {tried} small edits, then its budget was spent");
+            return Ok(Outcome::LimitReached { reason });
+        }
+        repair::End::Cancelled => return Ok(Outcome::Interrupted),
+    };
+    Ok(
+        match prove(desk, suite, &found.patch, (brief.head, before), cancel).await? {
+            Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
+                head: brief.head.clone(),
+                patch: found.patch,
+                summary: found.explanation,
+                author: Author::BuiltIn,
+                evidence: Some(evidence),
+            })),
+            Err(unfit) => Outcome::GaveUp {
+                reason: format!("The built-in engine's edit did not hold on a fresh copy: {unfit}"),
+            },
+        },
+    )
+}
+
+async fn with_model(
+    desk: &Desk,
+    suite: Option<&Suite>,
+    (model, name): (&OpenAi, &str),
+    brief: &Brief<'_>,
+    keep: &mut Keep<'_>,
+    cancel: &CancellationToken,
+) -> Result<Outcome, Broken> {
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let limits = &desk.config.limits;
+    let bounds = desk.bounds(&is_protected);
+    let limits = agent::Limits {
+        turns: limits.turns,
+        tokens: limits.tokens,
+        wall: limits.wall,
+    };
+    let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
+    let mut transcript = transcript(desk, suite, brief)?;
+    if brief.said.is_empty() {
+        for item in transcript.items() {
+            keep(serde_json::to_value(item).map_err(|error| Broken::Bug(error.to_string()))?)
+                .await
+                .map_err(agent::Error::Journal)?;
+        }
+    }
+    for _ in 0..MAX_SUBMISSIONS {
+        let mut journal = |item: Item| match serde_json::to_value(item) {
+            Ok(value) => keep(value),
+            Err(error) => async move { Err(error.into()) }.boxed(),
+        };
+        let summary = match agent::run(model, &mut shell, &mut transcript, &mut journal, cancel).await? {
+            Exit::Submitted { summary } => summary,
+            Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
+            Exit::Cancelled => return Ok(Outcome::Interrupted),
+            Exit::Limit(limit) => {
+                return Ok(Outcome::LimitReached {
+                    reason: limit_reached(limit, &limits),
+                });
+            }
+        };
+        let patch = shell.checkout.patch();
+        let unfit = match (suite, brief.before) {
+            (Some(suite), Some(before)) => match prove(desk, suite, &patch, (brief.head, before), cancel).await? {
+                Ok(evidence) => return Ok(proposed(brief, name, patch, (summary, Some(evidence)))),
+                Err(unfit) => unfit,
+            },
+            _ => match proposal::check(&patch, &bounds) {
+                Ok(()) => return Ok(proposed(brief, name, patch, (summary, None))),
+                Err(unfit) => unfit,
+            },
+        };
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
+        }
+        let note = Item::Note(format!(
+            "The submission was not taken: {unfit}. Mend it and submit again."
+        ));
+        keep(serde_json::to_value(&note).map_err(|error| Broken::Bug(error.to_string()))?)
+            .await
+            .map_err(agent::Error::Journal)?;
+        transcript.push(note);
+    }
+    Ok(Outcome::GaveUp {
+        reason: format!("{MAX_SUBMISSIONS} submissions did not prove themselves"),
+    })
+}
+
+fn proposed(brief: &Brief<'_>, name: &str, patch: Patch, (summary, evidence): (String, Option<Evidence>)) -> Outcome {
+    let author = Author::Model(name.to_string());
+    Outcome::Proposed(Box::new(Proposal {
+        head: brief.head.clone(),
+        patch,
+        summary,
+        author,
+        evidence,
+    }))
+}
+
+fn limit_reached(limit: LimitKind, limits: &agent::Limits) -> String {
+    match limit {
+        LimitKind::Turns => format!("The limit of {} turns was reached", limits.turns),
+        LimitKind::Tokens => format!("The limit of {} tokens was reached", limits.tokens),
+        LimitKind::Wall => format!(
+            "The time limit of {} was reached",
+            humantime::format_duration(limits.wall)
+        ),
+    }
+}
+
+/// The transcript as it was cut off, or a new one with the task.
+fn transcript(desk: &Desk, suite: Option<&Suite>, brief: &Brief<'_>) -> Result<Transcript, Broken> {
+    if !brief.said.is_empty() {
+        let items = serde_json::Value::Array(brief.said.to_vec());
+        return serde_json::from_value(items)
+            .map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")));
+    }
+    let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
+    let remarks: Vec<String> = brief.turned_down.iter().map(|down| down.reason.clone()).collect();
+    let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
+    let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
+    Ok(Transcript::new(agent::prompt::DEBUG, task))
+}

@@ -1,0 +1,241 @@
+//! The mirror on disk: its layout, who may use it, and which commits it holds in full.
+//!
+//! The layout is that of a bare repository, so that people can look into it with git; greenlight itself goes by
+//! `objects/pack` and `refs/commits` alone. A pack and a reference each appear by one rename, so a reader sees all of
+//! them or nothing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use git2::{ErrorClass, ErrorCode, Odb, Repository};
+
+use super::{Error, at};
+use crate::domain::id::CommitSha;
+
+/// A mirror of more packs than this is slow, and made anew when nobody uses it.
+const MAX_PACKS: usize = 64;
+/// The same for its size on disk.
+const MAX_BYTES: u64 = 4 << 30;
+/// How many commits a fetch names as already there.
+const MAX_HAVES: usize = 32;
+/// Written when an object turned out to be missing.
+const DAMAGED: &str = "damaged";
+/// What a fetch in progress is collected in, next to `objects`.
+pub(super) const INCOMING: &str = "incoming-";
+
+/// Cleans up if nobody else is there, makes the layout, and returns the lock that says somebody is.
+pub(super) fn open(directory: &Path) -> Result<File, Error> {
+    fs::create_dir_all(directory).map_err(at(directory))?;
+    let path = directory.join("in-use");
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(at(&path))?;
+    if lock.try_lock().is_ok() {
+        let cleaned = clean(directory);
+        lock.unlock().map_err(at(&path))?;
+        cleaned?;
+    }
+    lock.lock_shared().map_err(at(&path))?;
+    for part in ["objects/pack", "objects/info", "refs/heads", "refs/commits"] {
+        let path = directory.join(part);
+        fs::create_dir_all(&path).map_err(at(&path))?;
+    }
+    for (name, text) in [
+        ("HEAD", "ref: refs/heads/main\n"),
+        ("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"),
+    ] {
+        let path = directory.join(name);
+        if !path.exists() {
+            replace(&path, text.as_bytes())?;
+        }
+    }
+    Ok(lock)
+}
+
+/// Removes what killed fetches left, and everything if the mirror is damaged or has grown too large.
+fn clean(directory: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(directory).map_err(at(directory))?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(INCOMING) {
+            fs::remove_dir_all(entry.path()).map_err(at(&entry.path()))?;
+        }
+    }
+    let sizes: Vec<u64> = fs::read_dir(directory.join("objects/pack"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|meta| meta.len())
+        .collect();
+    // Each pack comes with its index.
+    let fits = sizes.len() <= 2 * MAX_PACKS && sizes.iter().sum::<u64>() <= MAX_BYTES;
+    if fits && !directory.join(DAMAGED).exists() {
+        return Ok(());
+    }
+    tracing::info!(mirror = %directory.display(), packs = sizes.len() / 2, "a mirror is emptied");
+    // The references go first: a kill in between must not leave one that names a missing commit. The mark of the
+    // damage goes last, so that such a kill is made up for the next time.
+    let parts = ["refs/commits", "objects/pack", "shallow", DAMAGED].map(|part| directory.join(part));
+    for path in &parts {
+        let removed = if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        };
+        match removed {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(at(path)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Says that objects are missing, for the next `open`.
+pub(super) fn distrust(directory: &Path) {
+    if let Err(error) = fs::write(directory.join(DAMAGED), "") {
+        tracing::warn!(mirror = %directory.display(), %error, "a damaged mirror cannot be marked");
+    }
+}
+
+pub(super) fn is_recorded(directory: &Path, sha: &CommitSha) -> bool {
+    reference(directory, sha).exists()
+}
+
+/// The commits that were fetched last.
+pub(super) fn recorded(directory: &Path) -> Vec<CommitSha> {
+    let Ok(entries) = fs::read_dir(directory.join("refs/commits")) else {
+        return Vec::new();
+    };
+    let mut commits: Vec<(SystemTime, CommitSha)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let sha = entry.file_name().to_str()?.parse().ok()?;
+            Some((entry.metadata().ok()?.modified().ok()?, sha))
+        })
+        .collect();
+    commits.sort_unstable_by(|a, b| b.cmp(a));
+    commits.into_iter().take(MAX_HAVES).map(|(_, sha)| sha).collect()
+}
+
+/// Makes a finished pack and the commits it completes visible.
+pub(super) fn install(
+    directory: &Path,
+    incoming: &Path,
+    commits: &[CommitSha],
+    shallow: &[CommitSha],
+) -> Result<(), Error> {
+    let from = incoming.join("pack");
+    let mut files: Vec<PathBuf> = fs::read_dir(&from)
+        .map_err(at(&from))?
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    // `.idx` makes a pack visible, so it comes after `.pack`.
+    files.sort_unstable_by(|a, b| b.extension().cmp(&a.extension()));
+    for file in files {
+        let name = file.file_name().unwrap_or_default();
+        fs::rename(&file, directory.join("objects/pack").join(name)).map_err(at(&file))?;
+    }
+    let lines: String = shallow.iter().map(|sha| format!("{sha}\n")).collect();
+    if !lines.is_empty() {
+        // One append, so that fetches at the same time do not cut into each other's lines.
+        let path = directory.join("shallow");
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(lines.as_bytes()))
+            .map_err(at(&path))?;
+    }
+    for sha in commits {
+        replace(&reference(directory, sha), format!("{sha}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The objects in these directories, as a repository that has neither a configuration nor references.
+pub(super) fn objects(directories: &[&Path]) -> Result<Repository, Error> {
+    let odb = Odb::new().map_err(|error| broken(&error))?;
+    for directory in directories {
+        let path = directory.to_str().ok_or_else(|| Error::Io {
+            path: directory.display().to_string(),
+            source: io::Error::other("the data folder's name is not UTF-8"),
+        })?;
+        odb.add_disk_alternate(path).map_err(|error| broken(&error))?;
+    }
+    Repository::from_odb(odb).map_err(|error| broken(&error))
+}
+
+/// What libgit2 says about objects that should be there.
+pub(super) fn broken(error: &git2::Error) -> Error {
+    let reason = super::printable(error.message().as_bytes());
+    match (error.class(), error.code()) {
+        (ErrorClass::Os, code) if code != ErrorCode::NotFound => Error::Io {
+            path: "the mirror".into(),
+            source: io::Error::other(reason),
+        },
+        _ => Error::Damaged(reason),
+    }
+}
+
+/// The commit that is checked out at a path or in a directory above it, read without opening the repository: its
+/// configuration and hooks have no say.
+///
+/// None if there is no repository, no commit yet, or references are kept in a way other than files.
+pub fn local_head(path: &Path) -> Option<CommitSha> {
+    let path = path.canonicalize().ok()?;
+    let dot_git = path.ancestors().map(|dir| dir.join(".git")).find(|it| it.exists())?;
+    let git = if dot_git.is_dir() {
+        dot_git
+    } else {
+        // A linked work tree or a submodule. https://git-scm.com/docs/gitrepository-layout
+        let pointer = read_line(&dot_git)?;
+        dot_git.parent()?.join(pointer.strip_prefix("gitdir: ")?)
+    };
+    let head = read_line(&git.join("HEAD"))?;
+    let Some(name) = head.strip_prefix("ref: ") else {
+        return head.parse().ok();
+    };
+    if !name.starts_with("refs/") || name.split('/').any(|part| part.is_empty() || part == "..") {
+        return None;
+    }
+    let common = read_line(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common));
+    let loose = [&git, &common].into_iter().find_map(|at| read_line(&at.join(name)));
+    loose.map_or_else(
+        || {
+            let packed = read(&common.join("packed-refs"))?;
+            packed
+                .lines()
+                .find_map(|line| line.strip_suffix(name)?.strip_suffix(' ')?.parse().ok())
+        },
+        |sha| sha.parse().ok(),
+    )
+}
+
+fn read_line(path: &Path) -> Option<String> {
+    Some(read(path)?.lines().next()?.trim_end().to_string())
+}
+
+/// A small text file of git's own.
+fn read(path: &Path) -> Option<String> {
+    const MAX: u64 = 16 << 20;
+    let meta = fs::metadata(path).ok()?;
+    (meta.is_file() && meta.len() <= MAX).then(|| fs::read_to_string(path).ok())?
+}
+
+fn reference(directory: &Path, sha: &CommitSha) -> PathBuf {
+    directory.join("refs/commits").join(sha.as_str())
+}
+
+/// Writes a file so that others see either nothing or all of it.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let parent = path.parent().unwrap_or(path);
+    let mut file = tempfile::NamedTempFile::new_in(parent).map_err(at(path))?;
+    file.write_all(bytes).map_err(at(path))?;
+    file.persist(path).map_err(|error| at(path)(error.error))?;
+    Ok(())
+}

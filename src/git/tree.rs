@@ -1,0 +1,368 @@
+//! Reads trees: what differs between two of them, one file of one, and all of one written to disk.
+//!
+//! A tree comes from a stranger. Its names are checked before they become paths, every walk has a limit, and blobs
+//! are taken as they are.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorClass, ObjectType, Oid, Repository};
+
+use super::{Error, at, store};
+use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
+
+/// How many entries, directories included, a walk looks at.
+const MAX_ENTRIES: u64 = 200_000;
+/// How large a single directory may be, as git stores it; some tens of thousands of entries.
+const MAX_TREE_BYTES: usize = 16 << 20;
+/// How many bytes an export writes.
+const MAX_EXPORT_BYTES: u64 = 4 << 30;
+/// How many bytes a difference may hold in memory.
+const MAX_DIFF_BYTES: u64 = 64 << 20;
+/// A symbolic link whose target is longer cannot be made. <https://man7.org/linux/man-pages/man7/symlink.7.html>
+const MAX_LINK: u64 = 4095;
+
+/// What an export wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    pub files: usize,
+    /// Submodules, and files whose names greenlight cannot express: not UTF-8, or with a backslash or a line break.
+    pub skipped: Vec<String>,
+}
+
+/// An entry that can be written as a file or a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Leaf {
+    mode: FileMode,
+    id: Oid,
+}
+
+/// One path at which two trees differ.
+#[derive(Debug)]
+struct Difference {
+    path: RepoPath,
+    before: Option<Leaf>,
+    after: Option<Leaf>,
+}
+
+/// What a walk over two trees found.
+#[derive(Debug, Default)]
+struct Differences {
+    leaves: Vec<Difference>,
+    skipped: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    Leaf(Leaf),
+    Tree(Oid),
+    Submodule(Oid),
+}
+
+pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Exported, Error> {
+    let repository = open(mirror)?;
+    let found = differences(&repository, None, root(mirror, &repository, sha)?)?;
+    fresh(into)?;
+    let mut made = HashSet::from([into.to_path_buf()]);
+    let mut links = Vec::new();
+    let mut budget = Budget::new("the tree", MAX_EXPORT_BYTES);
+    let mut files = 0;
+    for difference in &found.leaves {
+        let Some(leaf) = difference.after else { continue };
+        let target = into.join(difference.path.as_str());
+        make_parents(&target, &mut made, &difference.path)?;
+        files += 1;
+        if leaf.mode == FileMode::Symlink {
+            links.push((&difference.path, leaf, target));
+            continue;
+        }
+        let bits = if leaf.mode == FileMode::Executable {
+            0o755
+        } else {
+            0o644
+        };
+        let bytes = read(&repository, leaf.id, &mut budget)?;
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(bits)
+            .open(&target)
+            .and_then(|mut file| file.write_all(&bytes))
+            .map_err(|error| hidden(error, &target, &difference.path))?;
+    }
+    // Links come last, so that nothing above was written through one.
+    for (path, leaf, target) in links {
+        let mut budget = Budget::new("the target of a link", MAX_LINK);
+        let to = read(&repository, leaf.id, &mut budget)?;
+        if to.is_empty() || to.contains(&0) {
+            return Err(refused(path.as_str(), "is a link to nowhere"));
+        }
+        symlink(Path::new(std::ffi::OsStr::from_bytes(&to)), &target).map_err(|error| hidden(error, &target, path))?;
+    }
+    Ok(Exported {
+        files,
+        skipped: found.skipped,
+    })
+}
+
+pub(super) fn file(mirror: &Path, sha: &CommitSha, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
+    let repository = open(mirror)?;
+    let Some(mut at) = root(mirror, &repository, sha)? else {
+        return Ok(None);
+    };
+    let mut parts = path.as_str().split('/').peekable();
+    while let Some(part) = parts.next() {
+        let found = entries(&repository, at)?.remove(part.as_bytes());
+        match (found, parts.peek()) {
+            (Some(Entry::Tree(id)), Some(_)) => at = id,
+            (Some(Entry::Leaf(leaf)), None) => {
+                let bytes = read(&repository, leaf.id, &mut Budget::new(path.as_str(), max))?;
+                return Ok(Some(Blob { mode: leaf.mode, bytes }));
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Result<Patch, Error> {
+    let repository = open(mirror)?;
+    let (before, after) = (root(mirror, &repository, before)?, root(mirror, &repository, after)?);
+    let mut budget = Budget::new("the change", MAX_DIFF_BYTES);
+    let mut blob = |leaf: Option<Leaf>| {
+        leaf.map(|leaf| {
+            let bytes = read(&repository, leaf.id, &mut budget)?;
+            Ok(Blob { mode: leaf.mode, bytes })
+        })
+        .transpose()
+    };
+    let mut changes = Vec::new();
+    for Difference { path, before, after } in differences(&repository, before, after)?.leaves {
+        let (before, after) = (blob(before)?, blob(after)?);
+        changes.push((path, FileChange { before, after }));
+    }
+    Ok(Patch::new(changes))
+}
+
+pub(super) fn with(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
+    let repository = open(mirror)?;
+    let broken = |error: git2::Error| store::broken(&error);
+    // New objects go to memory only: the mirror holds what was fetched, and nothing else.
+    repository
+        .odb()
+        .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop))
+        .map_err(broken)?;
+    let base = root(mirror, &repository, sha)?.ok_or_else(|| Error::Missing(sha.to_string()))?;
+    let base = repository.find_tree(base).map_err(broken)?;
+    let mut update = git2::build::TreeUpdateBuilder::new();
+    for (path, change) in patch.files() {
+        let Some(after) = &change.after else {
+            update.remove(path.as_str());
+            continue;
+        };
+        let mode = match after.mode {
+            FileMode::Regular => git2::FileMode::Blob,
+            FileMode::Executable => git2::FileMode::BlobExecutable,
+            FileMode::Symlink => git2::FileMode::Link,
+        };
+        update.upsert(path.as_str(), repository.blob(&after.bytes).map_err(broken)?, mode);
+    }
+    update
+        .create_updated(&repository, &base)
+        .map(|tree| tree.to_string())
+        .map_err(broken)
+}
+
+fn open(mirror: &Path) -> Result<Repository, Error> {
+    store::objects(&[&mirror.join("objects")])
+}
+
+/// The tree of a commit that the mirror holds.
+fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Option<Oid>, Error> {
+    if !store::is_recorded(mirror, sha) {
+        return Err(Error::Missing(sha.to_string()));
+    }
+    Oid::from_str(sha.as_str())
+        .and_then(|id| repository.find_commit(id))
+        .map(|commit| Some(commit.tree_id()))
+        .map_err(|error| store::broken(&error))
+}
+
+/// Walks two trees at once and skips what they share.
+fn differences(repository: &Repository, before: Option<Oid>, after: Option<Oid>) -> Result<Differences, Error> {
+    let mut found = Differences::default();
+    let mut budget = Budget::new("the tree", MAX_ENTRIES);
+    let mut stack = vec![(String::new(), before, after)];
+    while let Some((prefix, before, after)) = stack.pop() {
+        let mut sides: BTreeMap<Vec<u8>, [Option<Entry>; 2]> = BTreeMap::new();
+        for (side, tree) in [before, after].into_iter().enumerate() {
+            let Some(tree) = tree else { continue };
+            for (name, entry) in entries(repository, tree)? {
+                budget.spend(1)?;
+                sides.entry(name).or_default()[side] = Some(entry);
+            }
+        }
+        for (name, [before, after]) in sides {
+            if before == after {
+                continue;
+            }
+            let Some(path) = checked(&prefix, &name)? else {
+                found.skipped.push(format!("{prefix}{}", super::printable(&name)));
+                continue;
+            };
+            let [old, new] = [before, after].map(|entry| match entry {
+                Some(Entry::Tree(id)) => Some(id),
+                _ => None,
+            });
+            if old.is_some() || new.is_some() {
+                stack.push((format!("{path}/"), old, new));
+            }
+            if matches!(after, Some(Entry::Submodule(_))) {
+                found.skipped.push(path.to_string());
+            }
+            let [before, after] = [before, after].map(|entry| match entry {
+                Some(Entry::Leaf(leaf)) => Some(leaf),
+                _ => None,
+            });
+            if before.is_some() || after.is_some() {
+                found.leaves.push(Difference { path, before, after });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The entries of one tree by name; two of the same name would hide each other.
+fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
+    let header = repository.odb().and_then(|odb| odb.read_header(id));
+    let (size, kind) = header.map_err(|error| store::broken(&error))?;
+    if kind != ObjectType::Tree || size > MAX_TREE_BYTES {
+        return Err(refused(
+            &id.to_string(),
+            "is listed as a directory and is none, or a huge one",
+        ));
+    }
+    let tree = repository.find_tree(id).map_err(|error| match error.class() {
+        ErrorClass::Tree | ErrorClass::Object => refused(&id.to_string(), "is not a well-formed directory"),
+        _ => store::broken(&error),
+    })?;
+    let mut entries = BTreeMap::new();
+    for entry in &tree {
+        let name = entry.name_bytes();
+        let leaf = |mode| Entry::Leaf(Leaf { mode, id: entry.id() });
+        // https://git-scm.com/docs/gitformat-index lists the same modes; old git also wrote 100664.
+        let known = match entry.filemode_raw() {
+            0o040_000 => Entry::Tree(entry.id()),
+            0o100_644 | 0o100_664 => leaf(FileMode::Regular),
+            0o100_755 => leaf(FileMode::Executable),
+            0o120_000 => leaf(FileMode::Symlink),
+            0o160_000 => Entry::Submodule(entry.id()),
+            _ => return Err(refused(&super::printable(name), "has a mode that git does not know")),
+        };
+        if entries.insert(name.to_vec(), known).is_some() {
+            return Err(refused(&super::printable(name), "is there twice"));
+        }
+    }
+    Ok(entries)
+}
+
+/// The path of an entry; none if greenlight cannot express it, though it would do no harm.
+fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Error> {
+    let shown = || format!("{prefix}{}", super::printable(name));
+    if name.contains(&b'/') {
+        return Err(refused(&shown(), "has a slash in its name"));
+    }
+    let Ok(text) = std::str::from_utf8(name) else {
+        return Ok(None);
+    };
+    match format!("{prefix}{text}").parse() {
+        Ok(path) => Ok(Some(path)),
+        Err(_) if text.contains(['\\', '\n', '\r']) => Ok(None),
+        Err(_) => Err(refused(&shown(), "is not a path inside a repository")),
+    }
+}
+
+/// The bytes of a file or the target of a link.
+fn read(repository: &Repository, id: Oid, budget: &mut Budget) -> Result<Vec<u8>, Error> {
+    let broken = |error: git2::Error| store::broken(&error);
+    let odb = repository.odb().map_err(broken)?;
+    // The header is cheap, and says whether the rest would fit.
+    let (size, kind) = odb.read_header(id).map_err(broken)?;
+    if kind != ObjectType::Blob {
+        return Err(refused(&id.to_string(), "is listed as a file and is none"));
+    }
+    budget.spend(size as u64)?;
+    Ok(odb.read(id).map_err(broken)?.data().to_vec())
+}
+
+/// What a walk may still use.
+struct Budget<'a> {
+    what: &'a str,
+    limit: u64,
+    used: u64,
+}
+
+impl<'a> Budget<'a> {
+    fn new(what: &'a str, limit: u64) -> Self {
+        Self { what, limit, used: 0 }
+    }
+
+    fn spend(&mut self, amount: u64) -> Result<(), Error> {
+        self.used = self.used.saturating_add(amount);
+        if self.used <= self.limit {
+            return Ok(());
+        }
+        Err(Error::TooLarge {
+            what: self.what.into(),
+            limit: self.limit,
+        })
+    }
+}
+
+/// Makes the directory, or takes it if it is empty.
+fn fresh(into: &Path) -> Result<(), Error> {
+    match fs::create_dir(into) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        result => return result.map_err(at(into)),
+    }
+    let meta = fs::symlink_metadata(into).map_err(at(into))?;
+    if meta.is_dir() && fs::read_dir(into).map_err(at(into))?.next().is_none() {
+        return Ok(());
+    }
+    Err(at(into)(ErrorKind::DirectoryNotEmpty.into()))
+}
+
+/// Makes the directories above a file, each of them new.
+fn make_parents(target: &Path, made: &mut HashSet<PathBuf>, path: &RepoPath) -> Result<(), Error> {
+    let missing: Vec<_> = target
+        .ancestors()
+        .skip(1)
+        .take_while(|dir| !made.contains(*dir))
+        .collect();
+    for directory in missing.into_iter().rev() {
+        fs::create_dir(directory).map_err(|error| hidden(error, directory, path))?;
+        made.insert(directory.to_path_buf());
+    }
+    Ok(())
+}
+
+/// On a file system without regard to case, two names can be one, which git checks nowhere.
+fn hidden(error: std::io::Error, target: &Path, path: &RepoPath) -> Error {
+    if error.kind() == ErrorKind::AlreadyExists {
+        refused(path.as_str(), "is in the way of another entry")
+    } else {
+        at(target)(error)
+    }
+}
+
+fn refused(path: &str, reason: &'static str) -> Error {
+    Error::UnsafeTree {
+        path: path.into(),
+        reason,
+    }
+}

@@ -1,0 +1,142 @@
+//! The one check run on a head, with evidence, annotations and up to three buttons.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::client::{Client, Error};
+use crate::domain::id::{CommitSha, RepositoryName};
+
+/// The name under which it shows; GitHub keeps one row per name and App.
+const NAME: &str = "greenlight";
+
+/// What the check run says.
+#[derive(Debug, Clone)]
+pub struct CheckRun {
+    pub head: CommitSha,
+    /// None: still at work.
+    pub conclusion: Option<Conclusion>,
+    pub title: String,
+    pub summary: String,
+    pub annotations: Vec<Annotation>,
+    pub buttons: Vec<Button>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conclusion {
+    Success,
+    Neutral,
+    Failure,
+    Cancelled,
+    ActionRequired,
+}
+
+impl Conclusion {
+    fn wire(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Neutral => "neutral",
+            Self::Failure => "failure",
+            Self::Cancelled => "cancelled",
+            Self::ActionRequired => "action_required",
+        }
+    }
+}
+
+/// A remark on a line; GitHub takes at most 50 per request.
+#[derive(Debug, Clone)]
+pub struct Annotation {
+    pub path: String,
+    pub line: u32,
+    pub message: String,
+}
+
+/// A button: `label` at most 20 characters, `description` at most 40, `identifier` at most 20; at most three.
+/// <https://docs.github.com/en/rest/checks/runs#create-a-check-run>
+#[derive(Debug, Clone)]
+pub struct Button {
+    pub label: &'static str,
+    pub description: &'static str,
+    pub identifier: String,
+}
+
+#[derive(Deserialize)]
+struct Existing {
+    id: u64,
+    external_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct List {
+    check_runs: Vec<Existing>,
+}
+
+impl Client {
+    /// Creates the check run of a head, or updates it. `external_id` tells ours from a namesake.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached or refuses. A plain user token may not write check runs: that is `Refused` with 403.
+    pub async fn check(&self, repository: &RepositoryName, check: &CheckRun) -> Result<u64, Error> {
+        let external_id = format!("greenlight:{}", check.head);
+        let list = format!(
+            "/repos/{repository}/commits/{}/check-runs?check_name={NAME}&per_page=100",
+            check.head
+        );
+        let find = || async {
+            let list: List = self.get(&list).await?;
+            Ok(list
+                .check_runs
+                .into_iter()
+                .find(|run| run.external_id.as_deref() == Some(&external_id)))
+        };
+        let mut body = wire(check);
+        if let Some(existing) = find().await? {
+            let _: Existing = self
+                .set(
+                    http::Method::PATCH,
+                    &format!("/repos/{repository}/check-runs/{}", existing.id),
+                    &body,
+                )
+                .await?;
+            return Ok(existing.id);
+        }
+        body["head_sha"] = json!(check.head);
+        body["external_id"] = json!(external_id);
+        let created: Existing = self
+            .once(&format!("/repos/{repository}/check-runs"), &body, find)
+            .await?;
+        Ok(created.id)
+    }
+}
+
+fn wire(check: &CheckRun) -> Value {
+    let annotations: Vec<Value> = check
+        .annotations
+        .iter()
+        .take(50)
+        .map(|annotation| {
+            json!({
+                "path": annotation.path, "start_line": annotation.line, "end_line": annotation.line,
+                "annotation_level": "failure", "message": annotation.message,
+            })
+        })
+        .collect();
+    let mut output = json!({ "title": check.title, "summary": check.summary });
+    if !annotations.is_empty() {
+        output["annotations"] = json!(annotations);
+    }
+    let buttons: Vec<Value> = check
+        .buttons
+        .iter()
+        .take(3)
+        .map(|button| json!({ "label": button.label, "description": button.description, "identifier": button.identifier }))
+        .collect();
+    let mut body = json!({ "name": NAME, "output": output, "actions": buttons });
+    match check.conclusion {
+        None => body["status"] = json!("in_progress"),
+        Some(conclusion) => {
+            body["status"] = json!("completed");
+            body["conclusion"] = json!(conclusion.wire());
+        }
+    }
+    body
+}

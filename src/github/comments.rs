@@ -1,0 +1,92 @@
+//! Comments in the conversation, and reactions. Every comment carries a hidden marker, so that it is found again.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::client::{Client, Error};
+use crate::domain::event::CommentPlace;
+use crate::domain::id::{Login, PullRequestId, RepositoryName};
+
+/// A comment in the conversation.
+#[derive(Debug, Clone, Deserialize)]
+pub struct IssueComment {
+    pub id: u64,
+    pub body: Option<String>,
+    user: Option<User>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct User {
+    pub(super) login: Login,
+}
+
+/// Whether a text is `me`'s and carries the marker: a stranger's copy of a marker is only text.
+pub(super) fn is_marked(author: Option<&User>, body: Option<&str>, me: &Login, marker: &str) -> bool {
+    author.is_some_and(|user| user.login == *me) && body.is_some_and(|body| body.contains(marker))
+}
+
+impl Client {
+    /// Finds `me`'s comment with this marker.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn marked_comment(
+        &self,
+        id: &PullRequestId,
+        me: &Login,
+        marker: &str,
+    ) -> Result<Option<IssueComment>, Error> {
+        let comments: Vec<IssueComment> = self
+            .get_all(&format!("/repos/{}/issues/{}/comments", id.repository, id.number))
+            .await?;
+        Ok(comments
+            .into_iter()
+            .find(|comment| is_marked(comment.user.as_ref(), comment.body.as_deref(), me, marker)))
+    }
+
+    /// Posts a comment once: a comment of `me` with the same marker is not repeated.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached or refuses.
+    pub async fn comment_once(&self, id: &PullRequestId, me: &Login, marker: &str, body: &str) -> Result<u64, Error> {
+        let route = format!("/repos/{}/issues/{}/comments", id.repository, id.number);
+        let find = || self.marked_comment(id, me, marker);
+        let comment: IssueComment = self.once(&route, &json!({ "body": body }), find).await?;
+        Ok(comment.id)
+    }
+
+    /// Posts a comment, or edits the one with the same marker when it says something else: edits notify nobody.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached or refuses.
+    pub async fn stick(&self, id: &PullRequestId, me: &Login, marker: &str, body: &str) -> Result<u64, Error> {
+        let Some(existing) = self.marked_comment(id, me, marker).await? else {
+            return self.comment_once(id, me, marker, body).await;
+        };
+        if existing.body.as_deref().map(str::trim_end) != Some(body.trim_end()) {
+            let route = format!("/repos/{}/issues/comments/{}", id.repository, existing.id);
+            let _: IssueComment = self.set(http::Method::PATCH, &route, &json!({ "body": body })).await?;
+        }
+        Ok(existing.id)
+    }
+
+    /// Puts :eyes: on a comment: the receipt. GitHub keeps one per account, so twice is once.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached or refuses.
+    pub async fn react(
+        &self,
+        repository: &RepositoryName,
+        place: CommentPlace,
+        comment: u64,
+        content: &str,
+    ) -> Result<(), Error> {
+        let kind = match place {
+            CommentPlace::Conversation => "issues",
+            CommentPlace::Review => "pulls",
+        };
+        let route = format!("/repos/{repository}/{kind}/comments/{comment}/reactions");
+        let _: serde_json::Value = self.post_again(&route, &json!({ "content": content })).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! Commits through the git data API: the only place that moves a branch, always forward, never forced.
+//!
+//! Commits that an App makes this way, without an author of their own, are signed by GitHub ("Verified").
+//! <https://docs.github.com/en/authentication/managing-commit-signature-verification/about-commit-signature-verification#signature-verification-for-bots>
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::client::{Client, Error};
+use super::escaped;
+use crate::domain::id::{CommitSha, RepositoryName, RunId};
+use crate::domain::patch::Patch;
+
+/// A tested patch on its way to a branch.
+pub struct Landing<'a> {
+    /// The repository the branch is in: the fork's, for a pull request from a fork.
+    pub repository: &'a RepositoryName,
+    pub branch: &'a str,
+    /// The head the patch was tested on; the branch must still be there.
+    pub head: &'a CommitSha,
+    pub patch: &'a Patch,
+    /// The name of the tree that was tested, if it is known: what lands must be that tree.
+    pub tree: Option<&'a str>,
+    pub message: &'a str,
+    /// Stands in the commit's trailer, by which the commit is found again after a crash.
+    pub run: &'a RunId,
+}
+
+/// Why a patch did not land.
+#[derive(Debug, thiserror::Error)]
+pub enum LandError {
+    #[error("the branch moved to {actual}")]
+    HeadMoved { actual: CommitSha },
+    #[error("the tree GitHub made ({made}) is not the tree that was tested ({tested})")]
+    OtherTree { made: String, tested: String },
+    #[error(transparent)]
+    GitHub(#[from] Error),
+}
+
+#[derive(Deserialize)]
+struct Object {
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    object: Object,
+}
+
+#[derive(Deserialize)]
+struct Commit {
+    sha: CommitSha,
+    message: String,
+    tree: Object,
+    parents: Vec<Object>,
+}
+
+impl Client {
+    /// Commits the patch on top of the head it was tested on and moves the branch there. Done twice, the second time
+    /// finds the commit of the first.
+    ///
+    /// # Errors
+    /// When the branch moved, GitHub's tree is not the tested one, or GitHub cannot be reached or refuses.
+    pub async fn land(&self, landing: &Landing<'_>) -> Result<CommitSha, LandError> {
+        let Landing {
+            repository,
+            branch,
+            head,
+            ..
+        } = landing;
+        if let Some(landed) = self.landed_before(landing).await? {
+            return Ok(landed);
+        }
+        let base: Commit = self.get(&format!("/repos/{repository}/git/commits/{head}")).await?;
+        let tree = self.tree(landing, &base.tree.sha).await?;
+        let trailer = trailer(landing.run);
+        let message = format!("{}\n\n{trailer}", landing.message.trim_end());
+        let body = json!({ "message": message, "tree": tree, "parents": [head] });
+        // An object nobody points at costs nothing, so this may be sent again.
+        let commit: Commit = self
+            .post_again(&format!("/repos/{repository}/git/commits"), &body)
+            .await?;
+        let reference = format!("/repos/{repository}/git/refs/heads/{}", escaped(branch));
+        // Not forced: GitHub refuses with 422 unless the branch is still an ancestor.
+        let moved: Result<Reference, Error> = self
+            .set(Method::PATCH, &reference, &json!({ "sha": commit.sha, "force": false }))
+            .await;
+        match moved {
+            Ok(_) => Ok(commit.sha),
+            Err(error) => match self.landed_before(landing).await? {
+                Some(landed) => Ok(landed),
+                None => Err(error.into()),
+            },
+        }
+    }
+
+    /// The commit of an earlier attempt, if the branch is at it.
+    async fn landed_before(&self, landing: &Landing<'_>) -> Result<Option<CommitSha>, LandError> {
+        let Landing {
+            repository,
+            branch,
+            head,
+            ..
+        } = landing;
+        let reference: Reference = self
+            .get(&format!("/repos/{repository}/git/ref/heads/{}", escaped(branch)))
+            .await?;
+        if reference.object.sha == head.as_str() {
+            return Ok(None);
+        }
+        let now: Commit = self
+            .get(&format!("/repos/{repository}/git/commits/{}", reference.object.sha))
+            .await?;
+        let is_ours = now.message.lines().any(|line| line == trailer(landing.run));
+        let is_child = now.parents.len() == 1 && now.parents.iter().all(|parent| parent.sha == head.as_str());
+        if is_ours && is_child {
+            Ok(Some(now.sha))
+        } else {
+            Err(LandError::HeadMoved { actual: now.sha })
+        }
+    }
+
+    async fn tree(&self, landing: &Landing<'_>, base: &str) -> Result<String, LandError> {
+        let mut entries: Vec<Value> = Vec::new();
+        for (path, change) in landing.patch.files() {
+            let mode = change
+                .after
+                .as_ref()
+                .or(change.before.as_ref())
+                .map_or("100644", |blob| blob.mode.octal());
+            let mut entry = json!({ "path": path.as_str(), "mode": mode, "type": "blob", "sha": null });
+            if let Some(after) = &change.after {
+                let body = json!({ "content": STANDARD.encode(&after.bytes), "encoding": "base64" });
+                let blob: Object = self
+                    .post_again(&format!("/repos/{}/git/blobs", landing.repository), &body)
+                    .await?;
+                entry["sha"] = json!(blob.sha);
+            }
+            entries.push(entry);
+        }
+        let body = json!({ "base_tree": base, "tree": entries });
+        let tree: Object = self
+            .post_again(&format!("/repos/{}/git/trees", landing.repository), &body)
+            .await?;
+        match landing.tree {
+            Some(tested) if tested != tree.sha => Err(LandError::OtherTree {
+                made: tree.sha,
+                tested: tested.into(),
+            }),
+            _ => Ok(tree.sha),
+        }
+    }
+}
+
+fn trailer(run: &RunId) -> String {
+    format!("Greenlight-Run: {run}")
+}

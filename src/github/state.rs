@@ -1,0 +1,151 @@
+//! A few files kept in a git ref of the repository, for where there is no disk: written by compare-and-swap.
+//!
+//! The ref lies outside `refs/heads` and `refs/tags`, so nobody sees it as a branch. Each save is a commit on top of
+//! the last one; GitHub moves the ref only forward, so of two writers one is told that it lost.
+
+use std::collections::BTreeMap;
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::client::{Client, Error};
+use super::escaped;
+use crate::domain::id::RepositoryName;
+
+/// Where the files are: `refs/greenlight/<name>`.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub repository: RepositoryName,
+    pub name: String,
+}
+
+/// What was found there.
+#[derive(Debug, Clone, Default)]
+pub struct Saved {
+    /// The commit the ref is at; none before the first save.
+    pub commit: Option<String>,
+    pub files: BTreeMap<String, String>,
+}
+
+/// Why files were not saved.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// Somebody else saved since they were loaded: load again.
+    #[error("somebody else wrote refs/greenlight first")]
+    Lost,
+    #[error(transparent)]
+    GitHub(#[from] Error),
+}
+
+#[derive(Deserialize)]
+struct Object {
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    object: Object,
+}
+
+#[derive(Deserialize)]
+struct Commit {
+    sha: String,
+    tree: Object,
+}
+
+#[derive(Deserialize)]
+struct Tree {
+    tree: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    path: String,
+    sha: String,
+}
+
+impl Client {
+    /// Loads the files of a place.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn load_state(&self, place: &Place) -> Result<Saved, Error> {
+        let Place { repository, name } = place;
+        let reference: Option<Reference> = self
+            .get_optional(&format!("/repos/{repository}/git/ref/greenlight/{}", escaped(name)))
+            .await?;
+        let Some(reference) = reference else {
+            return Ok(Saved::default());
+        };
+        let commit: Commit = self
+            .get(&format!("/repos/{repository}/git/commits/{}", reference.object.sha))
+            .await?;
+        let tree: Tree = self
+            .get(&format!("/repos/{repository}/git/trees/{}", commit.tree.sha))
+            .await?;
+        let mut files = BTreeMap::new();
+        for entry in tree.tree {
+            let raw = self
+                .get_raw(
+                    &format!("/repos/{repository}/git/blobs/{}", entry.sha),
+                    "application/vnd.github.raw+json",
+                )
+                .await?;
+            files.insert(entry.path, String::from_utf8_lossy(&raw).into_owned());
+        }
+        Ok(Saved {
+            commit: Some(commit.sha),
+            files,
+        })
+    }
+
+    /// Saves the files on top of what was loaded, and returns the new commit.
+    ///
+    /// # Errors
+    /// [`SaveError::Lost`] when somebody else saved in between.
+    pub async fn save_state(&self, place: &Place, saved: &Saved) -> Result<String, SaveError> {
+        let Place { repository, name } = place;
+        let entries: Vec<Value> = saved
+            .files
+            .iter()
+            .map(|(path, text)| json!({ "path": path, "mode": "100644", "type": "blob", "content": text }))
+            .collect();
+        let tree: Object = self
+            .post_again(&format!("/repos/{repository}/git/trees"), &json!({ "tree": entries }))
+            .await?;
+        let parents: Vec<&String> = saved.commit.iter().collect();
+        let message = "State of greenlight's runs; see https://github.com/greenlight-rs/greenlight";
+        let body = json!({ "message": message, "tree": tree.sha, "parents": parents });
+        let commit: Commit = self
+            .post_again(&format!("/repos/{repository}/git/commits"), &body)
+            .await?;
+        let moved: Result<Reference, Error> = if saved.commit.is_some() {
+            let route = format!("/repos/{repository}/git/refs/greenlight/{}", escaped(name));
+            self.set(Method::PATCH, &route, &json!({ "sha": commit.sha, "force": false }))
+                .await
+        } else {
+            let body = json!({ "ref": format!("refs/greenlight/{name}"), "sha": commit.sha });
+            self.set(Method::POST, &format!("/repos/{repository}/git/refs"), &body)
+                .await
+        };
+        match moved {
+            Ok(_) => Ok(commit.sha),
+            Err(error) => {
+                // The answer may have been lost after the effect, or another writer may have been first.
+                let reference: Option<Reference> = self
+                    .get_optional(&format!("/repos/{repository}/git/ref/greenlight/{}", escaped(name)))
+                    .await?;
+                match (reference, error) {
+                    (Some(reference), _) if reference.object.sha == commit.sha => Ok(commit.sha),
+                    (Some(reference), Error::Refused { status: 422, .. })
+                        if Some(&reference.object.sha) != saved.commit.as_ref() =>
+                    {
+                        Err(SaveError::Lost)
+                    }
+                    (_, error) => Err(error.into()),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Turns what GitHub delivers into events: the signature is checked, then the payload is read.
+//!
+//! Pure over bytes: the HTTP door calls it with a request's header and body, the Action with the file that
+//! `GITHUB_EVENT_PATH` names, whose payloads are the same. Who may do what is decided elsewhere.
+
+use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks};
+use crate::domain::id::PullRequestId;
+
+mod payload;
+mod signature;
+
+pub use payload::PayloadError;
+use payload::read;
+pub use signature::{EmptySecret, SignatureError, WebhookSecret, verify};
+
+/// Reads one payload; none when it is of no concern to greenlight. `kind` is the value of `X-GitHub-Event`.
+/// <https://docs.github.com/en/webhooks/webhook-events-and-payloads>
+///
+/// New events and actions appear at any time, and fields come and go: whatever is not needed may have any form.
+///
+/// # Errors
+/// When the payload of an event that concerns greenlight is not JSON, or lacks what the event says.
+pub fn parse(kind: &str, body: &[u8]) -> Result<Option<Event>, PayloadError> {
+    let read_fact = match kind {
+        "check_run" => check_run,
+        "check_suite" => check_suite,
+        "installation" | "installation_repositories" => installation_changed,
+        "issue_comment" => issue_comment,
+        "ping" => |_: &str, _: &[u8]| Ok(Some(Fact::Pinged)),
+        "pull_request" => pull_request,
+        "pull_request_review_comment" => review_comment,
+        "workflow_run" => workflow_run,
+        _ => return Ok(None),
+    };
+    let payload::Envelope { action, installation } = read(body)?;
+    let action = match &action {
+        Some(action) => action,
+        None if kind == "ping" => "",
+        None => {
+            return Err(PayloadError {
+                field: "action".into(),
+                reason: "missing".into(),
+            });
+        }
+    };
+    let fact = read_fact(action, body)?;
+    Ok(fact.map(|fact| Event {
+        installation: installation.map(|installation| installation.id),
+        fact,
+    }))
+}
+
+fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+    if !matches!(action, "closed" | "labeled" | "reopened" | "synchronize") {
+        return Ok(None);
+    }
+    let payload::PullRequestEvent {
+        pull_request,
+        repository,
+    } = read(body)?;
+    let head = pull_request.head.sha;
+    let pull_request = PullRequestId {
+        repository: repository.full_name,
+        number: pull_request.number,
+    };
+    Ok(Some(match action {
+        "closed" => Fact::PullRequestClosed { pull_request },
+        "labeled" => {
+            let payload::Labelled { label, sender } = read(body)?;
+            Fact::PullRequestLabelled {
+                pull_request,
+                label: label.name,
+                by: sender.login(),
+                head,
+            }
+        }
+        _ => Fact::PullRequestPushed { pull_request, head },
+    }))
+}
+
+fn issue_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+    if action != "created" {
+        return Ok(None);
+    }
+    let payload::IssueComment {
+        issue,
+        comment,
+        repository,
+        sender,
+    } = read(body)?;
+    if issue.pull_request.is_none() {
+        return Ok(None);
+    }
+    let pull_request = PullRequestId {
+        repository: repository.full_name,
+        number: issue.number,
+    };
+    Ok(Some(comment_created(
+        pull_request,
+        CommentPlace::Conversation,
+        comment,
+        sender,
+    )))
+}
+
+fn review_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+    if action != "created" {
+        return Ok(None);
+    }
+    let payload::ReviewComment {
+        pull_request,
+        comment,
+        repository,
+        sender,
+    } = read(body)?;
+    let pull_request = PullRequestId {
+        repository: repository.full_name,
+        number: pull_request.number,
+    };
+    Ok(Some(comment_created(
+        pull_request,
+        CommentPlace::Review,
+        comment,
+        sender,
+    )))
+}
+
+fn comment_created(
+    pull_request: PullRequestId,
+    place: CommentPlace,
+    comment: payload::Comment,
+    sender: Option<payload::Account>,
+) -> Fact {
+    // A comment that an App wrote in somebody's name is not that person's word either.
+    let author_is_bot = comment.user.is_bot()
+        || sender.is_some_and(|sender| sender.is_bot())
+        || comment.performed_via_github_app.is_some();
+    Fact::CommentCreated(Comment {
+        pull_request,
+        id: comment.id,
+        place,
+        author: comment.user.login(),
+        author_is_bot,
+        body: comment.body.unwrap_or_default(),
+    })
+}
+
+fn workflow_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+    if action != "completed" {
+        return Ok(None);
+    }
+    let payload::WorkflowRunEvent {
+        workflow_run: run,
+        repository,
+    } = read(body)?;
+    if !ended_red(run.conclusion.as_deref()) {
+        return Ok(None);
+    }
+    Ok(Some(Fact::ChecksFailed(FailedChecks {
+        pull_requests: payload::numbers(run.pull_requests, &repository),
+        repository: repository.full_name,
+        head: run.head_sha,
+        head_branch: run.head_branch,
+        head_owner: run.head_repository.and_then(|head| head.owner).map(|owner| owner.login),
+        source: CheckSource::WorkflowRun {
+            id: run.id,
+            name: run.name.unwrap_or_default(),
+        },
+    })))
+}
+
+fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+    if !matches!(action, "completed" | "requested_action") {
+        return Ok(None);
+    }
+    let payload::CheckRunEvent {
+        check_run: run,
+        repository,
+    } = read(body)?;
+    let pull_requests = payload::numbers(run.pull_requests, &repository);
+    if action == "requested_action" {
+        let payload::ButtonPressed {
+            requested_action,
+            sender,
+        } = read(body)?;
+        // Apps may ask for anything on GitHub, but pressing a button is for people.
+        return Ok((!sender.is_bot()).then(|| Fact::ButtonPressed {
+            repository: repository.full_name,
+            pull_requests,
+            head: run.head_sha,
+            identifier: requested_action.identifier,
+            by: sender.login(),
+        }));
+    }
+    if !ended_red(run.conclusion.as_deref()) {
+        return Ok(None);
+    }
+    Ok(Some(Fact::ChecksFailed(FailedChecks {
+        repository: repository.full_name,
+        head: run.head_sha,
+        head_branch: run.check_suite.and_then(|suite| suite.head_branch),
+        head_owner: None,
+        pull_requests,
+        source: CheckSource::CheckRun {
+            id: run.id,
+            name: run.name,
+            app_slug: run.app.and_then(|app| app.slug),
+        },
+    })))
+}
+
+fn check_suite(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+    if action != "completed" {
+        return Ok(None);
+    }
+    let payload::CheckSuiteEvent {
+        check_suite: suite,
+        repository,
+    } = read(body)?;
+    if !ended_red(suite.conclusion.as_deref()) {
+        return Ok(None);
+    }
+    Ok(Some(Fact::ChecksFailed(FailedChecks {
+        pull_requests: payload::numbers(suite.pull_requests, &repository),
+        repository: repository.full_name,
+        head: suite.head_sha,
+        head_branch: suite.head_branch,
+        head_owner: None,
+        source: CheckSource::CheckSuite {
+            id: suite.id,
+            app_slug: suite.app.and_then(|app| app.slug),
+        },
+    })))
+}
+
+/// The conclusions that a change of the code can turn green.
+fn ended_red(conclusion: Option<&str>) -> bool {
+    matches!(conclusion, Some("failure" | "timed_out"))
+}
+
+fn installation_changed(_: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+    let changed: payload::InstallationEvent = read(body)?;
+    let lists = [
+        changed.repositories,
+        changed.repositories_added,
+        changed.repositories_removed,
+    ];
+    let repositories = lists
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|repository| repository.full_name)
+        .collect();
+    Ok(Some(Fact::InstallationChanged { repositories }))
+}

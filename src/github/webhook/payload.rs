@@ -1,0 +1,254 @@
+//! The few fields of GitHub's payloads that greenlight needs, as they stand in the JSON.
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+
+use crate::domain::id::{CommitSha, InstallationId, Login, RepositoryName};
+
+/// How many characters of a reason are kept: it may quote the payload.
+const MAXIMUM_REASON: usize = 200;
+
+/// A payload that does not say what its event says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the payload can not be used at `{field}`: {reason}")]
+pub struct PayloadError {
+    /// The path of the field, like `pull_request.head.sha`; `.` is the whole payload.
+    pub field: String,
+    /// What is wrong with it; bounded, and may quote the payload.
+    pub reason: String,
+}
+
+/// Reads the fields of `T` out of a payload, and passes over all others.
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PayloadError> {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let reason = error.inner().to_string().chars().take(MAXIMUM_REASON).collect();
+        PayloadError {
+            field: error.path().to_string(),
+            reason,
+        }
+    })?;
+    let trailing = |error: serde_json::Error| PayloadError {
+        field: ".".into(),
+        reason: error.to_string(),
+    };
+    json.end().map_err(trailing)?;
+    Ok(value)
+}
+
+#[derive(Deserialize)]
+pub(super) struct Envelope {
+    pub action: Option<String>,
+    pub installation: Option<Installation>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Installation {
+    pub id: InstallationId,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Repository {
+    pub full_name: RepositoryName,
+    id: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Account {
+    pub login: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+impl Account {
+    pub(super) fn login(self) -> Login {
+        Login::new(self.login)
+    }
+
+    /// Anything that GitHub does not call a user counts as a bot.
+    pub(super) fn is_bot(&self) -> bool {
+        self.kind.as_deref().is_some_and(|kind| kind != "User") || self.login.ends_with("[bot]")
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct PullRequestEvent {
+    pub pull_request: PullRequest,
+    pub repository: Repository,
+}
+
+#[derive(Deserialize)]
+pub(super) struct PullRequest {
+    pub number: u64,
+    pub head: Head,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Head {
+    pub sha: CommitSha,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Labelled {
+    pub label: Label,
+    pub sender: Account,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Label {
+    pub name: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct IssueComment {
+    pub issue: Issue,
+    pub comment: Comment,
+    pub repository: Repository,
+    pub sender: Option<Account>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Issue {
+    pub number: u64,
+    /// There only when the issue is a pull request.
+    pub pull_request: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ReviewComment {
+    pub pull_request: Numbered,
+    pub comment: Comment,
+    pub repository: Repository,
+    pub sender: Option<Account>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Numbered {
+    pub number: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Comment {
+    pub id: u64,
+    pub user: Account,
+    pub body: Option<String>,
+    pub performed_via_github_app: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WorkflowRunEvent {
+    pub workflow_run: WorkflowRun,
+    pub repository: Repository,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WorkflowRun {
+    pub id: u64,
+    pub name: Option<String>,
+    pub head_sha: CommitSha,
+    pub head_branch: Option<String>,
+    pub head_repository: Option<HeadRepository>,
+    pub conclusion: Option<String>,
+    pub pull_requests: Option<Vec<Mentioned>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct HeadRepository {
+    pub owner: Option<Owner>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Owner {
+    pub login: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CheckRunEvent {
+    pub check_run: CheckRun,
+    pub repository: Repository,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CheckRun {
+    pub id: u64,
+    pub name: String,
+    pub head_sha: CommitSha,
+    pub conclusion: Option<String>,
+    pub app: Option<App>,
+    pub check_suite: Option<SuiteOfRun>,
+    pub pull_requests: Option<Vec<Mentioned>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SuiteOfRun {
+    pub head_branch: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct App {
+    pub slug: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ButtonPressed {
+    pub requested_action: RequestedAction,
+    pub sender: Account,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RequestedAction {
+    pub identifier: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CheckSuiteEvent {
+    pub check_suite: CheckSuite,
+    pub repository: Repository,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CheckSuite {
+    pub id: u64,
+    pub head_sha: CommitSha,
+    pub head_branch: Option<String>,
+    pub conclusion: Option<String>,
+    pub app: Option<App>,
+    pub pull_requests: Option<Vec<Mentioned>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct InstallationEvent {
+    pub repositories: Option<Vec<Repository>>,
+    pub repositories_added: Option<Vec<Repository>>,
+    pub repositories_removed: Option<Vec<Repository>>,
+}
+
+/// A pull request that GitHub found for a run of checks.
+#[derive(Deserialize)]
+pub(super) struct Mentioned {
+    number: u64,
+    base: Option<Base>,
+}
+
+#[derive(Deserialize)]
+struct Base {
+    repo: Option<BaseRepository>,
+}
+
+#[derive(Deserialize)]
+struct BaseRepository {
+    id: Option<u64>,
+}
+
+/// The numbers of the pull requests that belong to this repository. In a fork, GitHub also mentions those the fork's
+/// branch has elsewhere, whose numbers mean nothing here.
+pub(super) fn numbers(mentioned: Option<Vec<Mentioned>>, repository: &Repository) -> Vec<u64> {
+    let base_id = |pull_request: &Mentioned| pull_request.base.as_ref()?.repo.as_ref()?.id;
+    let belongs = |pull_request: &Mentioned| base_id(pull_request).zip(repository.id).is_none_or(|(a, b)| a == b);
+    mentioned
+        .unwrap_or_default()
+        .iter()
+        .filter(|it| belongs(it))
+        .map(|it| it.number)
+        .collect()
+}

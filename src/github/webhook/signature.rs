@@ -1,0 +1,130 @@
+//! Whether a delivery is GitHub's: the signature over its body, and the secret that makes it.
+
+use std::fmt;
+
+use hex::FromHex;
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::Sha256;
+
+/// The secret GitHub signs deliveries with; never empty and never shown.
+#[derive(Clone)]
+pub struct WebhookSecret(SecretString);
+
+/// An empty secret would let everybody sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the webhook secret is empty: set GREENLIGHT_WEBHOOK_SECRET to the secret of the GitHub App or webhook")]
+pub struct EmptySecret;
+
+/// Why a delivery is not believed to be GitHub's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    #[error("no `X-Hub-Signature-256` header: give the webhook a secret")]
+    Missing,
+    #[error("the signature is not `sha256=` and 64 hexadecimal digits")]
+    Malformed,
+    #[error("the signature does not fit the body: compare the secret with that of the webhook")]
+    Wrong,
+}
+
+impl WebhookSecret {
+    /// Takes the secret as it was given to GitHub.
+    ///
+    /// # Errors
+    /// When there is nothing in it but white space.
+    pub fn new(secret: String) -> Result<Self, EmptySecret> {
+        if secret.trim().is_empty() {
+            Err(EmptySecret)
+        } else {
+            Ok(Self(secret.into()))
+        }
+    }
+}
+
+impl fmt::Debug for WebhookSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WebhookSecret([redacted])")
+    }
+}
+
+/// Checks the value of `X-Hub-Signature-256`: HMAC-SHA256 over the body as it arrived, compared in constant time.
+/// <https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries>
+///
+/// # Errors
+/// When the header is missing, of another form (`sha1=` included), or made with another secret or for another body.
+pub fn verify(secret: &WebhookSecret, signature_header: Option<&[u8]>, body: &[u8]) -> Result<(), SignatureError> {
+    let header = signature_header.ok_or(SignatureError::Missing)?;
+    let digits = header.strip_prefix(b"sha256=").ok_or(SignatureError::Malformed)?;
+    let signature = <[u8; 32]>::from_hex(digits).map_err(|_| SignatureError::Malformed)?;
+    let key = secret.0.expose_secret().as_bytes();
+    let mac = Hmac::<Sha256>::new_from_slice(key).map_err(|_| SignatureError::Wrong)?;
+    mac.chain_update(body)
+        .verify_slice(&signature)
+        .map_err(|_| SignatureError::Wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sign(secret: &str, body: &[u8]) -> String {
+        let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes())
+            .unwrap()
+            .chain_update(body);
+        format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+    }
+
+    #[test]
+    fn only_the_holder_of_the_secret_is_believed() {
+        // The example of GitHub's documentation.
+        let text = "It's a Secret to Everybody";
+        let secret = WebhookSecret::new(text.into()).unwrap();
+        let body = b"Hello, World!";
+        let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+        assert_eq!(verify(&secret, Some(right.as_bytes()), body), Ok(()));
+        assert_eq!(right, sign(text, body));
+        assert_eq!(
+            verify(&secret, Some(sign(text, b"\xff\r\n").as_bytes()), b"\xff\r\n"),
+            Ok(())
+        );
+        for (header, body, expected) in [
+            (None, &body[..], SignatureError::Missing),
+            (Some(right), b"Hello, World", SignatureError::Wrong),
+            (Some(right), b"Hello, World!\n", SignatureError::Wrong),
+            (Some(right), b"", SignatureError::Wrong),
+            (Some(&sign("another", body)), body, SignatureError::Wrong),
+            (Some(&sign("", body)), body, SignatureError::Wrong),
+            (Some(&format!("sha256={}", "0".repeat(64))), body, SignatureError::Wrong),
+            (Some(""), body, SignatureError::Malformed),
+            (Some("sha256="), body, SignatureError::Malformed),
+            (Some(&right[7..]), body, SignatureError::Malformed),
+            (Some(&right[..70]), body, SignatureError::Malformed),
+            (Some(&right[..69]), body, SignatureError::Malformed),
+            (Some(&format!("{right}00")), body, SignatureError::Malformed),
+            (Some(&format!(" {right}")), body, SignatureError::Malformed),
+            (Some(&format!("{right},{right}")), body, SignatureError::Malformed),
+            (Some(&right.replace("sha256", "sha1")), body, SignatureError::Malformed),
+            (
+                Some("sha1=01dc10d0c83e72ed246219cdd91669667fe2ca59"),
+                body,
+                SignatureError::Malformed,
+            ),
+            (Some(&right.replace("757", "xyz")), body, SignatureError::Malformed),
+        ] {
+            assert_eq!(
+                verify(&secret, header.map(str::as_bytes), body),
+                Err(expected),
+                "{header:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_secret_is_neither_empty_nor_shown() {
+        for empty in ["", " ", "\n"] {
+            assert_eq!(WebhookSecret::new(empty.into()).unwrap_err(), EmptySecret);
+        }
+        let shown = format!("{:?}", WebhookSecret::new("hunter2".into()).unwrap());
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Remembers runs as their steps: in SQLite where there is a disk, in a git ref of the repository where there is none.
+//!
+//! A step is appended at its place, and a place is taken once: of two that work on the same run, one is told so.
+//! The state of a run is never stored; it is folded from the steps (`domain::run`).
+
+mod refs;
+mod sqlite;
+
+use crate::domain::event::Event;
+use crate::domain::id::{DeliveryId, PullRequestId, RunId};
+use crate::domain::run::{Run, Started, Step};
+
+pub use refs::Refs;
+pub use sqlite::Sqlite;
+
+/// Why the journal could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Another worker took this run further; load it again.
+    #[error("another worker went on with this run")]
+    Taken,
+    #[error("the journal cannot be used: {0}")]
+    Broken(String),
+}
+
+/// Whether a delivery is to be worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    New,
+    /// Seen before: the work is done or under way.
+    Known,
+}
+
+/// Where runs are remembered.
+pub enum Journal {
+    Sqlite(Sqlite),
+    Refs(Refs),
+}
+
+impl Journal {
+    /// Writes a delivery down before it is answered.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn admit(&self, id: &DeliveryId, event: &Event) -> Result<Admission, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.admit(id, event).await,
+            Self::Refs(_) => Ok(Admission::New),
+        }
+    }
+
+    /// Marks a delivery as worked off.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn finish(&self, id: &DeliveryId) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.finish(id).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+
+    /// Deliveries that were accepted and not worked off, oldest first: what a restart begins with.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn unfinished(&self) -> Result<Vec<(DeliveryId, Event)>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.unfinished().await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Begins a run, or finds it as it is when it was begun before.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn begin(&self, started: Started) -> Result<Run, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.begin(&started).await?,
+            Self::Refs(refs) => refs.begin(&started).await?,
+        }
+        match self.load(&started.pull_request, &started.run).await? {
+            Some(run) => Ok(run),
+            None => Err(Error::Broken("a run that was just begun is not there".into())),
+        }
+    }
+
+    /// Appends a step at the end of a run, and folds it in.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] when the place is taken.
+    pub async fn append(&self, run: &mut Run, step: Step) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.append(run, &step).await?,
+            Self::Refs(refs) => refs.append(run, &step).await?,
+        }
+        run.take(step);
+        Ok(())
+    }
+
+    /// Loads one run.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn load(&self, pull_request: &PullRequestId, id: &RunId) -> Result<Option<Run>, Error> {
+        Ok(self.runs_of(pull_request).await?.into_iter().find(|run| run.id() == id))
+    }
+
+    /// The runs of a pull request, oldest first.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn runs_of(&self, pull_request: &PullRequestId) -> Result<Vec<Run>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.runs_of(pull_request).await,
+            Self::Refs(refs) => refs.runs_of(pull_request).await,
+        }
+    }
+
+    /// The runs that were loaded so far, where a single event is worked off; oldest first.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn loaded_runs(&self) -> Result<Vec<Run>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.open_runs().await,
+            Self::Refs(refs) => refs.loaded_runs().await,
+        }
+    }
+
+    /// The runs that are not over, for a restart and for gates whose time is up.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn open_runs(&self) -> Result<Vec<Run>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.open_runs().await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Reads what endpoints that call themselves OpenAI-compatible really send: fields that are missing, null, renamed or
+//! of another type. Nothing in here fails for a field that is not needed.
+
+use serde_json::Value;
+
+use super::{Failure, one_line};
+use crate::agent::{Reply, ToolCall, Usage};
+
+/// The first choice of a chat completion.
+pub(super) fn reply(answer: &Value) -> Result<Reply, Failure> {
+    // Some gateways report an error of the endpoint behind them with status 200.
+    if let Some(message) = error_message(answer).filter(|_| answer.get("choices").is_none()) {
+        let code = answer.pointer("/error/code").and_then(Value::as_u64);
+        let status = code
+            .and_then(|code| u16::try_from(code).ok())
+            .filter(|code| *code >= 400);
+        return Err(Failure::Refused {
+            status: status.unwrap_or(500),
+            message: one_line(message),
+            wait: None,
+        });
+    }
+    let message = answer
+        .pointer("/choices/0/message")
+        .filter(|message| message.is_object());
+    let message = message.ok_or_else(|| Failure::Nonsense("no `choices` with a `message`".into()))?;
+    Ok(Reply {
+        text: text(&message["content"]).or_else(|| text(&message["refusal"])),
+        calls: calls(message),
+        usage: Usage {
+            prompt_tokens: count(&answer["usage"]["prompt_tokens"]),
+            completion_tokens: count(&answer["usage"]["completion_tokens"]),
+        },
+    })
+}
+
+/// The message in an error body: OpenAI's, that of Ollama (a string), vLLM's (flat) or FastAPI's (`detail`).
+pub(super) fn error_message(body: &Value) -> Option<&str> {
+    let places = ["/error/message", "/error", "/message", "/detail"];
+    places.iter().find_map(|place| body.pointer(place)?.as_str())
+}
+
+/// A string, or the text parts of a list.
+fn text(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let texts: Vec<_> = parts
+                .iter()
+                .filter_map(|part| part.as_str().or_else(|| part["text"].as_str()))
+                .collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+fn calls(message: &Value) -> Vec<ToolCall> {
+    let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    // What OpenAI had before there were tools, and some servers still send.
+    let legacy = message
+        .get("function_call")
+        .filter(|call| call.is_object() && calls.is_empty());
+    calls.iter().chain(legacy).map(call).collect()
+}
+
+fn call(call: &Value) -> ToolCall {
+    let function = call
+        .get("function")
+        .filter(|function| function.is_object())
+        .unwrap_or(call);
+    ToolCall {
+        id: call["id"].as_str().unwrap_or_default().into(),
+        name: function["name"].as_str().unwrap_or_default().into(),
+        arguments: match &function["arguments"] {
+            Value::String(text) => text.clone(),
+            Value::Null => "{}".into(),
+            other => other.to_string(),
+        },
+    }
+}
+
+fn count(number: &Value) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float cast saturates"
+    )]
+    number
+        .as_u64()
+        .or_else(|| number.as_f64().map(|float| float as u64))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(message: Value, text: Option<&str>, calls: &[(&str, &str, &str)]) {
+        let reply = reply(&json!({ "choices": [{ "message": message }] })).unwrap();
+        let got: Vec<_> = reply
+            .calls
+            .iter()
+            .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
+            .collect();
+        assert_eq!((reply.text.as_deref(), got.as_slice()), (text, calls));
+    }
+
+    #[test]
+    fn what_real_servers_send_is_read() {
+        check(json!({}), None, &[]);
+        check(json!({ "content": null, "tool_calls": null }), None, &[]);
+        check(
+            json!({ "content": "a", "role": "model", "reasoning_content": "b" }),
+            Some("a"),
+            &[],
+        );
+        check(
+            json!({ "content": [{ "type": "text", "text": "a" }, { "type": "image" }, "b"] }),
+            Some("a\nb"),
+            &[],
+        );
+        check(json!({ "content": null, "refusal": "no" }), Some("no"), &[]);
+        let function = json!({ "name": "think", "arguments": "{\"a\":1}" });
+        check(
+            json!({ "tool_calls": [{ "id": "x", "type": "function", "function": function }] }),
+            None,
+            &[("x", "think", "{\"a\":1}")],
+        );
+        check(
+            json!({ "tool_calls": [{ "function": function }] }),
+            None,
+            &[("", "think", "{\"a\":1}")],
+        );
+        check(
+            json!({ "function_call": function }),
+            None,
+            &[("", "think", "{\"a\":1}")],
+        );
+        check(
+            json!({ "tool_calls": [{ "id": 7, "name": "think", "arguments": { "a": 1 } }, { "function": { "name": "b" } }] }),
+            None,
+            &[("", "think", "{\"a\":1}"), ("", "b", "{}")],
+        );
+        check(
+            json!({ "tool_calls": [{ "function": { "name": "think", "arguments": "{\"a\":" } }] }),
+            None,
+            &[("", "think", "{\"a\":")],
+        );
+    }
+
+    #[test]
+    fn usage_may_be_missing_or_odd() {
+        let usage = |usage: Value| {
+            reply(&json!({ "choices": [{ "message": {} }], "usage": usage }))
+                .unwrap()
+                .usage
+        };
+        assert_eq!(usage(json!(null)), Usage::default());
+        assert_eq!(
+            usage(json!({ "prompt_tokens": 3.0, "completion_tokens": -1 })),
+            Usage {
+                prompt_tokens: 3,
+                completion_tokens: 0
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_no_completion_is_a_failure() {
+        for answer in [
+            json!(null),
+            json!([]),
+            json!({ "choices": [] }),
+            json!({ "choices": [{ "message": 1 }] }),
+        ] {
+            assert!(matches!(reply(&answer), Err(Failure::Nonsense(_))), "{answer}");
+        }
+        let failure = reply(&json!({ "error": { "message": "busy", "code": 503 } })).unwrap_err();
+        assert_eq!(
+            failure,
+            Failure::Refused {
+                status: 503,
+                message: "busy".into(),
+                wait: None
+            }
+        );
+    }
+
+    #[test]
+    fn error_bodies_of_all_kinds_have_a_message() {
+        for body in [
+            json!({ "error": { "message": "m", "type": "t", "code": 1 } }),
+            json!({ "error": "m" }),
+            json!({ "object": "error", "message": "m", "code": 400 }),
+            json!({ "detail": "m" }),
+        ] {
+            assert_eq!(error_message(&body), Some("m"), "{body}");
+        }
+    }
+}

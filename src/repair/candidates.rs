@@ -1,0 +1,331 @@
+//! Single edits of the whole tree, the most promising first, made as they are asked for.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+
+use super::localise::Suspect;
+use super::outline::line;
+use super::syntax::Source;
+use super::templates::{self, Edit};
+
+/// How many suspects are named when nothing was found.
+const MAX_NAMED: usize = 10;
+/// Edits that a kilobyte of code usually gives; only for estimates.
+const PER_KILOBYTE: usize = 60;
+
+/// One edit of one file.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) path: RepoPath,
+    /// The whole file with the edit.
+    pub(super) text: String,
+    /// The line that is edited, from 1.
+    pub(super) line: u32,
+    /// The function or constant around it.
+    pub(super) within: String,
+    /// The edited expression or statement, without the rest of its line.
+    pub(super) before: String,
+    pub(super) after: String,
+}
+
+impl Candidate {
+    /// The edit on top of what the checkout has.
+    pub(super) fn patch(&self, checkout: &Checkout) -> Patch {
+        let mut edited = checkout.clone();
+        edited.edit_text(self.path.clone(), self.text.as_str());
+        edited.patch()
+    }
+}
+
+/// The candidates that are left.
+pub(super) struct Candidates {
+    checkout: Checkout,
+    suspects: Vec<Arc<Suspect>>,
+    heap: BinaryHeap<Entry>,
+    excluded: HashSet<String>,
+    seen: HashSet<[u8; 32]>,
+}
+
+/// A file not yet looked into, by the best that could come of it; or an edit.
+struct Entry {
+    score: f32,
+    suspect: Arc<Suspect>,
+    /// Breaks ties: files before edits, edits in the order they were made.
+    order: usize,
+    edit: Option<(Edit, Arc<Source>)>,
+}
+
+impl Candidates {
+    /// Leaves out patches with an excluded digest.
+    pub(super) fn new(checkout: &Checkout, suspects: Vec<Suspect>, excluded: &[String]) -> Self {
+        let suspects: Vec<Arc<Suspect>> = suspects.into_iter().map(Arc::new).collect();
+        let whole_file = |suspect: &Arc<Suspect>| Entry {
+            score: suspect.most(),
+            suspect: Arc::clone(suspect),
+            order: 0,
+            edit: None,
+        };
+        Self {
+            checkout: checkout.clone(),
+            heap: suspects.iter().map(whole_file).collect(),
+            suspects,
+            excluded: excluded.iter().cloned().collect(),
+            seen: HashSet::new(),
+        }
+    }
+
+    /// How many are left, roughly.
+    pub(super) fn estimate(&self) -> u32 {
+        let left = self.heap.iter().map(|entry| match &entry.edit {
+            Some(_) => 1,
+            None => {
+                entry
+                    .suspect
+                    .outline
+                    .definitions
+                    .iter()
+                    .map(|d| d.bytes.len())
+                    .sum::<usize>()
+                    * PER_KILOBYTE
+                    / 1024
+            }
+        });
+        u32::try_from(left.sum::<usize>()).unwrap_or(u32::MAX)
+    }
+
+    /// The most suspicious places, the worst first.
+    pub(super) fn places(&self) -> Vec<(RepoPath, u32)> {
+        let mut places: Vec<(f32, &RepoPath, u32)> = self
+            .suspects
+            .iter()
+            .flat_map(|suspect| {
+                suspect
+                    .lines()
+                    .map(|(suspicion, line)| (suspicion, suspect.path(), line))
+            })
+            .collect();
+        places.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+        let named = places.into_iter().take(MAX_NAMED);
+        named.map(|(_, path, line)| (path.clone(), line)).collect()
+    }
+
+    fn look_into(&mut self, suspect: &Arc<Suspect>) {
+        let path = suspect.path().as_str();
+        let source = self.checkout.read_text(path).and_then(|text| Source::parse(path, text));
+        let Some(source) = source.map(Arc::new) else {
+            return;
+        };
+        let is_wanted = |bytes: &Range<usize>| suspect.around(bytes).is_some();
+        let rows = Rows::of(&source.text);
+        for (order, edit) in templates::edits(&source, is_wanted).into_iter().enumerate() {
+            let suspicion = suspect.suspicion(&edit.range, rows.line(edit.range.start));
+            self.heap.push(Entry {
+                score: suspicion * edit.template.prior(),
+                suspect: Arc::clone(suspect),
+                order: order + 1,
+                edit: Some((edit, Arc::clone(&source))),
+            });
+        }
+    }
+
+    fn candidate(&mut self, suspect: &Suspect, edit: &Edit, source: &Source) -> Option<Candidate> {
+        let quoted = source.quotable(&edit.range);
+        let before = source.text.get(quoted.clone())?;
+        let after = [
+            source.text.get(quoted.start..edit.range.start)?,
+            &edit.replacement,
+            source.text.get(edit.range.end..quoted.end)?,
+        ];
+        let text = source.replaced(&edit.range, &edit.replacement)?;
+        let mut hash = Sha256::new();
+        hash.update(suspect.path().as_str());
+        hash.update([0]);
+        hash.update(&text);
+        if !self.seen.insert(hash.finalize().into()) {
+            return None;
+        }
+        let candidate = Candidate {
+            path: suspect.path().clone(),
+            line: Rows::of(&source.text).line(edit.range.start),
+            within: suspect.around(&edit.range).map(|d| d.name.clone()).unwrap_or_default(),
+            before: before.into(),
+            after: after.concat(),
+            text,
+        };
+        let is_excluded =
+            !self.excluded.is_empty() && self.excluded.contains(&candidate.patch(&self.checkout).digest());
+        (!is_excluded).then_some(candidate)
+    }
+}
+
+impl Iterator for Candidates {
+    type Item = Candidate;
+
+    /// The most promising edit that is left and gives a file that parses.
+    fn next(&mut self) -> Option<Candidate> {
+        while let Some(entry) = self.heap.pop() {
+            match &entry.edit {
+                None => self.look_into(&entry.suspect),
+                Some((edit, source)) => {
+                    if let Some(candidate) = self.candidate(&entry.suspect, edit, source) {
+                        return Some(candidate);
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Where the lines of a text start.
+struct Rows(Vec<usize>);
+
+impl Rows {
+    fn of(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at + 1).collect())
+    }
+
+    fn line(&self, byte: usize) -> u32 {
+        line(self.0.partition_point(|start| *start <= byte))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_score = self.score.total_cmp(&other.score);
+        let by_path = || other.suspect.path().cmp(self.suspect.path());
+        by_score.then_with(by_path).then_with(|| other.order.cmp(&self.order))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::path::Path;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::domain::test_run::{Failure, Outcome, TestRun};
+    use crate::repair::evidence::Evidence;
+    use crate::repair::localise;
+
+    fn fixture(name: &str) -> Checkout {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures/repos")
+            .join(name);
+        Checkout::open(&root).unwrap()
+    }
+
+    /// Every candidate, when these tests failed; a passing test is marked with `+`.
+    fn candidates(checkout: &Checkout, tests: &[&str], excluded: &[String]) -> Candidates {
+        let failure = |name: &str| Failure {
+            name: name.into(),
+            location: None,
+            message: String::new(),
+        };
+        let (passed, failed): (Vec<&str>, Vec<&str>) = tests.iter().partition(|test| test.starts_with('+'));
+        let before = TestRun {
+            failures: failed.into_iter().map(failure).collect(),
+            passed_names: passed.iter().map(|test| test[1..].to_string()).collect(),
+            ..TestRun::without_result("", Outcome::Failed, "")
+        };
+        let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
+        let evidence = Evidence::new(&before, &BTreeMap::new(), &paths);
+        let suspects = localise::suspects(checkout, &paths, &evidence, &CancellationToken::new()).unwrap();
+        Candidates::new(checkout, suspects, excluded)
+    }
+
+    #[track_caller]
+    fn check(name: &str, tests: &[&str], path: &str) {
+        let checkout = fixture(&format!("{name}/before"));
+        let after = fixture(&format!("{name}/after")).read_text(path).unwrap();
+        let first: Vec<Candidate> = candidates(&checkout, tests, &[]).take(20).collect();
+        assert!(
+            first.iter().any(|candidate| candidate.text == after),
+            "{:#?}",
+            Vec::from_iter(first.iter().map(|candidate| (candidate.line, &candidate.after)))
+        );
+    }
+
+    #[test]
+    fn the_fix_is_among_the_first_candidates() {
+        let off = [
+            "passengers_who_get_off_are_no_longer_on_board",
+            "+the_first_free_seat_is_sold",
+        ];
+        check("rail", &off, "src/lib.rs");
+        check("postage", &["tests::a_bulky_parcel_costs_more"], "src/lib.rs");
+        check(
+            "version_match",
+            &["a_caret_leaves_what_is_older", "+comparisons_are_exact"],
+            "src/lib.rs",
+        );
+        check(
+            "rooms",
+            &["everybody_else_may_not", "a_room_without_groups_is_open_to_all"],
+            "src/lib.rs",
+        );
+        check("pages", &["test_pages.WindowTest.test_at_the_ends"], "pages.py");
+        check(
+            "checkdigit",
+            &["tests/test_luhn.py::test_well_formed[79927398713]"],
+            "checkdigit.py",
+        );
+        check(
+            "retry",
+            &["tests/test_retry.py::test_it_gives_up_after_the_last_attempt"],
+            "retry.py",
+        );
+        let errors = "tests.test_report.ReportTest.test_failed_requests_are_not_counted";
+        check(
+            "access_log",
+            &[errors, "+tests.test_parse.ParseTest.test_an_entry"],
+            "accesslog/report.py",
+        );
+    }
+
+    #[test]
+    fn no_candidate_comes_twice_and_excluded_ones_not_at_all() {
+        let checkout = fixture("pages/before");
+        let tests = ["test_pages.WindowTest.test_at_the_ends"];
+        let all: Vec<Candidate> = candidates(&checkout, &tests, &[]).collect();
+        let texts: HashSet<(&RepoPath, &str)> = all.iter().map(|c| (&c.path, c.text.as_str())).collect();
+        assert_eq!(texts.len(), all.len());
+        let excluded = [all[0].patch(&checkout).digest(), all[2].patch(&checkout).digest()];
+        let rest: Vec<String> = candidates(&checkout, &tests, &excluded).map(|c| c.text).collect();
+        assert_eq!(rest.len(), all.len() - 2);
+        assert_eq!(rest[0], all[1].text);
+        assert_eq!(rest[1], all[3].text);
+    }
+
+    #[test]
+    fn estimates_get_exact_in_the_end() {
+        let mut candidates = candidates(&fixture("pages/before"), &["test_at_the_ends"], &[]);
+        assert!(candidates.estimate() > 20);
+        assert!(candidates.by_ref().count() > 20);
+        assert_eq!(candidates.estimate(), 0);
+    }
+}

@@ -1,0 +1,473 @@
+//! Ranks code by how likely it holds the fault: what the failing tests mention and the passing ones don't, what
+//! failures point at, and what the pull request changed. Nothing is executed for it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
+
+use super::evidence::{Evidence, TestName};
+use super::language;
+use super::outline::{Definition, Outline};
+use super::syntax::Source;
+
+/// Bounds on what is read of a large tree; files that the evidence names come first.
+const MAX_FILES: usize = 3_000;
+const MAX_TOTAL_BYTES: usize = 16 << 20;
+/// How far names are followed from a test.
+const MAX_HOPS: usize = 5;
+/// Tests that names are followed from, each of the failing and the passing ones.
+const MAX_TESTS: usize = 200;
+/// What is left of a suspicion one call further away from the test.
+const DECAY: f32 = 0.8;
+/// How strongly each kind of evidence speaks on its own.
+const MENTIONED: f32 = 0.6;
+const POINTED_AT: f32 = 0.7;
+const CHANGED: f32 = 0.75;
+/// What the neighbours of suspicious code in the same file get.
+const NEIGHBOUR: f32 = 0.03;
+
+/// A file worth searching.
+#[derive(Debug)]
+pub(super) struct Suspect {
+    pub(super) outline: Outline,
+    /// From 0 to 1, for each definition of the outline.
+    definitions: Vec<f32>,
+    frames: BTreeMap<u32, f32>,
+    changed: BTreeSet<u32>,
+}
+
+impl Suspect {
+    pub(super) fn path(&self) -> &RepoPath {
+        &self.outline.path
+    }
+
+    /// No edit of the file is more suspicious.
+    pub(super) fn most(&self) -> f32 {
+        self.definitions.iter().copied().fold(0.0, f32::max)
+    }
+
+    /// The definition around a range, if it is suspicious at all.
+    pub(super) fn around(&self, bytes: &Range<usize>) -> Option<&Definition> {
+        let index = self.outline.around(bytes)?;
+        (self.definitions[index] > 0.0).then(|| &self.outline.definitions[index])
+    }
+
+    /// How suspicious code is that stands at these bytes on this line.
+    pub(super) fn suspicion(&self, bytes: &Range<usize>, line: u32) -> f32 {
+        let Some(index) = self.outline.around(bytes) else {
+            return 0.0;
+        };
+        let lines = &self.outline.definitions[index].lines;
+        let mut factor = 1.0;
+        if !self.changed.contains(&line) && self.changed.range(lines.clone()).next().is_some() {
+            factor *= 0.6;
+        }
+        if self.frames.range(lines.clone()).next().is_some() {
+            factor *= 0.8 + 0.2 * self.frames.get(&line).copied().unwrap_or(0.0);
+        }
+        self.definitions[index] * factor
+    }
+
+    /// The most suspicious definitions, each by its most telling line.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (f32, u32)> {
+        let suspicious = self.outline.definitions.iter().zip(&self.definitions);
+        suspicious
+            .filter(|(_, suspicion)| **suspicion > 0.0)
+            .map(|(definition, suspicion)| {
+                let frame = self.frames.keys().find(|line| definition.lines.contains(line));
+                let changed = || self.changed.iter().find(|line| definition.lines.contains(line));
+                let line = frame.or_else(changed).unwrap_or(definition.lines.start());
+                (*suspicion, *line)
+            })
+    }
+}
+
+/// Reads the tree and ranks its code; none when cancelled.
+pub(super) fn suspects(
+    checkout: &Checkout,
+    editable: &BTreeSet<RepoPath>,
+    evidence: &Evidence,
+    cancel: &CancellationToken,
+) -> Option<Vec<Suspect>> {
+    let outlines = outlines(checkout, evidence, cancel)?;
+    let reach = Reach::new(&outlines, evidence, cancel)?;
+    let scores = outlines
+        .iter()
+        .zip(reach.by_file(&outlines))
+        .map(|(outline, reached)| scores(outline, &reached, evidence))
+        .collect::<Vec<Vec<f32>>>();
+    let nothing_is_known = scores.iter().flatten().all(|score| *score <= 0.0);
+    let suspects = outlines.into_iter().zip(scores).map(|(outline, mut scores)| {
+        let most = scores.iter().copied().fold(0.0, f32::max);
+        if nothing_is_known || most > 0.0 {
+            scores.iter_mut().for_each(|score| *score = score.max(NEIGHBOUR));
+        }
+        for (definition, score) in outline.definitions.iter().zip(&mut scores) {
+            if definition.is_test_code || !editable.contains(&outline.path) {
+                *score = 0.0;
+            }
+        }
+        let lines = evidence.changed.get(&outline.path).into_iter().flatten();
+        let last = outline.definitions.iter().map(|d| *d.lines.end()).max().unwrap_or(0);
+        Suspect {
+            changed: lines
+                .flat_map(|range| *range.start()..=(*range.end()).min(last))
+                .collect(),
+            frames: evidence.frames.get(&outline.path).cloned().unwrap_or_default(),
+            definitions: scores,
+            outline,
+        }
+    });
+    let mut suspects: Vec<Suspect> = suspects.filter(|suspect| suspect.most() > 0.0).collect();
+    suspects.sort_by(|a, b| b.most().total_cmp(&a.most()).then_with(|| a.path().cmp(b.path())));
+    Some(suspects)
+}
+
+fn outlines(checkout: &Checkout, evidence: &Evidence, cancel: &CancellationToken) -> Option<Vec<Outline>> {
+    let first = evidence.files();
+    let known = |path: &&RepoPath| language::of(path.as_str()).is_some();
+    let mut paths: Vec<&RepoPath> = checkout.paths().into_iter().filter(known).collect();
+    paths.sort_by_key(|path| !first.contains(*path));
+    let mut outlines = Vec::new();
+    let mut bytes = 0;
+    for path in paths.into_iter().take(MAX_FILES) {
+        if cancel.is_cancelled() {
+            return None;
+        }
+        let Some(text) = checkout.read_text(path.as_str()) else {
+            continue;
+        };
+        bytes += text.len();
+        if bytes > MAX_TOTAL_BYTES {
+            tracing::info!(files = outlines.len(), "the tree is too large to be read whole");
+            break;
+        }
+        if let Some(source) = Source::parse(path.as_str(), text) {
+            outlines.push(Outline::of(path, &source));
+        }
+    }
+    mark_test_modules(&mut outlines);
+    outlines.sort_by(|a, b| a.path.cmp(&b.path));
+    Some(outlines)
+}
+
+/// Rust declares a file to be a test module in another file.
+fn mark_test_modules(outlines: &mut [Outline]) {
+    let modules: Vec<String> = outlines
+        .iter()
+        .flat_map(|outline| outline.test_modules.clone())
+        .collect();
+    for outline in outlines {
+        let path = outline.path.as_str();
+        let is_inside =
+            |module: &String| path == module || (module.ends_with('/') && path.starts_with(module.as_str()));
+        if modules.iter().any(is_inside) {
+            outline.definitions.iter_mut().for_each(|d| d.is_test_code = true);
+        }
+    }
+}
+
+/// Kinds of evidence are taken as independent of each other.
+fn scores(outline: &Outline, reached: &[f32], evidence: &Evidence) -> Vec<f32> {
+    let changed = evidence.changed.get(&outline.path);
+    let frames = evidence.frames.get(&outline.path);
+    let definitions = outline.definitions.iter().zip(reached);
+    definitions
+        .map(|(definition, reached)| {
+            let is_changed = changed
+                .into_iter()
+                .flatten()
+                .any(|range| range.start() <= definition.lines.end() && definition.lines.start() <= range.end());
+            let pointed = frames.into_iter().flatten();
+            let pointed = pointed
+                .filter(|(line, _)| definition.lines.contains(line))
+                .fold(0.0_f32, |most, (_, weight)| most.max(*weight));
+            let innocent = (1.0 - MENTIONED * reached)
+                * (1.0 - POINTED_AT * pointed)
+                * (1.0 - if is_changed { CHANGED } else { 0.0 });
+            1.0 - innocent
+        })
+        .collect()
+}
+
+/// How well each definition, counted through all files, separates failing from passing tests.
+///
+/// This is Ochiai's coefficient (Abreu et al., 2006) over what tests mention instead of what they execute.
+struct Reach(Vec<f32>);
+
+impl Reach {
+    fn new(outlines: &[Outline], evidence: &Evidence, cancel: &CancellationToken) -> Option<Self> {
+        let graph = Graph::new(outlines);
+        let mut failing = vec![0.0_f32; graph.definitions.len()];
+        let mut passing = failing.clone();
+        let mut failing_tests = 0.0_f32;
+        for (tests, sums) in [(&evidence.failing, &mut failing), (&evidence.passing, &mut passing)] {
+            let distinct: BTreeSet<&TestName> = tests.iter().take(MAX_TESTS).collect();
+            for test in distinct {
+                if cancel.is_cancelled() {
+                    return None;
+                }
+                for (definition, weight) in graph.reached_from(test) {
+                    sums[definition] += weight;
+                }
+            }
+            if failing_tests == 0.0 {
+                failing_tests = f32::from(u16::try_from(tests.len().clamp(1, MAX_TESTS)).unwrap_or(1));
+            }
+        }
+        let coefficient = |(failed, passed): (&f32, &f32)| {
+            if *failed > 0.0 {
+                failed / (failing_tests * (failed + passed)).sqrt()
+            } else {
+                0.0
+            }
+        };
+        Some(Self(failing.iter().zip(&passing).map(coefficient).collect()))
+    }
+
+    fn by_file(&self, outlines: &[Outline]) -> Vec<Vec<f32>> {
+        let mut rest = self.0.iter().copied();
+        let take = |outline: &Outline| rest.by_ref().take(outline.definitions.len()).collect();
+        outlines.iter().map(take).collect()
+    }
+}
+
+/// Definitions and what they mention, by name.
+struct Graph<'a> {
+    definitions: Vec<(&'a RepoPath, &'a Definition)>,
+    by_name: HashMap<&'a str, Vec<usize>>,
+    by_owner: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Graph<'a> {
+    fn new(outlines: &'a [Outline]) -> Self {
+        let definitions: Vec<(&RepoPath, &Definition)> = outlines
+            .iter()
+            .flat_map(|outline| outline.definitions.iter().map(|definition| (&outline.path, definition)))
+            .collect();
+        let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut by_owner: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, (_, definition)) in definitions.iter().enumerate() {
+            by_name.entry(&definition.name).or_default().push(index);
+            if let Some(owner) = &definition.owner {
+                by_owner.entry(owner).or_default().push(index);
+            }
+        }
+        Self {
+            definitions,
+            by_name,
+            by_owner,
+        }
+    }
+
+    /// Every definition that can be reached from a test, with what is left of its weight.
+    fn reached_from(&self, test: &TestName) -> BTreeMap<usize, f32> {
+        let mut weights: BTreeMap<usize, f32> = BTreeMap::new();
+        let mut front: Vec<usize> = Vec::new();
+        for index in self.bodies(test) {
+            weights.insert(index, 1.0);
+            front.push(index);
+        }
+        for _ in 0..MAX_HOPS {
+            let mut next = BTreeSet::new();
+            for from in front {
+                let weight = weights.get(&from).copied().unwrap_or(0.0);
+                let decay = if self.definitions[from].1.is_test_code {
+                    1.0
+                } else {
+                    DECAY
+                };
+                for (to, share) in self.mentioned_by(from) {
+                    let weight = weight * decay * share;
+                    let known = weights.entry(to).or_insert(0.0);
+                    if weight > *known + 0.01 {
+                        *known = weight;
+                        next.insert(to);
+                    }
+                }
+            }
+            front = next.into_iter().collect();
+        }
+        weights
+    }
+
+    /// The test's own function, and what its class sets up.
+    fn bodies(&self, test: &TestName) -> Vec<usize> {
+        let named = self.by_name.get(test.function.as_str()).into_iter().flatten().copied();
+        let is_it = |index: &usize| {
+            let (path, definition) = self.definitions[*index];
+            definition.is_test_code && test.file.as_ref().is_none_or(|file| file == path)
+        };
+        let mut bodies: Vec<usize> = named.filter(is_it).collect();
+        for index in bodies.clone() {
+            let (path, body) = self.definitions[index];
+            let class = body.owner.as_deref().and_then(|owner| self.by_owner.get(owner));
+            bodies.extend(class.into_iter().flatten().copied().filter(|index| {
+                let (other, definition) = self.definitions[*index];
+                other == path && (definition.name.starts_with("setUp") || definition.name.starts_with("setup"))
+            }));
+        }
+        bodies
+    }
+
+    /// Definitions that a definition mentions; a name that many share says less about each of them.
+    fn mentioned_by(&self, from: usize) -> Vec<(usize, f32)> {
+        let (path, definition) = self.definitions[from];
+        let mut mentioned = Vec::new();
+        for name in &definition.mentions {
+            let all = self.by_name.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+            // Helpers of tests are looked for in the same file first.
+            let is_near = |index: &&usize| definition.is_test_code && self.definitions[**index].0 == path;
+            let near: Vec<usize> = all.iter().filter(is_near).copied().collect();
+            let chosen = if near.is_empty() { all } else { &near };
+            mentioned.extend(chosen.iter().map(|index| (*index, share(chosen.len()))));
+            for index in self.by_owner.get(name.as_str()).into_iter().flatten() {
+                let is_construction = matches!(
+                    self.definitions[*index].1.name.as_str(),
+                    "__init__" | "new" | "__call__"
+                );
+                mentioned.push((*index, if is_construction { 0.7 } else { 0.25 }));
+            }
+        }
+        mentioned.retain(|(index, _)| *index != from);
+        mentioned
+    }
+}
+
+fn share(of: usize) -> f32 {
+    1.0 / f32::from(u16::try_from(of.max(1)).unwrap_or(u16::MAX)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::test_run::{Failure, Location, Outcome, TestRun};
+
+    const CODE: &str = "\
+def add(a, b):
+    return helper(a, b)
+
+
+def helper(a, b):
+    return a - b
+
+
+def count(a):
+    return len(a)
+
+
+def unused(a):
+    return a
+";
+    const TESTS: &str = "\
+from pkg.code import add, count
+
+
+def test_add():
+    assert add(1, 1) == 2
+
+
+def test_count():
+    assert count([]) == 0
+";
+
+    /// Names of the suspects, the worst first, without those that only stand next to them.
+    fn ranked(before: &TestRun, changed: &[(&str, std::ops::RangeInclusive<u32>)]) -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("pkg/code.py", CODE),
+            ("tests/test_code.py", TESTS),
+            ("pkg/other.py", CODE),
+        ] {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let checkout = Checkout::open(directory.path()).unwrap();
+        let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
+        let mut lines: BTreeMap<RepoPath, Vec<_>> = BTreeMap::new();
+        for (path, range) in changed {
+            lines.entry(path.parse().unwrap()).or_default().push(range.clone());
+        }
+        let evidence = Evidence::new(before, &lines, &paths);
+        let mut editable = paths.clone();
+        editable.remove(&"pkg/other.py".parse::<RepoPath>().unwrap());
+        let suspects = suspects(&checkout, &editable, &evidence, &CancellationToken::new()).unwrap();
+        let mut ranked: Vec<(f32, String)> = Vec::new();
+        for suspect in &suspects {
+            assert_eq!(suspect.path().as_str(), "pkg/code.py");
+            let names = suspect.outline.definitions.iter().map(|d| d.name.clone());
+            ranked.extend(
+                suspect
+                    .definitions
+                    .iter()
+                    .copied()
+                    .zip(names)
+                    .filter(|(score, _)| *score > NEIGHBOUR),
+            );
+        }
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+        ranked.into_iter().map(|(_, name)| name).collect()
+    }
+
+    fn red(failing: &[&str], passed: &[&str]) -> TestRun {
+        let failure = |name: &&str| Failure {
+            name: name.to_string(),
+            location: None,
+            message: String::new(),
+        };
+        TestRun {
+            failures: failing.iter().map(failure).collect(),
+            passed_names: passed.iter().map(ToString::to_string).collect(),
+            ..TestRun::without_result("", Outcome::Failed, "")
+        }
+    }
+
+    #[test]
+    fn names_lead_from_the_failing_test_to_the_code() {
+        assert_eq!(ranked(&red(&["test_add"], &["test_count"]), &[]), ["add", "helper"]);
+        assert_eq!(ranked(&red(&["test_count"], &["test_add"]), &[]), ["count"]);
+    }
+
+    #[test]
+    fn where_a_failure_points_counts_more_than_a_mention() {
+        let mut before = red(&["test_add"], &[]);
+        before.failures[0].location = Some(Location {
+            path: "pkg/code.py".into(),
+            line: 6,
+        });
+        assert_eq!(ranked(&before, &[]), ["helper", "add"]);
+    }
+
+    #[test]
+    fn changed_code_counts_even_when_no_test_mentions_it() {
+        let ranked = ranked(
+            &red(&["test_add"], &[]),
+            &[("pkg/code.py", 13..=13), ("tests/test_code.py", 1..=9)],
+        );
+        assert_eq!(ranked, ["unused", "add", "helper"]);
+    }
+
+    #[test]
+    fn without_any_evidence_all_code_is_equal_but_never_tests() {
+        assert!(ranked(&red(&[], &[]), &[]).is_empty());
+        assert!(ranked(&red(&["no_such_test"], &[]), &[]).is_empty());
+    }
+
+    #[test]
+    fn reading_stops_when_cancelled() {
+        let checkout = Checkout::open(
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("src/repair")
+                .as_path(),
+        );
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        let none = suspects(&checkout.unwrap(), &BTreeSet::new(), &Evidence::default(), &cancelled);
+        assert!(none.is_none());
+    }
+}

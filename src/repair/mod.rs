@@ -1,0 +1,157 @@
+//! Fixes without a model: single small edits, the most promising first, each judged by the tests.
+//!
+//! The order decides how long it takes. Code is ranked by what failing tests mention, by what failures point at and
+//! by what the pull request changed ([`localise`]); edits by the idea behind them ([`templates`]); and a candidate by
+//! both ([`candidates`]). A candidate counts only when the whole suite is better with it in a fresh copy of the tree
+//! ([`trial`]). Test code is never edited, nor is what the caller protects.
+//!
+//! Not here: whether a patch that passes is good enough to be proposed, and the tools' own fixes.
+
+mod candidates;
+mod evidence;
+mod explain;
+mod hunt;
+mod language;
+mod localise;
+mod outline;
+mod syntax;
+mod templates;
+mod test_code;
+mod trial;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+use crate::domain::test_run::TestRun;
+use crate::sandbox;
+use crate::suite::{self, Suite};
+
+use self::candidates::Candidates;
+use self::evidence::Evidence;
+/// When to give up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// How many candidates may be tried.
+    pub candidates: u32,
+    /// How long it may take in all.
+    pub wall: Duration,
+}
+
+/// What to repair.
+pub struct Task<'a> {
+    /// The tree with the fault; edits it already has become part of the patch.
+    pub checkout: &'a Checkout,
+    pub suite: &'a Suite,
+    /// The run of the whole suite that was red.
+    pub before: &'a TestRun,
+    /// Lines that the pull request changed, from 1, in the tree as it is now; may be empty.
+    pub changed: &'a BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    /// Says which files must not be edited, besides test code.
+    pub protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
+    /// Digests of patches that were rejected before ([`Patch::digest`]).
+    pub excluded: &'a [String],
+}
+
+/// How far the search is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    pub tried: u32,
+    /// How many candidates there are at most, within the budget; an estimate that gets better.
+    pub total_estimate: u32,
+    /// The file that was edited last.
+    pub current: RepoPath,
+}
+
+/// A patch after which all tests pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub patch: Patch,
+    /// One sentence without its full stop, in Markdown: what became what, and where.
+    pub explanation: String,
+    pub candidates_tried: u32,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    Found(Found),
+    /// Every candidate was tried.
+    NotFound {
+        tried: u32,
+        /// The places that looked most suspicious, the worst first.
+        suspects: Vec<(RepoPath, u32)>,
+    },
+    /// There are more candidates than the budget has room for.
+    BudgetSpent {
+        tried: u32,
+        suspects: Vec<(RepoPath, u32)>,
+    },
+    Cancelled,
+}
+
+/// Searches for a single edit that makes the tests better, and reports after each candidate.
+///
+/// # Errors
+/// When the tree cannot be copied, or the sandbox fails; whatever the candidates do is no error.
+pub async fn search(
+    task: &Task<'_>,
+    budget: &Budget,
+    progress: &mut (dyn FnMut(Progress) + Send),
+    cancel: &CancellationToken,
+) -> Result<End, suite::Error> {
+    let deadline = Instant::now() + budget.wall;
+    let stop = cancel.child_token();
+    let mut tried = 0;
+    let mut count = |report: Progress| {
+        tried = report.tried;
+        progress(report);
+    };
+    let searching = async {
+        let Some(mut candidates) = localised(task, &stop).await? else {
+            return Ok((hunt::End::Stopped, Vec::new()));
+        };
+        let suspects = candidates.places();
+        let end = hunt::hunt(task, budget.candidates, &mut candidates, &mut count, &stop).await?;
+        Ok::<_, suite::Error>((end, suspects))
+    };
+    let (end, suspects) = tokio::select! {
+        ended = searching => ended?,
+        never = stop_at(deadline, &stop) => match never {},
+    };
+    Ok(match end {
+        hunt::End::Found(found) => End::Found(found),
+        _ if cancel.is_cancelled() => End::Cancelled,
+        hunt::End::NothingLeft => End::NotFound { tried, suspects },
+        hunt::End::Stopped => End::BudgetSpent { tried, suspects },
+    })
+}
+
+/// Cancels at the deadline and never returns, so that what is cancelled can come to its own end.
+async fn stop_at(deadline: Instant, stop: &CancellationToken) -> std::convert::Infallible {
+    sleep_until(deadline).await;
+    stop.cancel();
+    std::future::pending().await
+}
+
+/// Reads the tree and puts its edits in order; none when stopped.
+async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<Candidates>, suite::Error> {
+    let checkout = task.checkout.clone();
+    let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
+    let editable = paths.iter().filter(|path| !(task.protected)(path)).cloned().collect();
+    let evidence = Evidence::new(task.before, task.changed, &paths);
+    let (stop, excluded) = (stop.clone(), task.excluded.to_vec());
+    let reading = tokio::task::spawn_blocking(move || {
+        let suspects = localise::suspects(&checkout, &editable, &evidence, &stop)?;
+        Some(Candidates::new(&checkout, suspects, &excluded))
+    });
+    Ok(reading
+        .await
+        .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))?)
+}

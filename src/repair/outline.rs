@@ -1,0 +1,172 @@
+//! What a file defines and what each definition mentions: enough to follow names from a failing test to the code it
+//! exercises. Names are compared as text; scopes and types are not resolved.
+
+use std::collections::BTreeSet;
+use std::ops::{Range, RangeInclusive};
+
+use crate::domain::id::RepoPath;
+
+use super::syntax::{Below, Source, Step};
+use super::test_code;
+
+/// A file without its text and tree.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub(super) path: RepoPath,
+    /// By their start; a nested one comes after the one around it.
+    pub(super) definitions: Vec<Definition>,
+    /// Files that hold tests only, or folders when they end in `/`, as this file says.
+    pub(super) test_modules: Vec<String>,
+}
+
+/// A function, a constant outside functions, or a default in a class.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) name: String,
+    /// The type or class it belongs to.
+    pub(super) owner: Option<String>,
+    pub(super) bytes: Range<usize>,
+    /// From 1.
+    pub(super) lines: RangeInclusive<u32>,
+    pub(super) is_test_code: bool,
+    pub(super) mentions: BTreeSet<String>,
+}
+
+impl Outline {
+    pub(super) fn of(path: &RepoPath, source: &Source) -> Self {
+        let mut outline = Self {
+            path: path.clone(),
+            definitions: Vec::new(),
+            test_modules: Vec::new(),
+        };
+        let is_test_path = test_code::is_test_path(path.as_str());
+        // Where the test item ends that the walk is in.
+        let mut tests_until = 0;
+        source.walk(|steps| {
+            let Some(step) = steps.last() else {
+                return Below::Enter;
+            };
+            if test_code::is_test_item(source, steps) {
+                tests_until = tests_until.max(step.node.end_byte());
+                outline
+                    .test_modules
+                    .extend(test_code::test_module_paths(source, path.as_str(), step));
+            }
+            let is_test_code = is_test_path || step.node.start_byte() < tests_until;
+            if let Some(definition) = definition(source, steps, is_test_code) {
+                outline.definitions.push(definition);
+            } else if source.language.names.contains(&step.node.kind()) {
+                outline.mention(step, source.text_of(step.node));
+            }
+            Below::Enter
+        });
+        outline
+    }
+
+    /// The innermost definition around a range of bytes.
+    pub(super) fn around(&self, bytes: &Range<usize>) -> Option<usize> {
+        let from = self.definitions.partition_point(|d| d.bytes.start <= bytes.start);
+        self.definitions[..from].iter().rposition(|d| d.bytes.end >= bytes.end)
+    }
+
+    fn mention(&mut self, step: &Step<'_>, name: &str) {
+        if let Some(index) = self.around(&step.node.byte_range()) {
+            let definition = &mut self.definitions[index];
+            if definition.name != name {
+                definition.mentions.insert(name.into());
+            }
+        }
+    }
+}
+
+fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option<Definition> {
+    let language = source.language;
+    let (step, above) = steps.split_last()?;
+    let kind = step.node.kind();
+    let is_in_function = || above.iter().any(|step| language.functions.contains(&step.node.kind()));
+    let name = if language.functions.contains(&kind) {
+        step.node.child_by_field_name("name")?
+    } else if language.constants.contains(&kind) && !is_in_function() {
+        let name = step.node.child_by_field_name("name");
+        name.or_else(|| step.node.child_by_field_name("left"))?
+    } else {
+        return None;
+    };
+    let owner = above.iter().rev().find_map(|step| {
+        let (_, field) = language.owners.iter().find(|(kind, _)| *kind == step.node.kind())?;
+        let owner = source.text_of(step.node.child_by_field_name(field)?);
+        Some(owner.split('<').next().unwrap_or(owner).trim().to_string())
+    });
+    Some(Definition {
+        name: source.text_of(name).to_string(),
+        owner,
+        bytes: step.node.byte_range(),
+        lines: line(step.node.start_position().row)..=line(step.node.end_position().row),
+        is_test_code,
+        mentions: BTreeSet::new(),
+    })
+}
+
+/// A line from 1, for a row from 0.
+pub(super) fn line(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX - 1) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(path: &str, text: &str) -> Outline {
+        let source = Source::parse(path, text.into()).unwrap();
+        Outline::of(&path.parse().unwrap(), &source)
+    }
+
+    #[test]
+    fn rust_definitions_have_owners_mentions_and_tests_apart() {
+        let outline = outline(
+            "src/lib.rs",
+            "const N: u32 = 3;\nimpl<T> Stack<T> {\n    fn push(&mut self) { grow(N) }\n}\n\
+             #[cfg(test)]\nmod tests {\n    fn helper() {}\n    #[test]\n    fn pushes() { helper() }\n}\n",
+        );
+        let seen: Vec<_> = outline
+            .definitions
+            .iter()
+            .map(|d| (d.name.as_str(), d.owner.as_deref(), d.lines.clone(), d.is_test_code))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("N", None, 1..=1, false),
+                ("push", Some("Stack"), 3..=3, false),
+                ("helper", None, 7..=7, true),
+                ("pushes", None, 9..=9, true),
+            ]
+        );
+        assert_eq!(Vec::from_iter(&outline.definitions[1].mentions), ["N", "grow"]);
+        assert_eq!(outline.around(&(20..21)), None);
+        assert_eq!(outline.around(&outline.definitions[1].bytes), Some(1));
+    }
+
+    #[test]
+    fn python_definitions_include_defaults_of_classes() {
+        let outline = outline(
+            "pkg/a.py",
+            "LIMIT = 3\nclass Plan:\n    attempts: int = 5\n    def f(self):\n        def g(): return LIMIT\n        x = 1\n",
+        );
+        let seen: Vec<_> = outline
+            .definitions
+            .iter()
+            .map(|d| (d.name.as_str(), d.owner.as_deref()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("LIMIT", None),
+                ("attempts", Some("Plan")),
+                ("f", Some("Plan")),
+                ("g", Some("Plan"))
+            ]
+        );
+        assert!(outline.definitions[3].mentions.contains("LIMIT"));
+    }
+}

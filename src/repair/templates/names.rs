@@ -1,0 +1,266 @@
+//! The right kind of thing under the wrong name: arguments the wrong way round, a sibling method, another variable.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tree_sitter::Node;
+
+use super::{Edit, Place, Template};
+use crate::repair::syntax::{Below, Source, Step};
+
+/// Methods and functions that are mistaken for each other.
+const FAMILIES: &[&[&str]] = &[
+    &["min", "max"],
+    &["any", "all"],
+    &["first", "last"],
+    &["find", "rfind"],
+    &["split", "rsplit"],
+    &["splitn", "rsplitn"],
+    &["split_once", "rsplit_once"],
+    &["partition", "rpartition"],
+    &["index", "rindex"],
+    &["keys", "values"],
+    &["keys", "items"],
+    &["values", "items"],
+    &["push", "insert"],
+    &["push_back", "push_front"],
+    &["pop_back", "pop_front"],
+    &["append", "extend"],
+    &["append", "appendleft"],
+    &["pop", "popleft"],
+    &["floor", "ceil"],
+    &["floor", "round"],
+    &["ceil", "round"],
+    &["starts_with", "ends_with"],
+    &["startswith", "endswith"],
+    &["strip_prefix", "strip_suffix"],
+    &["removeprefix", "removesuffix"],
+    &["trim", "trim_start", "trim_end"],
+    &["trim_start_matches", "trim_end_matches"],
+    &["strip", "lstrip", "rstrip"],
+    &["to_lowercase", "to_uppercase"],
+    &["to_ascii_lowercase", "to_ascii_uppercase"],
+    &["lower", "upper"],
+    &["ljust", "rjust", "center"],
+    &["is_some", "is_none"],
+    &["is_ok", "is_err"],
+    &["take", "skip"],
+    &["take_while", "skip_while"],
+    &["min_by_key", "max_by_key"],
+    &["saturating_add", "saturating_sub"],
+    &["wrapping_add", "wrapping_sub"],
+    &["checked_add", "checked_sub"],
+    &["union", "intersection", "difference"],
+    &["is_subset", "is_superset"],
+    &["issubset", "issuperset"],
+    &["sum", "product"],
+    &["or", "and"],
+    &["and_then", "or_else"],
+    &["read", "readline"],
+    &["setdefault", "get"],
+];
+
+/// How many other names are offered for one, nearest first.
+const MAX_OTHERS: usize = 8;
+/// A call with more arguments is left alone.
+const MAX_ARGUMENTS: usize = 6;
+
+/// The names a file knows: variables by the function that binds them, and parts by the value they are read from.
+pub(super) struct Known {
+    variables: BTreeMap<usize, Vec<String>>,
+    parts: BTreeMap<(usize, String), BTreeSet<String>>,
+}
+
+impl Known {
+    pub(super) fn of(source: &Source) -> Self {
+        let mut known = Self {
+            variables: BTreeMap::new(),
+            parts: BTreeMap::new(),
+        };
+        source.walk(|path| {
+            let place = Place { source, path };
+            if place.kind() == "identifier"
+                && is_bound(&place)
+                && let Some(function) = function(&place)
+            {
+                let variables = known.variables.entry(function).or_default();
+                let name = place.text().to_string();
+                if !variables.contains(&name) {
+                    variables.push(name);
+                }
+            }
+            if let Some((value, part)) = part(&place) {
+                known
+                    .parts
+                    .entry((owner(&place, value), value.into()))
+                    .or_default()
+                    .insert(part.into());
+            }
+            Below::Enter
+        });
+        known
+    }
+}
+
+pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    swap_arguments(place, found);
+    sibling(place, found);
+    other_part(place, known, found);
+    other_variable(place, known, found);
+}
+
+fn swap_arguments(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    if !place.source.language.arguments.contains(&place.kind()) {
+        return;
+    }
+    let mut cursor = place.node().walk();
+    let arguments: Vec<Node<'_>> = place
+        .node()
+        .named_children(&mut cursor)
+        .take(MAX_ARGUMENTS + 1)
+        .collect();
+    if arguments.len() > MAX_ARGUMENTS {
+        return;
+    }
+    for pair in arguments.windows(2) {
+        let [first, second] = [pair[0], pair[1]].map(|argument| place.source.text_of(argument));
+        let is_positional = |node: &Node<'_>| !matches!(node.kind(), "keyword_argument" | "comment" | "line_comment");
+        if first != second && pair.iter().all(is_positional) {
+            let between = place.source.text.get(pair[0].end_byte()..pair[1].start_byte());
+            found.push(Edit {
+                range: pair[0].start_byte()..pair[1].end_byte(),
+                replacement: format!("{second}{}{first}", between.unwrap_or(", ")),
+                template: Template::Arguments,
+            });
+        }
+    }
+}
+
+/// Another function of the same family.
+fn sibling(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    if !is_callee(place) {
+        return;
+    }
+    let name = place.text();
+    let siblings = FAMILIES.iter().filter(|family| family.contains(&name)).copied();
+    for sibling in siblings.flatten().filter(|sibling| **sibling != name) {
+        found.push(place.edit(*sibling, Template::Method));
+    }
+}
+
+/// Another part that is read from the same value somewhere in the file.
+fn other_part(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    let Some((value, name)) = part(place) else { return };
+    let others = known
+        .parts
+        .get(&(owner(place, value), value.into()))
+        .into_iter()
+        .flatten();
+    for other in others.filter(|other| *other != name).take(MAX_OTHERS) {
+        found.push(place.edit(other.as_str(), Template::Attribute));
+    }
+}
+
+/// Another variable of the same function.
+fn other_variable(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    if place.kind() != "identifier" || is_bound(place) || is_callee(place) || is_no_variable(place) {
+        return;
+    }
+    let Some(variables) = function(place).and_then(|function| known.variables.get(&function)) else {
+        return;
+    };
+    let name = place.text();
+    let Some(own) = variables.iter().position(|variable| variable == name) else {
+        return;
+    };
+    let mut others: Vec<(usize, &String)> = variables
+        .iter()
+        .enumerate()
+        .filter(|(index, other)| *index != own && !matches!(other.as_str(), "self" | "cls" | "_"))
+        .map(|(index, other)| (index.abs_diff(own), other))
+        .collect();
+    others.sort_unstable();
+    for (_, other) in others.into_iter().take(MAX_OTHERS) {
+        found.push(place.edit(other.as_str(), Template::Variable));
+    }
+}
+
+/// Where the class or `impl` starts that `self` is of; zero for other values.
+fn owner(place: &Place<'_, '_>, value: &str) -> usize {
+    let owners = place.source.language.owners;
+    let is_owner = |step: &&Step<'_>| owners.iter().any(|(kind, _)| *kind == step.node.kind());
+    let around = place.path.iter().rev().find(is_owner).filter(|_| value == "self");
+    around.map_or(0, |step| step.node.start_byte())
+}
+
+/// Where the innermost function around the node starts.
+fn function(place: &Place<'_, '_>) -> Option<usize> {
+    let functions = place.source.language.functions;
+    let step = place
+        .path
+        .iter()
+        .rev()
+        .find(|step| functions.contains(&step.node.kind()))?;
+    Some(step.node.start_byte())
+}
+
+/// Whether the name is being given here, in a pattern of any depth.
+fn is_bound(place: &Place<'_, '_>) -> bool {
+    let bindings = place.source.language.bindings;
+    for levels in 0..4 {
+        let (Some(own), Some(parent)) = (place.above(levels), place.above(levels + 1)) else {
+            return false;
+        };
+        if bindings.contains(&(parent.node.kind(), own.field)) && own.node.is_named() {
+            return true;
+        }
+        let is_pattern = parent.node.kind().contains("pattern") || parent.node.kind() == "as_pattern_target";
+        if !is_pattern || own.field == "type" || own.field == "condition" {
+            return false;
+        }
+    }
+    false
+}
+
+/// Whether the node names what is called.
+fn is_callee(place: &Place<'_, '_>) -> bool {
+    let language = place.source.language;
+    if place.field() == "function" {
+        return language.calls.contains(&place.parent_kind()) && place.node().named_child_count() == 0;
+    }
+    let (kind, _, part) = language.attribute;
+    let is_named_part = (place.parent_kind() == kind && place.field() == part)
+        || (place.parent_kind() == "scoped_identifier" && place.field() == "name");
+    is_named_part
+        && place
+            .above(1)
+            .is_some_and(|step| step.field == "function" && place.above(2).is_some_and(|call| is_call(place, call)))
+}
+
+fn is_call(place: &Place<'_, '_>, step: Step<'_>) -> bool {
+    place.source.language.calls.contains(&step.node.kind())
+}
+
+/// Names of fields, keywords, macros, paths and modules look like variables.
+fn is_no_variable(place: &Place<'_, '_>) -> bool {
+    let (attribute, _, part) = place.source.language.attribute;
+    (place.parent_kind() == attribute && place.field() == part)
+        || matches!(
+            (place.parent_kind(), place.field()),
+            (
+                "keyword_argument" | "function_definition" | "function_item" | "class_definition",
+                "name"
+            ) | ("macro_invocation", "macro")
+                | ("scoped_identifier" | "dotted_name" | "tuple_struct_pattern", _)
+        )
+}
+
+/// Value and name, if the node names a part that is read and not called.
+fn part<'t>(place: &Place<'_, 't>) -> Option<(&'t str, &'t str)> {
+    let (kind, value, part) = place.source.language.attribute;
+    let parent = place.above(1).filter(|step| step.node.kind() == kind)?;
+    if place.field() != part || is_callee(place) {
+        return None;
+    }
+    let value = parent.node.child_by_field_name(value)?;
+    Some((place.source.text_of(value), place.text()))
+}

@@ -1,0 +1,124 @@
+//! One operator for another.
+
+use super::{Edit, Place, Template};
+
+/// An operator, and what it may have been meant to be.
+pub(in crate::repair) type Swap = (&'static str, &'static [(&'static str, Template)]);
+
+/// Operators that mean the same in every language of the table.
+const SWAPS: &[Swap] = &[
+    (
+        "<",
+        &[
+            ("<=", Template::Bound),
+            (">", Template::Comparison),
+            (">=", Template::OtherOperator),
+        ],
+    ),
+    (
+        "<=",
+        &[
+            ("<", Template::Bound),
+            (">=", Template::Comparison),
+            (">", Template::OtherOperator),
+        ],
+    ),
+    (
+        ">",
+        &[
+            (">=", Template::Bound),
+            ("<", Template::Comparison),
+            ("<=", Template::OtherOperator),
+        ],
+    ),
+    (
+        ">=",
+        &[
+            (">", Template::Bound),
+            ("<=", Template::Comparison),
+            ("<", Template::OtherOperator),
+        ],
+    ),
+    (
+        "==",
+        &[
+            ("!=", Template::Comparison),
+            ("<=", Template::OtherOperator),
+            (">=", Template::OtherOperator),
+        ],
+    ),
+    (
+        "!=",
+        &[
+            ("==", Template::Comparison),
+            ("<", Template::OtherOperator),
+            (">", Template::OtherOperator),
+        ],
+    ),
+    ("+", &[("-", Template::Arithmetic), ("*", Template::OtherOperator)]),
+    ("-", &[("+", Template::Arithmetic)]),
+    ("*", &[("/", Template::Arithmetic), ("+", Template::OtherOperator)]),
+    ("/", &[("*", Template::Arithmetic)]),
+    ("%", &[("/", Template::OtherOperator)]),
+    ("&", &[("|", Template::OtherOperator), ("^", Template::OtherOperator)]),
+    ("|", &[("&", Template::OtherOperator), ("^", Template::OtherOperator)]),
+    ("^", &[("&", Template::OtherOperator), ("|", Template::OtherOperator)]),
+    ("<<", &[(">>", Template::OtherOperator)]),
+    (">>", &[("<<", Template::OtherOperator)]),
+    ("+=", &[("-=", Template::Augmented), ("=", Template::OtherOperator)]),
+    ("-=", &[("+=", Template::Augmented)]),
+    ("*=", &[("/=", Template::Augmented), ("+=", Template::OtherOperator)]),
+    ("/=", &[("*=", Template::Augmented)]),
+    ("|=", &[("&=", Template::Augmented)]),
+    ("&=", &[("|=", Template::Augmented)]),
+];
+
+/// Operators whose operands mean something else the other way round.
+const ORDERED: &[&str] = &["-", "/", "//", "%", "**", "<<", ">>"];
+
+pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    if place.node().is_named() || !language.operations.contains(&place.parent_kind()) {
+        return;
+    }
+    let operator = place.kind();
+    if !stands_between_operands(place) {
+        return;
+    }
+    for (from, to) in SWAPS.iter().chain(language.swaps) {
+        if *from == operator {
+            found.extend(to.iter().map(|(to, template)| place.edit(*to, *template)));
+        }
+    }
+    swap_operands(place, found);
+}
+
+/// Arguments of macros are a flat list of tokens, in which `*` may also be a dereference; and text is not computed with.
+fn stands_between_operands(place: &Place<'_, '_>) -> bool {
+    let sides = [place.node().prev_sibling(), place.node().next_sibling()];
+    let is_text = |kind: &str| kind.contains("string");
+    if sides.iter().flatten().any(|side| is_text(side.kind())) && !matches!(place.kind(), "==" | "!=" | "in" | "not in")
+    {
+        return false;
+    }
+    place.parent_kind() != "token_tree" || sides.iter().all(|side| side.is_some_and(|side| side.is_named()))
+}
+
+fn swap_operands(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    let Some(parent) = place.above(1).map(|step| step.node) else {
+        return;
+    };
+    let sides = ["left", "right"].map(|side| parent.child_by_field_name(side));
+    let [Some(left), Some(right)] = sides else { return };
+    if !ORDERED.contains(&place.kind()) {
+        return;
+    }
+    let [left, right] = [left, right].map(|side| place.source.text_of(side));
+    if left != right {
+        found.push(Edit {
+            range: parent.byte_range(),
+            replacement: format!("{right} {} {left}", place.kind()),
+            template: Template::Operands,
+        });
+    }
+}

@@ -1,0 +1,222 @@
+//! The HTTP door: verifies a delivery, writes it down, answers 202, and leaves the work to the queue. The only room
+//! that names axum.
+
+mod queue;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::{get, post};
+use tokio::net::TcpListener;
+
+pub use queue::{Queue, QueueFull, Work};
+
+use crate::domain::event::Event;
+use crate::domain::id::DeliveryId;
+use crate::engine::App;
+use crate::github::webhook::{self, WebhookSecret};
+use crate::journal::{Admission, Journal};
+
+/// GitHub caps payloads at 25 MB.
+/// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#payload-cap>
+const MAX_PAYLOAD: usize = 25 * 1024 * 1024;
+/// A delivery that takes longer to arrive than GitHub waits for an answer is of no use.
+const MAX_ARRIVAL: Duration = Duration::from_secs(10);
+/// How long runs get to stop when greenlight ends.
+const DRAIN: Duration = Duration::from_secs(10);
+/// How often gates whose time is up are looked for.
+const CLOCK: Duration = Duration::from_secs(60);
+
+#[derive(Clone)]
+struct Door {
+    queue: Queue,
+    secret: Arc<WebhookSecret>,
+}
+
+/// The routes.
+pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
+    let door = Door {
+        queue,
+        secret: Arc::new(secret),
+    };
+    Router::new()
+        .route("/webhook", post(post_webhook))
+        .route("/healthz", get(async || StatusCode::OK))
+        .route("/readyz", get(get_readyz))
+        .layer(tower_http::timeout::TimeoutLayer::with_status_code(
+            StatusCode::REQUEST_TIMEOUT,
+            MAX_ARRIVAL,
+        ))
+        .layer(DefaultBodyLimit::max(MAX_PAYLOAD))
+        .with_state(door)
+}
+
+/// Serves until `until` resolves, then drains. What an earlier process left is taken up first.
+///
+/// # Errors
+/// When the socket fails.
+pub async fn serve(
+    listener: TcpListener,
+    queue: Queue,
+    secret: WebhookSecret,
+    until: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    take_up(&queue).await;
+    let clock = tokio::spawn(watch_the_clock(queue.clone()));
+    let draining = queue.clone();
+    let result = axum::serve(listener, router(queue, secret))
+        .with_graceful_shutdown(async move {
+            until.await;
+            tracing::info!("ending: no more deliveries are taken");
+            draining.drain(DRAIN).await;
+        })
+        .await;
+    clock.abort();
+    result
+}
+
+/// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
+pub async fn take_up(queue: &Queue) {
+    let app: &App = queue.app();
+    match app.journal.open_runs().await {
+        Ok(runs) => {
+            for run in runs {
+                if queue.push(Work::Resume(Box::new(run))).is_err() {
+                    return;
+                }
+            }
+        }
+        Err(error) => tracing::error!(%error, "open runs could not be read"),
+    }
+    match app.journal.unfinished().await {
+        Ok(deliveries) => {
+            for (id, event) in deliveries {
+                if queue.push(Work::Delivery(id, Box::new(event))).is_err() {
+                    return;
+                }
+            }
+        }
+        Err(error) => tracing::error!(%error, "unfinished deliveries could not be read"),
+    }
+}
+
+/// Wakes the runs whose gate expired, and those that did not get to say their end.
+async fn watch_the_clock(queue: Queue) {
+    let mut tick = tokio::time::interval(CLOCK);
+    tick.tick().await;
+    loop {
+        tick.tick().await;
+        let Ok(runs) = queue.app().journal.open_runs().await else {
+            continue;
+        };
+        let now = jiff::Timestamp::now();
+        for run in runs {
+            let expired = run.open_gates().iter().any(|gate| now >= gate.expires);
+            if expired || run.end.is_some() {
+                // A full queue is tried again at the next tick.
+                let _later = queue.push(Work::Resume(Box::new(run)));
+            }
+        }
+    }
+}
+
+/// A delivery whose signature is right; the event is none when it is not ours.
+struct Delivery {
+    id: DeliveryId,
+    event: Option<Event>,
+}
+
+impl FromRequest<Door> for Delivery {
+    type Rejection = StatusCode;
+
+    async fn from_request(request: Request, door: &Door) -> Result<Self, StatusCode> {
+        let headers = request.headers().clone();
+        let body = Bytes::from_request(request, door)
+            .await
+            .map_err(|rejection: BytesRejection| {
+                tracing::info!(status = rejection.status().as_u16(), "a delivery was not read");
+                rejection.status()
+            })?;
+        let header = |name: &str| {
+            headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_string)
+        };
+        // The signature comes before anything in the body is looked at.
+        if let Err(error) = webhook::verify(&door.secret, signature(&headers), &body) {
+            tracing::warn!(%error, "a delivery was refused");
+            return Err(StatusCode::UNAUTHORIZED);
+        }
+        let (Some(kind), Some(id)) = (
+            header("x-github-event"),
+            header("x-github-delivery").filter(|id| !id.is_empty() && id.len() <= 100),
+        ) else {
+            tracing::warn!("a delivery has no X-GitHub-Event or X-GitHub-Delivery header");
+            return Err(StatusCode::BAD_REQUEST);
+        };
+        let event = webhook::parse(&kind, &body).map_err(|error| {
+            tracing::warn!(delivery.id = id, event = kind, %error, "a payload cannot be read");
+            StatusCode::BAD_REQUEST
+        })?;
+        Ok(Self {
+            id: DeliveryId(id),
+            event,
+        })
+    }
+}
+
+fn signature(headers: &HeaderMap) -> Option<&[u8]> {
+    headers
+        .get("x-hub-signature-256")
+        .map(axum::http::HeaderValue::as_bytes)
+}
+
+async fn post_webhook(State(door): State<Door>, delivery: Delivery) -> StatusCode {
+    let Delivery { id, event } = delivery;
+    let app = door.queue.app();
+    let Some(event) = event.filter(|event| {
+        event
+            .repository()
+            .is_none_or(|repository| app.allow_list.allows(repository))
+    }) else {
+        tracing::debug!(delivery.id = id.0, "not ours");
+        return StatusCode::NO_CONTENT;
+    };
+    if !door.queue.has_room() {
+        tracing::warn!(delivery.id = id.0, "no room for a delivery");
+        return StatusCode::SERVICE_UNAVAILABLE;
+    }
+    match app.journal.admit(&id, &event).await {
+        Ok(Admission::Known) => StatusCode::ACCEPTED,
+        Ok(Admission::New) => {
+            tracing::info!(delivery.id = id.0, "accepted");
+            // In the journal it is safe: should the queue have filled up meanwhile, the next start takes it up.
+            match door.queue.push(Work::Delivery(id, Box::new(event))) {
+                Ok(()) => StatusCode::ACCEPTED,
+                Err(QueueFull) => StatusCode::SERVICE_UNAVAILABLE,
+            }
+        }
+        Err(error) => {
+            tracing::error!(delivery.id = id.0, %error, "a delivery could not be written down");
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+    }
+}
+
+async fn get_readyz(State(door): State<Door>) -> StatusCode {
+    let journal_is_well = match &door.queue.app().journal {
+        Journal::Sqlite(sqlite) => sqlite.is_well().await,
+        Journal::Refs(_) => true,
+    };
+    if journal_is_well && door.queue.has_room() {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    }
+}

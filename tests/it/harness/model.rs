@@ -1,0 +1,333 @@
+//! A model on the wire: a server on loopback that speaks chat completions and says what a story tells it to.
+//!
+//! It holds every request against what must be true of all of them: each tool call has exactly one result, history is
+//! only ever appended to, the key is there, and nothing that must stay secret is in it. A story that leaves a turn
+//! unused, or a request without a turn, fails in [`ScriptedModel::finish`].
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use axum::routing::post;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// The key the server wants.
+pub const KEY: &str = "sk-scripted-0123456789abcdef";
+
+/// What the model does when it is asked once.
+#[derive(Debug, Clone)]
+pub enum Turn {
+    /// Says something, calls tools (name and arguments), or both.
+    Answer {
+        text: Option<String>,
+        calls: Vec<(String, String)>,
+    },
+    /// A body of the story's own, with a status and headers.
+    Raw {
+        status: u16,
+        headers: Vec<(&'static str, &'static str)>,
+        body: String,
+    },
+    /// Half an answer, then the connection breaks.
+    Cut,
+    /// No answer at all, until the client goes away.
+    Silence,
+}
+
+/// A turn that calls one tool.
+pub fn calls(tool: &str, arguments: Value) -> Turn {
+    Turn::Answer {
+        text: None,
+        calls: vec![(tool.into(), arguments.to_string())],
+    }
+}
+
+/// A turn without a tool call.
+pub fn says(text: &str) -> Turn {
+    Turn::Answer {
+        text: Some(text.into()),
+        calls: Vec::new(),
+    }
+}
+
+/// A turn that fails with a status.
+pub fn fails(status: u16, message: &str) -> Turn {
+    let headers = if status == 429 {
+        vec![("retry-after", "0")]
+    } else {
+        Vec::new()
+    };
+    Turn::Raw {
+        status,
+        headers,
+        body: json!({ "error": { "message": message } }).to_string(),
+    }
+}
+
+impl Turn {
+    /// One more tool call in the same answer.
+    pub fn and(mut self, tool: &str, arguments: Value) -> Self {
+        match &mut self {
+            Self::Answer { calls, .. } => calls.push((tool.into(), arguments.to_string())),
+            other => panic!("{other:?} calls no tools"),
+        }
+        self
+    }
+}
+
+/// The server. Dropping it stops it.
+pub struct ScriptedModel {
+    base_url: String,
+    script: Arc<Script>,
+    server: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Script {
+    turns: Mutex<VecDeque<Turn>>,
+    requests: Mutex<Vec<Value>>,
+    secrets: Mutex<Vec<String>>,
+    broken: Mutex<Vec<String>>,
+    silent: Notify,
+}
+
+impl ScriptedModel {
+    /// Starts a server that plays the turns in order.
+    pub async fn start(turns: impl IntoIterator<Item = Turn>) -> Self {
+        let script = Arc::new(Script::default());
+        script.turns.lock().unwrap().extend(turns);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let router = Router::new()
+            .route("/v1/chat/completions", post(completion))
+            .with_state(Arc::clone(&script));
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self {
+            base_url,
+            script,
+            server,
+        }
+    }
+
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Adds a turn to the end of the script.
+    pub fn then(&self, turn: Turn) -> &Self {
+        self.script.turns.lock().unwrap().push_back(turn);
+        self
+    }
+
+    pub fn reads(&self, path: &str) -> &Self {
+        self.then(calls("read_file", json!({ "path": path })))
+    }
+
+    pub fn edits(&self, path: &str, old: &str, new: &str) -> &Self {
+        self.then(calls("edit_file", json!({ "path": path, "old": old, "new": new })))
+    }
+
+    pub fn runs_tests(&self) -> &Self {
+        self.then(calls("run_tests", json!({})))
+    }
+
+    pub fn submits(&self, summary: &str) -> &Self {
+        self.then(calls("submit", json!({ "summary": summary })))
+    }
+
+    /// A text that must never be in a request.
+    pub fn must_not_see(&self, secret: &str) -> &Self {
+        self.script.secrets.lock().unwrap().push(secret.into());
+        self
+    }
+
+    /// Every request so far, oldest first, retries included.
+    pub fn requests(&self) -> Vec<Value> {
+        self.script.requests.lock().unwrap().clone()
+    }
+
+    /// The results of the tools the last request carries, in order.
+    pub fn results(&self) -> Vec<String> {
+        let requests = self.requests();
+        let messages = requests
+            .last()
+            .map(|request| request["messages"].clone())
+            .unwrap_or_default();
+        let results = messages
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|message| message["role"] == "tool");
+        results
+            .map(|message| message["content"].as_str().unwrap().to_string())
+            .collect()
+    }
+
+    /// Waits until a request has met [`Turn::Silence`].
+    pub async fn is_silent(&self) {
+        self.script.silent.notified().await;
+    }
+
+    /// Fails if a turn is left, or a request broke a rule.
+    #[track_caller]
+    pub fn finish(self) {
+        let broken = self.script.broken.lock().unwrap().clone();
+        assert!(
+            broken.is_empty(),
+            "the model was asked in a way that must not be:\n{}",
+            broken.join("\n")
+        );
+        let left = self.script.turns.lock().unwrap().clone();
+        assert!(left.is_empty(), "the model was not asked for {left:?}");
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn completion(State(script): State<Arc<Script>>, headers: HeaderMap, body: Bytes) -> Response {
+    if let Err(rule) = check(&script, &headers, &body) {
+        let answer = json!({ "error": { "message": rule } }).to_string();
+        script.broken.lock().unwrap().push(rule);
+        return response(400, &[], answer);
+    }
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    script.requests.lock().unwrap().push(request);
+    let turn = script.turns.lock().unwrap().pop_front();
+    let number = script.requests.lock().unwrap().len();
+    match turn {
+        None => {
+            script
+                .broken
+                .lock()
+                .unwrap()
+                .push(format!("request {number} has no turn in the script"));
+            response(400, &[], json!({ "error": "the script is at its end" }).to_string())
+        }
+        Some(Turn::Answer { text, calls }) => response(200, &[], answer(number, text, calls, body.len()).to_string()),
+        Some(Turn::Raw { status, headers, body }) => response(status, &headers, body),
+        Some(Turn::Cut) => {
+            let half = futures::stream::iter([
+                Ok(Bytes::from_static(b"{\"choices\":[{\"mess")),
+                Err(std::io::Error::other("cut")),
+            ]);
+            Response::new(Body::from_stream(half))
+        }
+        Some(Turn::Silence) => {
+            script.silent.notify_one();
+            std::future::pending().await
+        }
+    }
+}
+
+fn answer(number: usize, text: Option<String>, calls: Vec<(String, String)>, size: usize) -> Value {
+    let finish_reason = if calls.is_empty() { "stop" } else { "tool_calls" };
+    let calls = calls.into_iter().enumerate().map(|(index, (name, arguments))| {
+        json!({
+            "id": format!("call-{number}-{index}"),
+            "type": "function",
+            "function": { "name": name, "arguments": arguments },
+        })
+    });
+    let calls: Vec<_> = calls.collect();
+    let mut message = json!({ "role": "assistant", "content": text });
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    json!({
+        "id": format!("chatcmpl-{number}"),
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": "scripted",
+        "choices": [{ "index": 0, "message": message, "finish_reason": finish_reason }],
+        "usage": { "prompt_tokens": size / 4, "completion_tokens": 20, "total_tokens": size / 4 + 20 },
+    })
+}
+
+fn response(status: u16, headers: &[(&str, &str)], body: String) -> Response {
+    let mut response = Response::builder().status(StatusCode::from_u16(status).unwrap());
+    for (name, value) in headers {
+        response = response.header(*name, *value);
+    }
+    response
+        .header("content-type", "application/json")
+        .body(body.into())
+        .unwrap()
+}
+
+/// The rules for every request.
+fn check(script: &Script, headers: &HeaderMap, body: &Bytes) -> Result<(), String> {
+    let authorization = headers.get("authorization").and_then(|value| value.to_str().ok());
+    if authorization != Some(&format!("Bearer {KEY}")) {
+        return Err("the key is missing or wrong".into());
+    }
+    let text = std::str::from_utf8(body).map_err(|_| "the request is no text")?;
+    if let Some(secret) = script
+        .secrets
+        .lock()
+        .unwrap()
+        .iter()
+        .find(|secret| text.contains(secret.as_str()))
+    {
+        return Err(format!("{secret:?} must not reach the model:\n{text}"));
+    }
+    let request: Value = serde_json::from_str(text).map_err(|error| format!("the request is no JSON: {error}"))?;
+    let messages = request["messages"].as_array().ok_or("there are no messages")?;
+    every_call_has_one_result(messages)?;
+    let same_story = |earlier: &&Value| earlier["messages"][1] == messages[1];
+    if let Some(earlier) = script.requests.lock().unwrap().iter().rev().find(same_story) {
+        let before = earlier["messages"].as_array().unwrap();
+        if messages.get(..before.len()) != Some(before) || earlier["tools"] != request["tools"] {
+            return Err(format!("history was rewritten:\n{before:#?}\n→\n{messages:#?}"));
+        }
+    }
+    Ok(())
+}
+
+fn every_call_has_one_result(messages: &[Value]) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    for message in messages {
+        match message["role"].as_str().ok_or("a message has no role")? {
+            "tool" => {
+                let id = message["tool_call_id"].as_str().ok_or("a result has no call")?;
+                let at = open.iter().position(|call| *call == id);
+                open.remove(at.ok_or_else(|| format!("{id} has a result but was not called, or has two"))?);
+            }
+            role => {
+                if !open.is_empty() {
+                    return Err(format!("{open:?} have no result"));
+                }
+                let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+                if role != "assistant" && !message["content"].is_string() {
+                    return Err(format!("a {role} message has no text"));
+                }
+                open = calls
+                    .iter()
+                    .map(|call| call["id"].as_str().unwrap_or_default())
+                    .collect();
+                let valid = |call: &Value| {
+                    let arguments = call["function"]["arguments"].as_str();
+                    arguments.is_some_and(|text| serde_json::from_str::<Value>(text).is_ok())
+                };
+                if !calls.iter().all(valid) {
+                    return Err("a call of the history has arguments that are no JSON".into());
+                }
+            }
+        }
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{open:?} have no result"))
+    }
+}

@@ -1,0 +1,389 @@
+//! Repair without a model: real programs with one fault each, real tests in the real sandbox.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use greenlight::checkout::Checkout;
+use greenlight::domain::id::RepoPath;
+use greenlight::domain::patch::Blob;
+use greenlight::domain::test_run::{Outcome, TestRun};
+use greenlight::repair::{self, Budget, End, Found, Progress, Task};
+use greenlight::sandbox::{Policy, Sandbox};
+use greenlight::suite::{self, Suite, TestSettings};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+const BUDGET: Budget = Budget {
+    candidates: 300,
+    wall: Duration::from_secs(300),
+};
+
+/// A tree, its suite and the red run of it.
+struct Patient {
+    checkout: Checkout,
+    suite: Suite,
+    before: TestRun,
+    changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    protected: Vec<&'static str>,
+    excluded: Vec<String>,
+    _directories: [TempDir; 2],
+}
+
+impl Patient {
+    async fn fixture(name: &str) -> Self {
+        Self::new(&fixture(name)).await
+    }
+
+    async fn written(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Self::new(directory.path()).await
+    }
+
+    async fn new(root: &Path) -> Self {
+        // A copy, as the tree of a real run is never inside another repository.
+        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        copy(root, directories[0].path());
+        let checkout = Checkout::open(directories[0].path()).unwrap();
+        let suite = Suite {
+            sandbox: crate::harness::sandbox().await,
+            command: suite::find(&checkout, &TestSettings::default()).unwrap(),
+            policy: Policy::default(),
+            workspaces: directories[1].path().to_path_buf(),
+        };
+        let before = suite::run_fresh(&suite, &checkout, &[], &CancellationToken::new())
+            .await
+            .unwrap();
+        Self {
+            checkout,
+            suite,
+            before,
+            changed: BTreeMap::new(),
+            protected: Vec::new(),
+            excluded: Vec::new(),
+            _directories: directories,
+        }
+    }
+
+    async fn search(&self, budget: Budget) -> End {
+        let cancel = CancellationToken::new();
+        self.watched(budget, &mut |_| {}, &cancel).await
+    }
+
+    async fn watched(
+        &self,
+        budget: Budget,
+        progress: &mut (dyn FnMut(Progress) + Send),
+        cancel: &CancellationToken,
+    ) -> End {
+        let task = Task {
+            checkout: &self.checkout,
+            suite: &self.suite,
+            before: &self.before,
+            changed: &self.changed,
+            protected: &|path| self.protected.contains(&path.as_str()),
+            excluded: &self.excluded,
+        };
+        repair::search(&task, &budget, progress, cancel).await.unwrap()
+    }
+
+    async fn found(&self) -> Found {
+        match self.search(BUDGET).await {
+            End::Found(found) => found,
+            other => panic!("not repaired: {other:?}\nbefore: {:#?}", self.before),
+        }
+    }
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/repos")
+        .join(name)
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir_all(&to).unwrap();
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+fn tree(checkout: &Checkout) -> BTreeMap<String, Blob> {
+    let read = |path: &&RepoPath| (path.to_string(), checkout.read(path).unwrap());
+    checkout.paths().iter().map(read).collect()
+}
+
+/// The lines of one file that are not in another version of it.
+fn changed_lines(from: &Path, to: &Path, path: &str) -> (RepoPath, Vec<RangeInclusive<u32>>) {
+    let read = |root: &Path| std::fs::read_to_string(root.join(path)).unwrap_or_default();
+    let (from, to) = (read(from), read(to));
+    let lines = similar::TextDiff::from_lines(&from, &to)
+        .iter_all_changes()
+        .filter(|change| change.tag() == similar::ChangeTag::Insert)
+        .map(|change| u32::try_from(change.new_index().unwrap()).unwrap() + 1)
+        .map(|line| line..=line)
+        .collect();
+    (path.parse().unwrap(), lines)
+}
+
+/// The search turns the tree `before` into the tree `after`.
+async fn becomes_after(name: &str) {
+    let mut patient = Patient::fixture(&format!("{name}/before")).await;
+    if fixture(name).join("base").exists() {
+        let [base, before] = ["base", "before"].map(|side| fixture(name).join(side));
+        let all = patient.checkout.paths().into_iter().map(RepoPath::as_str);
+        patient.changed = all.map(|path| changed_lines(&base, &before, path)).collect();
+    }
+    assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
+    let started = std::time::Instant::now();
+    let found = patient.found().await;
+    println!(
+        "{name}: {} ({} in {:?})",
+        found.explanation,
+        found.candidates_tried,
+        started.elapsed()
+    );
+    let mut repaired = patient.checkout.clone();
+    repaired.apply(&found.patch);
+    let after = Checkout::open(&fixture(&format!("{name}/after"))).unwrap();
+    assert_eq!(tree(&repaired), tree(&after), "{}", found.explanation);
+}
+
+#[tokio::test]
+async fn rail_has_its_bound_repaired() {
+    becomes_after("rail").await;
+}
+
+#[tokio::test]
+async fn postage_has_its_operator_repaired() {
+    becomes_after("postage").await;
+}
+
+#[tokio::test]
+async fn version_match_has_its_logic_repaired() {
+    becomes_after("version_match").await;
+}
+
+#[tokio::test]
+async fn rooms_has_its_negation_repaired() {
+    becomes_after("rooms").await;
+}
+
+#[tokio::test]
+async fn pages_has_its_range_repaired() {
+    becomes_after("pages").await;
+}
+
+#[tokio::test]
+async fn checkdigit_has_its_constant_repaired() {
+    becomes_after("checkdigit").await;
+}
+
+#[tokio::test]
+async fn retry_has_its_comparison_repaired() {
+    becomes_after("retry").await;
+}
+
+#[tokio::test]
+async fn access_log_has_its_condition_repaired() {
+    becomes_after("access_log").await;
+}
+
+/// More than one edit makes the only test green.
+const TWO_WAYS: &[(&str, &str)] = &[
+    ("total.py", "def total(net):\n    return net + 2\n"),
+    (
+        "test_total.py",
+        "import unittest\nfrom total import total\n\n\nclass TotalTest(unittest.TestCase):\n    \
+         def test_total(self):\n        self.assertEqual(total(1), 2)\n",
+    ),
+];
+
+#[tokio::test]
+async fn a_rejected_patch_is_not_found_again() {
+    let mut patient = Patient::written(TWO_WAYS).await;
+    let first = patient.found().await;
+    assert_eq!(
+        first.explanation,
+        "`net + 2` became `net + 1` in `total.py:2` (`total`)"
+    );
+    patient.excluded.push(first.patch.digest());
+    let second = patient.found().await;
+    assert_eq!(
+        second.explanation,
+        "`net + 2` became `net * 2` in `total.py:2` (`total`)"
+    );
+}
+
+#[tokio::test]
+async fn what_no_single_edit_repairs_is_said_to_be_not_found() {
+    let patient = Patient::written(&[
+        ("words.py", "def longest(words):\n    return words[0]\n\n\ndef count(words):\n    return len(words)\n"),
+        (
+            "test_words.py",
+            "import unittest\nfrom words import longest, count\n\n\nclass WordsTest(unittest.TestCase):\n    \
+             def test_longest(self):\n        for words in (['a', 'bb', 'c'], ['ccc', 'b'], ['a', 'b', 'dd']):\n            \
+             self.assertEqual(longest(words), max(words, key=len))\n\n    \
+             def test_count(self):\n        self.assertEqual(count(['a']), 1)\n",
+        ),
+    ])
+    .await;
+    let mut reports = Vec::new();
+    let end = patient
+        .watched(BUDGET, &mut |report| reports.push(report), &CancellationToken::new())
+        .await;
+    let End::NotFound { tried, suspects } = end else {
+        panic!("{end:?}")
+    };
+    assert!(tried > 0);
+    assert_eq!(reports.len(), usize::try_from(tried).unwrap());
+    assert_eq!(
+        reports.last().map(|last| (last.tried, last.total_estimate)),
+        Some((tried, tried))
+    );
+    assert_eq!(
+        suspects.first(),
+        Some(&("words.py".parse().unwrap(), 1)),
+        "{suspects:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_spent_budget_is_named() {
+    let mut patient = Patient::written(TWO_WAYS).await;
+    patient.excluded.push(patient.found().await.patch.digest());
+    let few = Budget {
+        candidates: 2,
+        ..BUDGET
+    };
+    let end = patient.search(few).await;
+    assert!(matches!(end, End::BudgetSpent { tried: 2, .. }), "{end:?}");
+    let no_time = Budget {
+        wall: Duration::ZERO,
+        ..BUDGET
+    };
+    let end = patient.search(no_time).await;
+    assert!(matches!(end, End::BudgetSpent { tried: 0, .. }), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_search_can_be_cancelled_at_any_time() {
+    let patient = Patient::written(TWO_WAYS).await;
+    let cancel = CancellationToken::new();
+    let end = patient.watched(BUDGET, &mut |_| cancel.cancel(), &cancel).await;
+    assert_eq!(end, End::Cancelled);
+    assert_eq!(patient.watched(BUDGET, &mut |_| {}, &cancel).await, End::Cancelled);
+}
+
+#[tokio::test]
+async fn the_failing_test_is_never_edited() {
+    // The test is wrong, and one constant in it would make it pass.
+    let rust = Patient::written(&[
+        ("Cargo.toml", "[package]\nname = \"sums\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[lib]\ndoctest = false\n"),
+        (
+            "src/lib.rs",
+            "pub fn same(n: u32) -> u32 {\n    n\n}\n\n#[cfg(test)]\nmod more;\n\n#[cfg(test)]\nmod tests {\n    \
+             fn expected() -> u32 {\n        9\n    }\n\n    #[test]\n    fn numbers_stay_the_same() {\n        \
+             assert_eq!(super::same(7), 7);\n        assert_eq!(super::same(8), expected());\n    }\n}\n",
+        ),
+        ("src/more.rs", "fn expected() -> u32 {\n    1\n}\n\n#[test]\nfn zero() {\n    assert_eq!(super::same(0), expected());\n}\n"),
+    ])
+    .await;
+    assert_eq!(rust.before.failed, 2, "{:#?}", rust.before);
+    let end = rust.search(BUDGET).await;
+    assert!(matches!(end, End::NotFound { .. }), "{end:?}");
+    let python = Patient::written(&[
+        ("sums.py", "def same(n):\n    return n\n"),
+        ("helpers/__init__.py", ""),
+        ("conftest.py", "import pytest\n\n\n@pytest.fixture\ndef expected():\n    return 9\n"),
+        (
+            "test_sums.py",
+            "from sums import same\n\nSEVEN = 7\n\n\ndef test_same(expected):\n    assert same(SEVEN) == 7\n    assert same(8) == expected\n",
+        ),
+    ])
+    .await;
+    assert_eq!(python.before.outcome, Outcome::Failed, "{:#?}", python.before);
+    let end = python.search(BUDGET).await;
+    assert!(matches!(end, End::NotFound { .. }), "{end:?}");
+}
+
+#[tokio::test]
+async fn protected_files_are_never_edited() {
+    let mut patient = Patient::written(TWO_WAYS).await;
+    patient.protected.push("total.py");
+    let end = patient.search(BUDGET).await;
+    assert!(matches!(end, End::NotFound { tried: 0, .. }), "{end:?}");
+}
+
+#[tokio::test]
+async fn code_that_does_not_build_is_not_searched() {
+    let patient = Patient::written(&[
+        (
+            "Cargo.toml",
+            "[package]\nname = \"broken\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[lib]\ndoctest = false\n",
+        ),
+        (
+            "src/lib.rs",
+            "pub fn one() -> u32 {\n    \"1\"\n}\n\n#[test]\nfn one_is_one() {\n    assert_eq!(one(), 1);\n}\n",
+        ),
+    ])
+    .await;
+    assert_eq!(patient.before.outcome, Outcome::DidNotBuild, "{:#?}", patient.before);
+    let end = patient.search(BUDGET).await;
+    let End::NotFound { tried: 0, suspects } = end else {
+        panic!("{end:?}")
+    };
+    assert_eq!(
+        suspects.first(),
+        Some(&("src/lib.rs".parse().unwrap(), 2)),
+        "{suspects:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_test_that_passes_the_second_time_fools_nobody() {
+    let patient = Patient::written(&[
+        ("once.py", "def once(n):\n    return n + 1\n"),
+        (
+            "test_once.py",
+            "import os\nimport unittest\nfrom once import once\n\n\nclass OnceTest(unittest.TestCase):\n    \
+             def test_once(self):\n        seen = os.path.exists('seen')\n        open('seen', 'w').close()\n        \
+             self.assertTrue(seen)\n        once(1)\n",
+        ),
+    ])
+    .await;
+    let end = patient.search(BUDGET).await;
+    assert!(matches!(end, End::NotFound { .. }), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_link_left_by_the_tests_is_not_written_through() {
+    let outside = tempfile::tempdir().unwrap();
+    let test = format!(
+        "import os\nimport shutil\nimport unittest\nfrom pkg.sums import add\n\n\nclass LinkTest(unittest.TestCase):\n    \
+         def test_link(self):\n        result = add(1, 1)\n        shutil.rmtree('pkg')\n        \
+         os.symlink({:?}, 'pkg')\n        self.assertEqual(result, 5)\n",
+        outside.path()
+    );
+    let patient = Patient::written(&[
+        ("pkg/__init__.py", ""),
+        ("pkg/sums.py", "def add(a, b):\n    return a - b\n"),
+        ("test_link.py", &test),
+    ])
+    .await;
+    let end = patient.search(BUDGET).await;
+    assert!(matches!(end, End::NotFound { .. }), "{end:?}");
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+}
