@@ -6,6 +6,8 @@
     reason = "a test says what it expected by panicking"
 )]
 
+mod sandbox;
+mod suite;
 mod agent;
 mod anchor;
 mod config;
