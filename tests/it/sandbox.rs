@@ -106,8 +106,8 @@ def syscall(number, *arguments):
 def refused(what, call, *errors):
     try:
         result = call()
-    except OSError as error:
-        if errors and error.errno not in errors:
+    except (OSError, ValueError) as error:
+        if errors and getattr(error, 'errno', None) not in errors:
             print('ODD', what, error)
         return
     print('ESCAPED', what, result)
