@@ -29,7 +29,11 @@ impl Cgroup {
     /// Makes a group that holds the limits, or nothing where that is not possible.
     pub(super) fn create(name: &str, limits: &Limits) -> Option<Self> {
         let homes = Homes::find()?;
-        let cgroup = Self { version: homes.version, memory: homes.memory.join(name), processes: homes.processes.join(name) };
+        let cgroup = Self {
+            version: homes.version,
+            memory: homes.memory.join(name),
+            processes: homes.processes.join(name),
+        };
         cgroup.set_up(limits).ok()?;
         Some(cgroup)
     }
@@ -68,7 +72,9 @@ impl Cgroup {
             Version::Two => "memory.events",
         };
         let counters = fs::read_to_string(self.memory.join(file)).unwrap_or_default();
-        counters.lines().any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0"))
+        counters
+            .lines()
+            .any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0"))
     }
 
     /// The largest number of bytes the group ever had, where the kernel remembers it.
@@ -77,7 +83,10 @@ impl Cgroup {
             Version::One => "memory.max_usage_in_bytes",
             Version::Two => "memory.peak",
         };
-        fs::read_to_string(self.memory.join(file)).ok().and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0)
+        fs::read_to_string(self.memory.join(file))
+            .ok()
+            .and_then(|bytes| bytes.trim().parse().ok())
+            .unwrap_or(0)
     }
 }
 
@@ -105,7 +114,11 @@ impl Homes {
     fn version_one(groups: &str, mounts: &str) -> Option<Self> {
         let memory = own_directory(groups, mounts, Some("memory"))?;
         let processes = own_directory(groups, mounts, Some("pids"))?;
-        Some(Self { version: Version::One, memory, processes })
+        Some(Self {
+            version: Version::One,
+            memory,
+            processes,
+        })
     }
 
     /// A group with processes of its own cannot hand controllers to its children, so the nearest ancestor that does
@@ -115,10 +128,19 @@ impl Homes {
         let hands_on = |directory: &Path| {
             let _ = fs::write(directory.join("cgroup.subtree_control"), "+memory +pids");
             let handed = fs::read_to_string(directory.join("cgroup.subtree_control")).unwrap_or_default();
-            ["memory", "pids"].iter().all(|controller| handed.split_whitespace().any(|word| word == *controller))
+            ["memory", "pids"]
+                .iter()
+                .all(|controller| handed.split_whitespace().any(|word| word == *controller))
         };
-        let home = own.ancestors().take_while(|path| path.join("cgroup.procs").exists()).find(|path| hands_on(path))?;
-        Some(Self { version: Version::Two, memory: home.to_owned(), processes: home.to_owned() })
+        let home = own
+            .ancestors()
+            .take_while(|path| path.join("cgroup.procs").exists())
+            .find(|path| hands_on(path))?;
+        Some(Self {
+            version: Version::Two,
+            memory: home.to_owned(),
+            processes: home.to_owned(),
+        })
     }
 }
 
@@ -173,8 +195,14 @@ pub(super) fn remove_orphans() {
 }
 
 fn is_orphan(name: &str) -> bool {
-    let mut numbers = name.strip_prefix(PREFIX).unwrap_or_default().split('-').map(str::parse::<u64>);
-    let (Some(Ok(process)), Some(Ok(started))) = (numbers.next(), numbers.next()) else { return false };
+    let mut numbers = name
+        .strip_prefix(PREFIX)
+        .unwrap_or_default()
+        .split('-')
+        .map(str::parse::<u64>);
+    let (Some(Ok(process)), Some(Ok(started))) = (numbers.next(), numbers.next()) else {
+        return false;
+    };
     u32::try_from(process).is_ok_and(|process| start_time(process) != Some(started))
 }
 
@@ -185,7 +213,10 @@ fn remove(group: &Path) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
             _ => return,
         }
-        for process in fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default().lines() {
+        for process in fs::read_to_string(group.join("cgroup.procs"))
+            .unwrap_or_default()
+            .lines()
+        {
             if let Some(process) = process.parse().ok().and_then(rustix::process::Pid::from_raw) {
                 let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
             }
@@ -219,7 +250,10 @@ mod tests {
     #[test]
     fn only_groups_of_dead_processes_are_orphans() {
         assert!(!is_orphan(&name(std::process::id(), 7)));
-        assert!(is_orphan(&format!("{PREFIX}{}-1-0", std::process::id())), "the number was given to a new process");
+        assert!(
+            is_orphan(&format!("{PREFIX}{}-1-0", std::process::id())),
+            "the number was given to a new process"
+        );
         assert!(is_orphan("greenlight-4194999-5-0"));
         assert!(!is_orphan("greenlight-x-5-0"));
         assert!(!is_orphan("system.slice"));

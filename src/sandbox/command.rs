@@ -50,19 +50,32 @@ impl Command {
             return invalid("remove the NUL byte from the arguments".into());
         }
         if !self.workspace.is_absolute() {
-            return invalid(format!("give the workspace {} as an absolute path", self.workspace.display()));
+            return invalid(format!(
+                "give the workspace {} as an absolute path",
+                self.workspace.display()
+            ));
         }
-        if !self.cwd.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-            return invalid(format!("{} has to be a directory inside the workspace", self.cwd.display()));
+        if !self
+            .cwd
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        {
+            return invalid(format!(
+                "{} has to be a directory inside the workspace",
+                self.cwd.display()
+            ));
         }
-        let spoils_the_list = |(name, value): (&String, &String)| {
-            name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
-        };
+        let spoils_the_list =
+            |(name, value): (&String, &String)| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
         if let Some((name, _)) = self.env.iter().find(|pair| spoils_the_list(*pair)) {
             return invalid(format!("{name:?} cannot be set as an environment variable"));
         }
         match self.mounts.iter().find(|mount| !mount.is_well_formed()) {
-            Some(mount) => invalid(format!("{} cannot be mounted at {}", mount.source.display(), mount.target.display())),
+            Some(mount) => invalid(format!(
+                "{} cannot be mounted at {}",
+                mount.source.display(),
+                mount.target.display()
+            )),
             None => Ok(()),
         }
     }
@@ -83,7 +96,9 @@ impl Mount {
         parts.next() == Some(Component::RootDir)
             && parts.clone().next().is_some()
             && parts.all(|part| matches!(part, Component::Normal(_)))
-            && !["/proc", "/dev", WORKSPACE].iter().any(|taken| self.target.starts_with(taken))
+            && !["/proc", "/dev", WORKSPACE]
+                .iter()
+                .any(|taken| self.target.starts_with(taken))
             && self.source.is_absolute()
             && self.source != Path::new("/")
     }

@@ -9,8 +9,8 @@ use std::path::{Component, Path};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, chmod, fchmod, fchown, fstat, mkdirat, openat, openat2,
-    renameat, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, chmod, fchmod, fchown, fstat, mkdirat, openat,
+    openat2, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -31,10 +31,15 @@ pub enum FileError {
 /// Directories nest no deeper in honest trees; more would only exhaust what walks them.
 const MAX_DEPTH: usize = 100;
 
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
-const BENEATH: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS).union(ResolveFlags::NO_XDEV);
+const BENEATH: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS)
+    .union(ResolveFlags::NO_XDEV);
 
 /// Reads a file of the workspace, at most `max_bytes` long.
 ///
@@ -50,8 +55,14 @@ pub fn read_result(workspace: &Path, relative: &Path, max_bytes: u64) -> Result<
         return Err(FileError::NotOrdinary);
     }
     let mut content = Vec::new();
-    File::from(file).take(max_bytes.saturating_add(1)).read_to_end(&mut content)?;
-    if content.len() as u64 > max_bytes { Err(FileError::TooLarge(max_bytes)) } else { Ok(content) }
+    File::from(file)
+        .take(max_bytes.saturating_add(1))
+        .read_to_end(&mut content)?;
+    if content.len() as u64 > max_bytes {
+        Err(FileError::TooLarge(max_bytes))
+    } else {
+        Ok(content)
+    }
 }
 
 /// Writes a file of the workspace, replacing what is there, and makes the directories above it.
@@ -70,7 +81,11 @@ pub fn write_file(workspace: &Path, relative: &Path, bytes: &[u8], executable: b
     for part in relative.parent().into_iter().flat_map(Path::components) {
         directory = enter_or_make(&directory, part.as_os_str(), &owner)?;
     }
-    let temporary = format!(".greenlight-{}-{}", std::process::id(), WRITES.fetch_add(1, Ordering::Relaxed));
+    let temporary = format!(
+        ".greenlight-{}-{}",
+        std::process::id(),
+        WRITES.fetch_add(1, Ordering::Relaxed)
+    );
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(&directory, &temporary, flags, Mode::from_raw_mode(0o600)).map_err(refusal)?;
     let written = (|| {
@@ -104,7 +119,10 @@ fn enter_or_make(above: &OwnedFd, name: &OsStr, owner: &Stat) -> Result<OwnedFd,
 /// Gives a new file to the owner of the workspace, where that is somebody else.
 fn give(file: &OwnedFd, owner: &Stat) -> io::Result<()> {
     if fstat(file)?.st_uid != owner.st_uid {
-        let (uid, gid) = (rustix::fs::Uid::from_raw(owner.st_uid), rustix::fs::Gid::from_raw(owner.st_gid));
+        let (uid, gid) = (
+            rustix::fs::Uid::from_raw(owner.st_uid),
+            rustix::fs::Gid::from_raw(owner.st_gid),
+        );
         fchown(file, Some(uid), Some(gid))?;
     }
     Ok(())
@@ -113,7 +131,11 @@ fn give(file: &OwnedFd, owner: &Stat) -> io::Result<()> {
 /// Only names; `..` and absolute paths are refused before the kernel would.
 fn normal(relative: &Path) -> Result<&Path, FileError> {
     let is_normal = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    if is_normal && !relative.as_os_str().is_empty() { Ok(relative) } else { Err(FileError::NotOrdinary) }
+    if is_normal && !relative.as_os_str().is_empty() {
+        Ok(relative)
+    } else {
+        Err(FileError::NotOrdinary)
+    }
 }
 
 /// What the kernel says when something is not what it should be.
@@ -218,7 +240,12 @@ impl Removal {
     fn remove_directory(&mut self, above: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
         if depth >= MAX_DEPTH {
             self.moved = true;
-            return Ok(renameat(above, name, &self.root, format!(".greenlight-{}", ulid::Ulid::new()))?);
+            return Ok(renameat(
+                above,
+                name,
+                &self.root,
+                format!(".greenlight-{}", ulid::Ulid::new()),
+            )?);
         }
         let directory = match openat(above, name, DIRECTORY, Mode::empty()) {
             Err(Errno::ACCESS) => {

@@ -32,7 +32,11 @@ pub fn main() -> ExitCode {
         Some(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
     };
     // Nobody reads this code: what a helper has to say, it says over its socket.
-    if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(70) }
+    if ended.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(70)
+    }
 }
 
 /// The socket that every helper gets as its standard input.

@@ -35,7 +35,10 @@ impl Identity {
             let uid = lend(&spec.workspace)?;
             return Ok(Self::Lent(uid));
         }
-        Ok(Self::Own { uid: uid.as_raw(), gid: gid.as_raw() })
+        Ok(Self::Own {
+            uid: uid.as_raw(),
+            gid: gid.as_raw(),
+        })
     }
 
     /// The user id that the command sees.
@@ -49,9 +52,14 @@ impl Identity {
 
 /// Whether root here is root over the ids to lend; in a container without them it is an ordinary user in disguise.
 fn may_lend() -> bool {
-    let Ok(map) = fs::read_to_string("/proc/self/uid_map") else { return false };
+    let Ok(map) = fs::read_to_string("/proc/self/uid_map") else {
+        return false;
+    };
     map.lines().any(|line| {
-        let numbers: Vec<u64> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+        let numbers: Vec<u64> = line
+            .split_whitespace()
+            .filter_map(|number| number.parse().ok())
+            .collect();
         matches!(numbers[..], [first, _, count] if first <= LENT.start.into() && first + count >= LENT.end.into())
     })
 }
@@ -61,7 +69,11 @@ fn lend(workspace: &Path) -> anyhow::Result<u32> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let root = rustix::fs::open(workspace, flags, Mode::empty()).context("open the workspace")?;
     let owner = rustix::fs::fstat(&root).context("look at the workspace")?.st_uid;
-    let lent = if LENT.contains(&owner) { owner } else { LENT.start + std::process::id() % (LENT.end - LENT.start) };
+    let lent = if LENT.contains(&owner) {
+        owner
+    } else {
+        LENT.start + std::process::id() % (LENT.end - LENT.start)
+    };
     let (uid, gid) = (Uid::from_raw(lent), Gid::from_raw(lent));
     rustix::fs::fchown(&root, Some(uid), Some(gid)).context("give the workspace to its user")?;
     files::visit(&root, &mut |directory, name, stat| {

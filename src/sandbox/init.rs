@@ -77,7 +77,11 @@ fn become_nobody(identity: Identity) -> anyhow::Result<()> {
         rustix::thread::set_thread_res_uid(uid, uid, uid).context("change the user")?;
     }
     let none = CapabilitySet::empty();
-    let nothing = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    let nothing = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
     rustix::thread::set_capabilities(None, nothing).context("give up capabilities")?;
     rustix::thread::set_no_new_privs(true).context("forbid new privileges")?;
     // Same user, same namespace: without this the command could trace init, or read its memory and descriptors.
@@ -89,14 +93,21 @@ fn die_with_the_supervisor() -> anyhow::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("tie init to the supervisor")
 }
 
-#[expect(deprecated, reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function")]
+#[expect(
+    deprecated,
+    reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"
+)]
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 
 fn start(orders: &Orders) -> anyhow::Result<Pid> {
     let spec = &orders.spec;
-    let workspace = if spec.confined { Path::new(WORKSPACE) } else { &spec.workspace };
+    let workspace = if spec.confined {
+        Path::new(WORKSPACE)
+    } else {
+        &spec.workspace
+    };
     let directory = workspace.join(&spec.cwd);
     ensure!(directory.is_dir(), "there is no directory {}", directory.display());
     let (program, arguments) = spec.argv.split_first().context("there is no program to run")?;
@@ -110,7 +121,10 @@ fn start(orders: &Orders) -> anyhow::Result<Pid> {
         .process_group(0)
         .spawn()
         .with_context(|| format!("start {}", program.display()))?;
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw).context("the kernel gave the command no number")
+    i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .context("the kernel gave the command no number")
 }
 
 /// Reaps whatever dies, until it is the command.

@@ -47,13 +47,25 @@ pub(super) fn apply(orders: &Orders) -> anyhow::Result<()> {
 /// Sets both the soft and the hard limit, where the hard one is not lower already.
 fn lower(resource: Resource, to: u64) -> io::Result<()> {
     let value = getrlimit(resource).maximum.map_or(to, |hard| hard.min(to));
-    Ok(setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?)
+    Ok(setrlimit(
+        resource,
+        Rlimit {
+            current: Some(value),
+            maximum: Some(value),
+        },
+    )?)
 }
 
 /// Sets the soft limit, which has to be within the hard one.
 fn lower_soft(resource: Resource, to: u64) -> io::Result<()> {
     let maximum = getrlimit(resource).maximum;
-    Ok(setrlimit(resource, Rlimit { current: Some(maximum.map_or(to, |hard| hard.min(to))), maximum })?)
+    Ok(setrlimit(
+        resource,
+        Rlimit {
+            current: Some(maximum.map_or(to, |hard| hard.min(to))),
+            maximum,
+        },
+    )?)
 }
 
 /// The processor time of all children that are dead, and theirs.
@@ -62,6 +74,11 @@ pub(super) fn cpu_time_of_children() -> Duration {
     // The second field is the name of the program, which may hold anything.
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     // Fields 16 and 17 of the line, see proc_pid_stat(5); the third is the first after the name.
-    let ticks: u64 = after_name.split_whitespace().skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    let ticks: u64 = after_name
+        .split_whitespace()
+        .skip(13)
+        .take(2)
+        .filter_map(|field| field.parse::<u64>().ok())
+        .sum();
     Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
 }

@@ -95,7 +95,12 @@ impl Sandbox {
             Choice::Auto => Toolchains::inside(),
             Choice::None => Toolchains::outside(),
         };
-        let mut inner = Inner { choice, helper, toolchains, guarantees: Guarantees::none() };
+        let mut inner = Inner {
+            choice,
+            helper,
+            toolchains,
+            guarantees: Guarantees::none(),
+        };
         if choice == Choice::Auto {
             inner.guarantees = detect::guarantees(&inner).await?;
         }
@@ -114,12 +119,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the request makes no sense, or greenlight's own processes fail.
-    pub async fn exec(
-        &self,
-        command: &Command,
-        policy: &Policy,
-        cancel: &CancellationToken,
-    ) -> Result<Output, Error> {
+    pub async fn exec(&self, command: &Command, policy: &Policy, cancel: &CancellationToken) -> Result<Output, Error> {
         Ok(self.0.exec(command, policy, cancel).await?.0)
     }
 }
@@ -129,5 +129,7 @@ impl Sandbox {
 /// # Errors
 /// When the kernel refuses, which it has no reason to.
 pub fn harden_self() -> std::io::Result<()> {
-    Ok(rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?)
+    Ok(rustix::process::set_dumpable_behavior(
+        rustix::process::DumpableBehavior::NotDumpable,
+    )?)
 }

@@ -34,7 +34,16 @@ const READ_ONLY_IN_PROC: [&str; 6] = ["sys", "irq", "bus", "fs", "sysrq-trigger"
 
 /// What the kernel tells about itself and about others.
 const MASKED_IN_PROC: [&str; 10] = [
-    "kcore", "keys", "key-users", "kallsyms", "kmsg", "timer_list", "latency_stats", "sched_debug", "kpagecount", "modules",
+    "kcore",
+    "keys",
+    "key-users",
+    "kallsyms",
+    "kmsg",
+    "timer_list",
+    "latency_stats",
+    "sched_debug",
+    "kpagecount",
+    "modules",
 ];
 
 /// A piece of the host's tree, held open across the change of the root.
@@ -46,14 +55,23 @@ struct Piece {
 
 /// Builds the file system and makes it the root of this process, in a mount namespace that has to be its own.
 pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).context("detach from the host's mounts")?;
-    let workspace = Mount { source: orders.spec.workspace.clone(), target: WORKSPACE.into(), access: Access::ReadWrite };
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .context("detach from the host's mounts")?;
+    let workspace = Mount {
+        source: orders.spec.workspace.clone(),
+        target: WORKSPACE.into(),
+        access: Access::ReadWrite,
+    };
     let mut mounts: Vec<&Mount> = orders.spec.mounts.iter().chain([&workspace]).collect();
     // Outer mounts before the inner ones that they would hide.
     mounts.sort_by(|a, b| a.target.cmp(&b.target));
     let pieces = mounts.into_iter().map(Piece::of).collect::<anyhow::Result<Vec<_>>>()?;
     let devices = DEVICES.map(|name| Path::new("/dev").join(name)).map(|path| {
-        Piece::of(&Mount { source: path.clone(), target: path, access: Access::ReadWrite })
+        Piece::of(&Mount {
+            source: path.clone(),
+            target: path,
+            access: Access::ReadWrite,
+        })
     });
 
     enter_new_root()?;
@@ -63,7 +81,10 @@ pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
     for (link, content) in &orders.spec.links {
         symlink(content, link).with_context(|| format!("make the link {}", link.display()))?;
     }
-    let mut accesses = vec![("/tmp".into(), Access::ReadWrite), (orders.spec.home.clone(), Access::ReadWrite)];
+    let mut accesses = vec![
+        ("/tmp".into(), Access::ReadWrite),
+        (orders.spec.home.clone(), Access::ReadWrite),
+    ];
     accesses.extend(pieces.iter().map(|piece| (piece.target.clone(), piece.access)));
     for piece in pieces {
         piece.attach(orders)?;
@@ -76,9 +97,17 @@ pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
 impl Piece {
     fn of(mount: &Mount) -> anyhow::Result<Self> {
         let recursive = OpenTreeFlags::AT_RECURSIVE;
-        let tree = open_tree(CWD, &mount.source, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | recursive)
-            .with_context(|| format!("take {}", mount.source.display()))?;
-        Ok(Self { tree, target: mount.target.clone(), access: mount.access })
+        let tree = open_tree(
+            CWD,
+            &mount.source,
+            OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | recursive,
+        )
+        .with_context(|| format!("take {}", mount.source.display()))?;
+        Ok(Self {
+            tree,
+            target: mount.target.clone(),
+            access: mount.access,
+        })
     }
 
     fn attach(self, orders: &Orders) -> anyhow::Result<()> {
@@ -88,11 +117,25 @@ impl Piece {
             make_directories(&self.target, orders).with_context(at)?;
         } else {
             make_directories(self.target.parent().unwrap_or(Path::new("/")), orders).with_context(at)?;
-            fs::File::options().create(true).append(true).open(&self.target).with_context(at)?;
+            fs::File::options()
+                .create(true)
+                .append(true)
+                .open(&self.target)
+                .with_context(at)?;
         }
-        move_mount(&self.tree, "", CWD, &self.target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).with_context(at)?;
+        move_mount(
+            &self.tree,
+            "",
+            CWD,
+            &self.target,
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+        )
+        .with_context(at)?;
         if self.target.starts_with("/dev") {
-            return restrict(&self.target, MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC);
+            return restrict(
+                &self.target,
+                MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC,
+            );
         }
         // At once, so that making the targets of inner mounts can change nothing of the host.
         restrict(&self.target, flags_for(self.access))
@@ -143,14 +186,24 @@ fn mount_dev(devices: [anyhow::Result<Piece>; 5], orders: &Orders) -> anyhow::Re
     fs::create_dir("/dev/pts").context("fill /dev")?;
     fs::create_dir("/dev/shm").context("fill /dev")?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    mount("devpts", "/dev/pts", "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620").context("mount /dev/pts")?;
+    mount(
+        "devpts",
+        "/dev/pts",
+        "devpts",
+        flags,
+        c"newinstance,ptmxmode=0666,mode=0620",
+    )
+    .context("mount /dev/pts")?;
     for name in MASKED_IN_PROC {
         let path = Path::new("/proc").join(name);
         if path.exists() {
             mount_bind("/dev/null", &path).with_context(|| format!("mask {}", path.display()))?;
         }
     }
-    restrict(Path::new("/dev"), MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC)
+    restrict(
+        Path::new("/dev"),
+        MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC,
+    )
 }
 
 /// The directories and files that are the sandbox's own.
@@ -159,13 +212,24 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
     // What is in these is memory, and stays within its limit with the rest.
     let size = orders.spec.limits.memory / 2;
     for directory in ["/tmp", "/dev/shm"] {
-        fs::create_dir(directory).or_else(ignore_existing).with_context(|| format!("make {directory}"))?;
+        fs::create_dir(directory)
+            .or_else(ignore_existing)
+            .with_context(|| format!("make {directory}"))?;
         let options = format!("size={size},nr_inodes=100k,mode=1777");
         mount_tmpfs(directory, MountFlags::empty(), &options).with_context(|| format!("mount {directory}"))?;
     }
     let home = &orders.spec.home;
-    fs::DirBuilder::new().recursive(true).mode(0o755).create(home).context("make the home directory")?;
-    mount_tmpfs(home, MountFlags::empty(), &format!("size={size},nr_inodes=100k,mode=700")).context("mount the home directory")?;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(home)
+        .context("make the home directory")?;
+    mount_tmpfs(
+        home,
+        MountFlags::empty(),
+        &format!("size={size},nr_inodes=100k,mode=700"),
+    )
+    .context("mount the home directory")?;
     give(home, orders).context("mount the home directory")?;
     for directory in ["/etc", "/run", "/var"] {
         fs::create_dir(directory).with_context(|| format!("make {directory}"))?;
@@ -173,7 +237,12 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
     symlink("/tmp", "/var/tmp").context("make /var/tmp")?;
     let home = home.display();
     for (name, content) in [
-        ("passwd", format!("root:x:0:0::/:/bin/false\nsandbox:x:{uid}:{uid}::{home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n")),
+        (
+            "passwd",
+            format!(
+                "root:x:0:0::/:/bin/false\nsandbox:x:{uid}:{uid}::{home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+            ),
+        ),
         ("group", format!("root:x:0:\nsandbox:x:{uid}:\nnogroup:x:65534:\n")),
         ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n".into()),
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".into()),
@@ -206,12 +275,22 @@ fn give(path: &Path, orders: &Orders) -> io::Result<()> {
 }
 
 fn ignore_existing(error: io::Error) -> io::Result<()> {
-    if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        Ok(())
+    } else {
+        Err(error)
+    }
 }
 
 fn mount_tmpfs(target: impl AsRef<Path>, flags: MountFlags, options: &str) -> anyhow::Result<()> {
     let options = CString::new(options)?;
-    Ok(mount("tmpfs", target.as_ref(), "tmpfs", flags | MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?)
+    Ok(mount(
+        "tmpfs",
+        target.as_ref(),
+        "tmpfs",
+        flags | MountFlags::NOSUID | MountFlags::NODEV,
+        options.as_c_str(),
+    )?)
 }
 
 fn flags_for(access: Access) -> MountFlags {
@@ -225,14 +304,23 @@ fn flags_for(access: Access) -> MountFlags {
 /// Restricts every mount, also those that came along below another one, and the root itself at last.
 fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     let list = fs::read("/proc/self/mountinfo").context("list the mounts")?;
-    for mount_point in list.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4)) {
+    for mount_point in list
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.split(|byte| *byte == b' ').nth(4))
+    {
         let path = unescape(mount_point);
         // These were mounted as they should be, and the root has to wait.
         if path.starts_with("/proc") || path.starts_with("/dev") || path == Path::new("/") {
             continue;
         }
-        let nearest = accesses.iter().filter(|(root, _)| path.starts_with(root)).max_by_key(|(root, _)| root.as_os_str().len());
-        restrict(&path, flags_for(nearest.map_or(Access::ReadOnly, |(_, access)| *access)))?;
+        let nearest = accesses
+            .iter()
+            .filter(|(root, _)| path.starts_with(root))
+            .max_by_key(|(root, _)| root.as_os_str().len());
+        restrict(
+            &path,
+            flags_for(nearest.map_or(Access::ReadOnly, |(_, access)| *access)),
+        )?;
     }
     restrict(Path::new("/"), flags_for(Access::ReadOnly))
 }
@@ -247,7 +335,10 @@ fn restrict(path: &Path, flags: MountFlags) -> anyhow::Result<()> {
         (StatVfsMountFlags::NODEV, MountFlags::NODEV),
         (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
     ];
-    let kept = kept.into_iter().filter(|(flag, _)| present.contains(*flag)).map(|(_, flag)| flag);
+    let kept = kept
+        .into_iter()
+        .filter(|(flag, _)| present.contains(*flag))
+        .map(|(_, flag)| flag);
     mount_remount(path, kept.fold(flags | MountFlags::BIND, |all, flag| all | flag), "").with_context(at)
 }
 

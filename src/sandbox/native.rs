@@ -62,7 +62,9 @@ impl Inner {
         let mut stderr = Capture::keeping(policy.limits.output);
         let report = {
             let pipes = (supervisor.stdout.take(), supervisor.stderr.take());
-            let (Some(out), Some(err)) = pipes else { return Err(io::Error::other("no pipes to the supervisor").into()) };
+            let (Some(out), Some(err)) = pipes else {
+                return Err(io::Error::other("no pipes to the supervisor").into());
+            };
             let mut drained = pin!(async { tokio::join!(stdout.drain(out), stderr.drain(err)) });
             let mut reported = pin!(tokio::time::timeout(
                 policy.limits.wall.saturating_add(GRACE),
@@ -86,9 +88,10 @@ impl Inner {
             failure => {
                 // Its death is the death of the whole tree.
                 let _ = supervisor.kill().await;
-                let reason = failure.map_or_else(|_| "the supervisor hangs".into(), |result| {
-                    result.map_or_else(|error| format!("the supervisor is gone: {error}"), |_| String::new())
-                });
+                let reason = failure.map_or_else(
+                    |_| "the supervisor hangs".into(),
+                    |result| result.map_or_else(|error| format!("the supervisor is gone: {error}"), |_| String::new()),
+                );
                 return Err(io::Error::other(reason).into());
             }
         };
@@ -100,7 +103,13 @@ impl Inner {
             peak_memory: report.peak_memory,
             wall: report.wall,
         };
-        Ok((output, Held { counted: report.counted, lent: report.lent }))
+        Ok((
+            output,
+            Held {
+                counted: report.counted,
+                lent: report.lent,
+            },
+        ))
     }
 
     fn spec(&self, command: &Command, policy: &Policy) -> Spec {

@@ -29,7 +29,13 @@ pub(super) fn loopback_up() -> anyhow::Result<()> {
     let mut reply = [0; 256];
     let (_, length) = rustix::net::recv(&socket, &mut reply, RecvFlags::empty()).context("read the kernel's answer")?;
     // struct nlmsgerr: the negated error number follows the header.
-    let error = reply[..length].get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
-    ensure!(error == Some(0), "set the loopback interface up: the kernel says {error:?}");
+    let error = reply[..length]
+        .get(16..20)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(i32::from_ne_bytes);
+    ensure!(
+        error == Some(0),
+        "set the loopback interface up: the kernel says {error:?}"
+    );
     Ok(())
 }

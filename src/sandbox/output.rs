@@ -112,7 +112,11 @@ impl Capture {
     }
 
     pub(super) fn finish(self) -> Captured {
-        Captured { head: self.head, tail: self.tail.into(), total: self.total }
+        Captured {
+            head: self.head,
+            tail: self.tail.into(),
+            total: self.total,
+        }
     }
 }
 
@@ -127,9 +131,15 @@ mod tests {
             capture.push(chunk.as_bytes());
         }
         let captured = capture.finish();
-        assert_eq!((captured.head.as_slice(), captured.tail.as_slice()), (head.as_bytes(), tail.as_bytes()));
+        assert_eq!(
+            (captured.head.as_slice(), captured.tail.as_slice()),
+            (head.as_bytes(), tail.as_bytes())
+        );
         assert_eq!(captured.omitted(), omitted);
-        assert_eq!(captured.total, chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
+        assert_eq!(
+            captured.total,
+            chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>()
+        );
     }
 
     #[test]
@@ -146,7 +156,11 @@ mod tests {
 
     #[test]
     fn the_text_names_what_was_left_out() {
-        let captured = Captured { head: b"start".into(), tail: b"end".into(), total: 100 };
+        let captured = Captured {
+            head: b"start".into(),
+            tail: b"end".into(),
+            total: 100,
+        };
         assert_eq!(captured.text(), "start\n[... 92 bytes left out ...]\nend");
     }
 

@@ -17,26 +17,72 @@ type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 /// Refused whatever their arguments are.
 const REFUSED: &[c_long] = &[
     // Keys and tracing are shared across namespaces, or were too often the way into the kernel.
-    libc::SYS_add_key, libc::SYS_keyctl, libc::SYS_request_key, libc::SYS_bpf, libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd, libc::SYS_kcmp, libc::SYS_pidfd_getfd, libc::SYS_syslog, libc::SYS_lookup_dcookie,
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_syslog,
+    libc::SYS_lookup_dcookie,
     // Does what other calls do without passing this filter.
-    libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
     // Mounts and namespaces.
-    libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot, libc::SYS_open_tree, libc::SYS_move_mount,
-    libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount, libc::SYS_fspick, libc::SYS_mount_setattr,
-    libc::SYS_unshare, libc::SYS_setns, libc::SYS_open_by_handle_at, libc::SYS_name_to_handle_at,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
     // The machine as a whole.
-    libc::SYS_kexec_load, libc::SYS_kexec_file_load, libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module,
-    libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_reboot, libc::SYS_acct, libc::SYS_quotactl, libc::SYS_quotactl_fd,
-    libc::SYS_settimeofday, libc::SYS_clock_settime, libc::SYS_clock_adjtime, libc::SYS_adjtimex, libc::SYS_vhangup,
-    libc::SYS_sethostname, libc::SYS_setdomainname, libc::SYS_nfsservctl, libc::SYS_fanotify_init, libc::SYS_fanotify_mark,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_reboot,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_vhangup,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_nfsservctl,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
     // Memory of others, and pages handed to the kernel.
-    libc::SYS_move_pages, libc::SYS_migrate_pages, libc::SYS_vmsplice,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    libc::SYS_vmsplice,
 ];
 
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[c_long] = &[
-    libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS__sysctl, libc::SYS_ustat,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_uselib,
+    libc::SYS__sysctl,
+    libc::SYS_ustat,
     libc::SYS_sysfs,
 ];
 #[cfg(not(target_arch = "x86_64"))]
@@ -61,8 +107,12 @@ const MODES: &[(c_long, u8, Option<u8>)] = &[
 ];
 
 #[cfg(target_arch = "x86_64")]
-const MODES_HERE: &[(c_long, u8, Option<u8>)] =
-    &[(libc::SYS_chmod, 1, None), (libc::SYS_creat, 1, None), (libc::SYS_mknod, 1, None), (libc::SYS_open, 2, Some(1))];
+const MODES_HERE: &[(c_long, u8, Option<u8>)] = &[
+    (libc::SYS_chmod, 1, None),
+    (libc::SYS_creat, 1, None),
+    (libc::SYS_mknod, 1, None),
+    (libc::SYS_open, 2, Some(1)),
+];
 #[cfg(not(target_arch = "x86_64"))]
 const MODES_HERE: &[(c_long, u8, Option<u8>)] = &[];
 
@@ -76,22 +126,39 @@ pub(super) fn apply(counted: bool) -> anyhow::Result<()> {
 
 /// A process of another architecture is killed by this one, so the next can trust the numbers.
 fn refused_calls() -> anyhow::Result<BpfProgram> {
-    let mut rules: Rules = REFUSED.iter().chain(REFUSED_HERE).map(|number| (*number, Vec::new())).collect();
+    let mut rules: Rules = REFUSED
+        .iter()
+        .chain(REFUSED_HERE)
+        .map(|number| (*number, Vec::new()))
+        .collect();
     let clone = [
-        libc::CLONE_NEWNS, libc::CLONE_NEWCGROUP, libc::CLONE_NEWUTS, libc::CLONE_NEWIPC, libc::CLONE_NEWUSER,
-        libc::CLONE_NEWPID, libc::CLONE_NEWNET,
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWCGROUP,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
     ];
-    let clone = clone.iter().map(|flag| rule(&[has(0, *flag)])).collect::<anyhow::Result<_>>()?;
+    let clone = clone
+        .iter()
+        .map(|flag| rule(&[has(0, *flag)]))
+        .collect::<anyhow::Result<_>>()?;
     rules.insert(libc::SYS_clone, clone);
     rules.insert(libc::SYS_socket, sockets()?);
     rules.insert(libc::SYS_socketpair, vec![rule(&[(0, Ne, libc::AF_UNIX)])?]);
     // Both type into the terminal of whoever started greenlight.
-    rules.insert(libc::SYS_ioctl, vec![rule(&[(1, Eq, 0x5412)])?, rule(&[(1, Eq, 0x541c)])?]);
+    rules.insert(
+        libc::SYS_ioctl,
+        vec![rule(&[(1, Eq, 0x5412)])?, rule(&[(1, Eq, 0x541c)])?],
+    );
     for (number, mode, flags) in MODES.iter().chain(MODES_HERE) {
         rules.insert(*number, set_id_modes(*mode, *flags)?);
     }
     let refuse = SeccompAction::Errno(libc::EPERM.cast_unsigned());
-    let architecture = std::env::consts::ARCH.try_into().context("this processor has no filter")?;
+    let architecture = std::env::consts::ARCH
+        .try_into()
+        .context("this processor has no filter")?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, architecture).context("write the filter")?;
     filter.try_into().context("compile the filter")
 }
@@ -108,8 +175,14 @@ fn sockets() -> anyhow::Result<Vec<SeccompRule>> {
     };
     Ok(vec![
         rule(&families)?,
-        only(libc::AF_INET, &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP])?,
-        only(libc::AF_INET6, &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMPV6])?,
+        only(
+            libc::AF_INET,
+            &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP],
+        )?,
+        only(
+            libc::AF_INET6,
+            &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMPV6],
+        )?,
         only(libc::AF_NETLINK, &[libc::NETLINK_ROUTE])?,
     ])
 }
@@ -158,8 +231,14 @@ fn unknown_calls(counted: bool) -> BpfProgram {
     if !counted {
         numbers.push(libc::SYS_memfd_create);
     }
-    let numbers: Vec<u32> = numbers.into_iter().filter_map(|number| number.try_into().ok()).collect();
-    let mut program = vec![instruction(LOAD, 0, 0), instruction(JUMP_IF_AT_LEAST, FIRST_UNKNOWN, distance(numbers.len() + 1))];
+    let numbers: Vec<u32> = numbers
+        .into_iter()
+        .filter_map(|number| number.try_into().ok())
+        .collect();
+    let mut program = vec![
+        instruction(LOAD, 0, 0),
+        instruction(JUMP_IF_AT_LEAST, FIRST_UNKNOWN, distance(numbers.len() + 1)),
+    ];
     for (index, number) in numbers.iter().enumerate() {
         program.push(instruction(JUMP_IF_EQUAL, *number, distance(numbers.len() - index)));
     }
@@ -169,7 +248,12 @@ fn unknown_calls(counted: bool) -> BpfProgram {
 }
 
 fn instruction(code: u16, k: u32, jump_if_true: u8) -> sock_filter {
-    sock_filter { code, jt: jump_if_true, jf: 0, k }
+    sock_filter {
+        code,
+        jt: jump_if_true,
+        jf: 0,
+        k,
+    }
 }
 
 fn distance(instructions: usize) -> u8 {

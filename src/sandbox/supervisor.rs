@@ -49,7 +49,11 @@ pub(super) fn main() -> io::Result<()> {
 
 fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
     let identity = Identity::choose(&spec)?;
-    let cgroup = if spec.confined { Cgroup::create(&spec.name, &spec.limits) } else { None };
+    let cgroup = if spec.confined {
+        Cgroup::create(&spec.name, &spec.limits)
+    } else {
+        None
+    };
     let mut watch = Watch::new(&spec, cgroup.as_ref())?;
     if spec.confined {
         enter_user_namespace(identity)?;
@@ -69,7 +73,11 @@ fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
         end(&mut init, spec.confined)?;
         return Err(error).context("move the sandbox into its control group");
     }
-    let orders = Orders { spec, identity, counted: cgroup.is_some() };
+    let orders = Orders {
+        spec,
+        identity,
+        counted: cgroup.is_some(),
+    };
     write_frame(&progress, &orders).context("tell init what to run")?;
 
     let mut started = Instant::now();
@@ -111,7 +119,10 @@ fn enter_other_namespaces() -> anyhow::Result<()> {
     unshare(flags).context("make namespaces")
 }
 
-#[expect(deprecated, reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function")]
+#[expect(
+    deprecated,
+    reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"
+)]
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
@@ -125,7 +136,10 @@ fn spawn_init(control: UnixStream) -> anyhow::Result<Child> {
         .stdin(Stdio::from(OwnedFd::from(control)))
         .spawn()
         .context("start init")?;
-    let nowhere = File::options().write(true).open("/dev/null").context("open /dev/null")?;
+    let nowhere = File::options()
+        .write(true)
+        .open("/dev/null")
+        .context("open /dev/null")?;
     rustix::stdio::dup2_stdout(&nowhere).context("let go of standard output")?;
     rustix::stdio::dup2_stderr(&nowhere).context("let go of standard error")?;
     Ok(init)
@@ -160,16 +174,19 @@ fn await_sandbox(inbox: &Receiver<Event>) -> Result<(), Outcome> {
         Ok(Event::Init(_) | Event::InitIsGone) | Err(RecvTimeoutError::Disconnected) => {
             Err(Outcome::DidNotStart("init died while it built the sandbox".into()))
         }
-        Err(RecvTimeoutError::Timeout) => {
-            Err(Outcome::DidNotStart(format!("the sandbox was not ready within {} s", SET_UP.as_secs())))
-        }
+        Err(RecvTimeoutError::Timeout) => Err(Outcome::DidNotStart(format!(
+            "the sandbox was not ready within {} s",
+            SET_UP.as_secs()
+        ))),
     }
 }
 
 /// Waits for the end of the command or of one of its limits. Without a deadline it lies too far ahead to be written down.
 fn attend(inbox: &Receiver<Event>, deadline: Option<Instant>, watch: &mut Watch<'_>) -> Outcome {
     loop {
-        let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        });
         match inbox.recv_timeout(left.min(watch.interval())) {
             Ok(Event::Init(Progress::Exited(code))) => return Outcome::Exited(code),
             Ok(Event::Init(Progress::Signalled(signal))) => return Outcome::Signalled(signal),

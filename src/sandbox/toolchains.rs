@@ -13,32 +13,83 @@ use super::command::{Access, Mount};
 const HOME: &str = "/home/sandbox";
 
 /// Directories of the root that hold programs and libraries; on most systems all but the first are links into it.
-const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/gnu/store"];
+const SYSTEM: [&str; 8] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/gnu/store",
+];
 
 /// What can be shared of Nix: not the whole, because its daemon's socket, which builds with network, is next to it.
 const NIX: [&str; 2] = ["/nix/store", "/nix/var/nix/profiles"];
 
 /// What programs read in `/etc` before they work at all. No user names, no host names, no keys.
 const ETC: [&str; 16] = [
-    "ssl/certs", "ssl/openssl.cnf", "ca-certificates", "pki/tls/certs", "pki/ca-trust/extracted", "pki/java",
-    "crypto-policies", "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "os-release", "mime.types", "protocols",
-    "services", "fonts",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "ca-certificates",
+    "pki/tls/certs",
+    "pki/ca-trust/extracted",
+    "pki/java",
+    "crypto-policies",
+    "alternatives",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "os-release",
+    "mime.types",
+    "protocols",
+    "services",
+    "fonts",
 ];
 
 /// Below the home of the user: directories of tools only. `.cargo` and `.npm` as a whole would hold tokens,
 /// `.local/share` keyrings.
 const TOOLS: [&str; 26] = [
-    ".asdf", ".bun/bin", ".cargo/bin", ".deno/bin", ".dotnet", ".fnm", ".ghcup", ".jenv", ".juliaup", ".local/bin",
-    ".local/lib", ".local/pipx/venvs", ".local/share/fnm", ".local/share/mise/installs", ".local/share/pipx/venvs",
-    ".local/share/uv/python", ".local/share/uv/tools", ".nvm", ".nodenv", ".pyenv", ".rbenv", ".rustup",
-    ".sdkman/candidates", ".volta", "go/bin", "go/pkg/mod",
+    ".asdf",
+    ".bun/bin",
+    ".cargo/bin",
+    ".deno/bin",
+    ".dotnet",
+    ".fnm",
+    ".ghcup",
+    ".jenv",
+    ".juliaup",
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx/venvs",
+    ".local/share/fnm",
+    ".local/share/mise/installs",
+    ".local/share/pipx/venvs",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
+    ".nvm",
+    ".nodenv",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sdkman/candidates",
+    ".volta",
+    "go/bin",
+    "go/pkg/mod",
 ];
 
 /// Tools that have to be told where they live, because the home inside is another one.
 const POINTERS: [(&str, &str); 10] = [
-    ("ASDF_DATA_DIR", ".asdf"), ("GOMODCACHE", "go/pkg/mod"), ("NVM_DIR", ".nvm"), ("NODENV_ROOT", ".nodenv"),
-    ("PYENV_ROOT", ".pyenv"), ("RBENV_ROOT", ".rbenv"), ("RUSTUP_HOME", ".rustup"), ("SDKMAN_DIR", ".sdkman"),
-    ("VOLTA_HOME", ".volta"), ("PYTHONUSERBASE", ".local"),
+    ("ASDF_DATA_DIR", ".asdf"),
+    ("GOMODCACHE", "go/pkg/mod"),
+    ("NVM_DIR", ".nvm"),
+    ("NODENV_ROOT", ".nodenv"),
+    ("PYENV_ROOT", ".pyenv"),
+    ("RBENV_ROOT", ".rbenv"),
+    ("RUSTUP_HOME", ".rustup"),
+    ("SDKMAN_DIR", ".sdkman"),
+    ("VOLTA_HOME", ".volta"),
+    ("PYTHONUSERBASE", ".local"),
 ];
 
 /// Tools in their places.
@@ -69,11 +120,21 @@ impl Toolchains {
             ("LANG", "C.UTF-8"),
             ("CI", "true"),
         ]);
-        Self { home, env, mounts: Vec::new(), links: BTreeMap::new() }
+        Self {
+            home,
+            env,
+            mounts: Vec::new(),
+            links: BTreeMap::new(),
+        }
     }
 
     fn find(home: Option<&Path>, path: &OsStr, own_binary: Option<&Path>) -> Self {
-        let mut found = Self { home: HOME.into(), env: environment(), mounts: Vec::new(), links: BTreeMap::new() };
+        let mut found = Self {
+            home: HOME.into(),
+            env: environment(),
+            mounts: Vec::new(),
+            links: BTreeMap::new(),
+        };
         for directory in SYSTEM.iter().chain(&NIX).map(Path::new) {
             match fs::read_link(directory) {
                 Ok(content) => drop(found.links.insert(directory.into(), content)),
@@ -95,7 +156,11 @@ impl Toolchains {
     fn show(&mut self, source: &Path, target: &Path) {
         // Resolved here, because inside, a link would be read in another tree.
         if let Ok(source) = source.canonicalize() {
-            self.mounts.push(Mount { source, target: target.into(), access: Access::ReadOnly });
+            self.mounts.push(Mount {
+                source,
+                target: target.into(),
+                access: Access::ReadOnly,
+            });
         }
     }
 
@@ -104,7 +169,9 @@ impl Toolchains {
         for package in fs::read_dir("/opt").into_iter().flatten().flatten() {
             let package = package.path();
             let is_private = private.iter().flatten().any(|path| path.starts_with(&package));
-            let is_agent = [".credentials", ".runner", ".agent"].iter().any(|name| package.join(name).exists());
+            let is_agent = [".credentials", ".runner", ".agent"]
+                .iter()
+                .any(|name| package.join(name).exists());
             if package.is_dir() && !is_private && !is_agent {
                 self.show(&package, &package);
             }
@@ -132,7 +199,9 @@ impl Toolchains {
     fn set_path(&mut self, path: &OsStr) {
         let visible = |directory: PathBuf| {
             let resolved = directory.canonicalize().ok()?;
-            let usable = [directory, resolved].into_iter().find(|directory| self.is_visible(directory))?;
+            let usable = [directory, resolved]
+                .into_iter()
+                .find(|directory| self.is_visible(directory))?;
             usable.to_str().map(str::to_owned)
         };
         let mut directories: Vec<String> = env::split_paths(path).filter_map(visible).collect();
@@ -169,5 +238,7 @@ fn environment() -> BTreeMap<String, String> {
 }
 
 fn owned<const N: usize>(variables: [(&str, &str); N]) -> BTreeMap<String, String> {
-    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    variables
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
 }

@@ -32,7 +32,9 @@ pub(super) fn end_orphans() {
 }
 
 fn children() -> Vec<Pid> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else { return Vec::new() };
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
     threads
         .flatten()
         .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())

@@ -134,24 +134,38 @@ impl Memory {
         let elsewhere = self.in_file_systems() + self.in_segments();
         // Counts shared pages once for each process that has them, so it is too high, but cheap.
         let most = elsewhere + self.of_processes("status", "VmRSS:");
-        let used = if most > self.limit { elsewhere + self.of_processes("smaps_rollup", "Pss:") } else { most };
+        let used = if most > self.limit {
+            elsewhere + self.of_processes("smaps_rollup", "Pss:")
+        } else {
+            most
+        };
         self.peak = self.peak.max(used);
         used > self.limit
     }
 
     fn in_file_systems(&self) -> u64 {
-        self.file_systems.iter().filter_map(|place| fstatvfs(place).ok()).map(|usage| used_bytes(&usage)).sum()
+        self.file_systems
+            .iter()
+            .filter_map(|place| fstatvfs(place).ok())
+            .map(|usage| used_bytes(&usage))
+            .sum()
     }
 
     /// System V shared memory, whether attached or not; the last but one column holds its resident bytes.
     fn in_segments(&self) -> u64 {
         let table = self.read("sysvipc/shm").unwrap_or_default();
-        table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(14)?.parse::<u64>().ok()).sum()
+        table
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_whitespace().nth(14)?.parse::<u64>().ok())
+            .sum()
     }
 
     /// Adds one number of one file of every process.
     fn of_processes(&self, file: &str, label: &str) -> u64 {
-        let Ok(list) = Dir::read_from(&self.processes) else { return 0 };
+        let Ok(list) = Dir::read_from(&self.processes) else {
+            return 0;
+        };
         list.flatten()
             .filter(|entry| entry.file_name().to_bytes().iter().all(u8::is_ascii_digit))
             .filter_map(|entry| self.read(&format!("{}/{file}", entry.file_name().to_str().ok()?)))
@@ -169,11 +183,20 @@ impl Memory {
 }
 
 fn kilobytes(content: &str, label: &str) -> Option<u64> {
-    content.lines().find_map(|line| line.strip_prefix(label))?.split_whitespace().next()?.parse().ok()
+    content
+        .lines()
+        .find_map(|line| line.strip_prefix(label))?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 fn used_bytes(usage: &StatVfs) -> u64 {
-    usage.f_blocks.saturating_sub(usage.f_bfree).saturating_mul(usage.f_frsize)
+    usage
+        .f_blocks
+        .saturating_sub(usage.f_bfree)
+        .saturating_mul(usage.f_frsize)
 }
 
 /// The size of the workspace. Counting it takes a walk, so it is done when the file system around has shrunk enough
@@ -191,7 +214,12 @@ impl Disk {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let workspace = openat(CWD, &spec.workspace, flags, Mode::empty()).context("open the workspace")?;
         let free_then = free_bytes(&workspace);
-        Ok(Self { workspace, limit: spec.limits.disk, free_then, next_count: Instant::now() + Duration::from_secs(2) })
+        Ok(Self {
+            workspace,
+            limit: spec.limits.disk,
+            free_then,
+            next_count: Instant::now() + Duration::from_secs(2),
+        })
     }
 
     fn is_exceeded(&mut self) -> bool {
@@ -214,7 +242,11 @@ impl Disk {
         let counted = files::visit(&self.workspace, &mut |_, _, stat| {
             let on_disk = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
             size = size.saturating_add(on_disk.max(BYTES_PER_ENTRY));
-            if size > limit { Err(std::io::Error::other("enough")) } else { Ok(()) }
+            if size > limit {
+                Err(std::io::Error::other("enough"))
+            } else {
+                Ok(())
+            }
         });
         counted.ok().map(|()| size)
     }

@@ -105,5 +105,9 @@ pub(super) fn read_frame<T: DeserializeOwned>(mut from: impl Read) -> io::Result
 /// The length of the body that follows a prefix.
 pub(super) fn body_length(prefix: [u8; 4]) -> io::Result<usize> {
     let length = u32::from_le_bytes(prefix) as usize;
-    if length <= MAX_FRAME { Ok(length) } else { Err(io::Error::other("the frame is too long")) }
+    if length <= MAX_FRAME {
+        Ok(length)
+    } else {
+        Err(io::Error::other("the frame is too long"))
+    }
 }

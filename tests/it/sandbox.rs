@@ -41,9 +41,23 @@ impl Lab {
 
     async fn with(choice: Choice) -> Self {
         let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
-        let sandbox = Sandbox::detect(choice, helper).await.expect("this machine cannot confine");
-        let limits = Limits { wall: PATIENCE, memory: 512 << 20, processes: 64, ..Limits::default() };
-        Self { sandbox, workspace: tempfile::tempdir().unwrap(), policy: Policy { limits, network: Network::None } }
+        let sandbox = Sandbox::detect(choice, helper)
+            .await
+            .expect("this machine cannot confine");
+        let limits = Limits {
+            wall: PATIENCE,
+            memory: 512 << 20,
+            processes: 64,
+            ..Limits::default()
+        };
+        Self {
+            sandbox,
+            workspace: tempfile::tempdir().unwrap(),
+            policy: Policy {
+                limits,
+                network: Network::None,
+            },
+        }
     }
 
     fn limit(mut self, change: impl FnOnce(&mut Limits)) -> Self {
@@ -71,7 +85,10 @@ impl Lab {
     }
 
     async fn exec(&self, command: &Command) -> Output {
-        self.sandbox.exec(command, &self.policy, &CancellationToken::new()).await.unwrap()
+        self.sandbox
+            .exec(command, &self.policy, &CancellationToken::new())
+            .await
+            .unwrap()
     }
 
     async fn sh(&self, script: &str) -> Output {
@@ -79,7 +96,8 @@ impl Lab {
     }
 
     async fn python(&self, script: &str) -> Output {
-        self.exec(&self.command(["/usr/bin/python3", "-c", &format!("{PRELUDE}\n{script}")])).await
+        self.exec(&self.command(["/usr/bin/python3", "-c", &format!("{PRELUDE}\n{script}")]))
+            .await
     }
 
     /// Runs an attack that has to get to its end and to say nothing about an escape.
@@ -89,7 +107,11 @@ impl Lab {
         async move {
             let output = self.python(&format!("{script}\nprint('done')")).await;
             let seen = (output.outcome.clone(), output.stdout.text(), output.stderr.text());
-            assert_eq!(seen, (Outcome::Exited(0), "done\n".into(), String::new()), "at {caller}");
+            assert_eq!(
+                seen,
+                (Outcome::Exited(0), "done\n".into(), String::new()),
+                "at {caller}"
+            );
         }
     }
 }
@@ -130,13 +152,19 @@ impl Alive {
 
     async fn has_started(&mut self) {
         let mut word = [0; 3];
-        tokio::time::timeout(PATIENCE, self.0.read_exact(&mut word)).await.expect("it never started").unwrap();
+        tokio::time::timeout(PATIENCE, self.0.read_exact(&mut word))
+            .await
+            .expect("it never started")
+            .unwrap();
         assert_eq!(&word, b"up\n");
     }
 
     /// Waits until the last process that holds the pipe is dead.
     async fn has_ended(&mut self) {
         let mut rest = Vec::new();
-        tokio::time::timeout(PATIENCE, self.0.read_to_end(&mut rest)).await.expect("it lives on").unwrap();
+        tokio::time::timeout(PATIENCE, self.0.read_to_end(&mut rest))
+            .await
+            .expect("it lives on")
+            .unwrap();
     }
 }

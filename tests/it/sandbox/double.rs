@@ -18,7 +18,10 @@ pub(super) fn double(lab: &Lab, script: &str) -> Command {
 }
 
 /// The same, started by another program.
-#[expect(clippy::disallowed_methods, reason = "only a real process can be killed or have descriptors left open")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only a real process can be killed or have descriptors left open"
+)]
 pub(super) fn wrapped(wrapper: &[&str], lab: &Lab, script: &str) -> Command {
     let test_program = std::env::current_exe().unwrap();
     let mut command = match wrapper.split_first() {
@@ -30,19 +33,33 @@ pub(super) fn wrapped(wrapper: &[&str], lab: &Lab, script: &str) -> Command {
         None => Command::new(test_program),
     };
     command.args(["--exact", "sandbox::double::plays_greenlight", "--nocapture"]);
-    command.env(SCRIPT, script).env(WORKSPACE, lab.path()).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+        .env(SCRIPT, script)
+        .env(WORKSPACE, lab.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
     command
 }
 
 /// Does nothing unless [`double`] started it.
 #[tokio::test]
 async fn plays_greenlight() {
-    let (Some(script), Some(workspace)) = (std::env::var_os(SCRIPT), std::env::var_os(WORKSPACE)) else { return };
+    let (Some(script), Some(workspace)) = (std::env::var_os(SCRIPT), std::env::var_os(WORKSPACE)) else {
+        return;
+    };
     greenlight::sandbox::harden_self().unwrap();
-    let sandbox = Sandbox::detect(Choice::Auto, env!("CARGO_BIN_EXE_greenlight").into()).await.unwrap();
+    let sandbox = Sandbox::detect(Choice::Auto, env!("CARGO_BIN_EXE_greenlight").into())
+        .await
+        .unwrap();
     let command = greenlight::sandbox::Command::new(["sh".into(), "-c".into(), script], workspace);
-    let policy = greenlight::sandbox::Policy { network: Network::None, ..Default::default() };
-    let output = sandbox.exec(&command, &policy, &CancellationToken::new()).await.unwrap();
+    let policy = greenlight::sandbox::Policy {
+        network: Network::None,
+        ..Default::default()
+    };
+    let output = sandbox
+        .exec(&command, &policy, &CancellationToken::new())
+        .await
+        .unwrap();
     println!("{:?}\n{}{}", output.outcome, output.stdout.text(), output.stderr.text());
 }
 
@@ -50,7 +67,13 @@ async fn plays_greenlight() {
 pub(super) fn child_of(process: u32) -> u32 {
     let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let children = threads.map(|thread| fs::read_to_string(thread.unwrap().path().join("children")).unwrap());
-    let children: Vec<u32> = children.flat_map(|list| list.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<_>>()).collect();
+    let children: Vec<u32> = children
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(|id| id.parse().unwrap())
+                .collect::<Vec<_>>()
+        })
+        .collect();
     assert_eq!(children.len(), 1, "{children:?}");
     children[0]
 }

@@ -17,8 +17,23 @@ fn read(lab: &Lab, path: &str) -> Result<Vec<u8>, FileError> {
 async fn read_result_does_not_follow_links() {
     let lab = Lab::new().await;
     lab.sh("ln -s /etc/passwd link; ln -s /etc directory; ln -s link chain; mkdir real; echo ok > real/file; ln -s real inside").await;
-    for path in ["link", "directory/passwd", "chain", "inside/file", "/etc/passwd", "../x", "real/../real/file", "", "real", "real/file/x"] {
-        assert!(matches!(read(&lab, path), Err(FileError::NotOrdinary)), "{path}: {:?}", read(&lab, path));
+    for path in [
+        "link",
+        "directory/passwd",
+        "chain",
+        "inside/file",
+        "/etc/passwd",
+        "../x",
+        "real/../real/file",
+        "",
+        "real",
+        "real/file/x",
+    ] {
+        assert!(
+            matches!(read(&lab, path), Err(FileError::NotOrdinary)),
+            "{path}: {:?}",
+            read(&lab, path)
+        );
     }
     assert_eq!(read(&lab, "real/file").unwrap(), b"ok\n");
     assert!(matches!(read(&lab, "real/missing"), Err(FileError::Missing)));
@@ -27,9 +42,14 @@ async fn read_result_does_not_follow_links() {
 #[tokio::test]
 async fn a_fifo_does_not_hang_read_result() {
     let lab = Lab::new().await;
-    lab.python("os.mkfifo('pipe'); socket.socket(socket.AF_UNIX).bind('socket')").await;
+    lab.python("os.mkfifo('pipe'); socket.socket(socket.AF_UNIX).bind('socket')")
+        .await;
     for path in ["pipe", "socket"] {
-        assert!(matches!(read(&lab, path), Err(FileError::NotOrdinary)), "{path}: {:?}", read(&lab, path));
+        assert!(
+            matches!(read(&lab, path), Err(FileError::NotOrdinary)),
+            "{path}: {:?}",
+            read(&lab, path)
+        );
     }
 }
 
@@ -52,8 +72,19 @@ async fn write_file_does_not_follow_links() {
     symlink(&canary, lab.path().join("link")).unwrap();
     fs::hard_link(&canary, lab.path().join("hard")).unwrap();
     let write = |path: &str| write_file(lab.path(), Path::new(path), b"new", false);
-    for path in ["directory/canary", "directory/new", "directory/new/new", "../new", "/tmp/new", ""] {
-        assert!(matches!(write(path), Err(FileError::NotOrdinary)), "{path}: {:?}", write(path));
+    for path in [
+        "directory/canary",
+        "directory/new",
+        "directory/new/new",
+        "../new",
+        "/tmp/new",
+        "",
+    ] {
+        assert!(
+            matches!(write(path), Err(FileError::NotOrdinary)),
+            "{path}: {:?}",
+            write(path)
+        );
     }
     // A link in place of the file itself is replaced, not followed.
     write("link").unwrap();
@@ -67,17 +98,27 @@ async fn write_file_does_not_follow_links() {
 #[tokio::test]
 async fn write_file_replaces_whatever_lies_there() {
     let lab = Lab::new().await;
-    lab.python("os.mkfifo('pipe'); os.makedirs('a/directory/x'); write('read_only'); os.chmod('read_only', 0)").await;
+    lab.python("os.mkfifo('pipe'); os.makedirs('a/directory/x'); write('read_only'); os.chmod('read_only', 0)")
+        .await;
     for path in ["pipe", "read_only", "deep/below/new", "a/new"] {
         write_file(lab.path(), Path::new(path), b"new", path == "pipe").unwrap();
         assert_eq!(read(&lab, path).unwrap(), b"new", "{path}");
     }
-    assert!(matches!(write_file(lab.path(), Path::new("a/directory"), b"", false), Err(FileError::NotOrdinary)));
-    assert!(matches!(write_file(lab.path(), Path::new("pipe/x"), b"", false), Err(FileError::NotOrdinary)));
+    assert!(matches!(
+        write_file(lab.path(), Path::new("a/directory"), b"", false),
+        Err(FileError::NotOrdinary)
+    ));
+    assert!(matches!(
+        write_file(lab.path(), Path::new("pipe/x"), b"", false),
+        Err(FileError::NotOrdinary)
+    ));
     let mode = |path: &str| fs::metadata(lab.path().join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("pipe"), mode("a/new")), (0o755, 0o644));
     // Nothing temporary stays, and the next run may change what was written.
-    let names: Vec<_> = fs::read_dir(lab.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> = fs::read_dir(lab.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(names.len(), 4, "{names:?}");
     let owner = fs::metadata(lab.path()).unwrap().uid();
     assert_eq!(fs::metadata(lab.path().join("deep/below")).unwrap().uid(), owner);
@@ -98,7 +139,10 @@ for i in range(1500):
     os.mkdir('d'); write('f'); os.chdir('d')
 ";
     let output = lab.python(script).await;
-    assert!(matches!(output.outcome, Outcome::Exited(0) | Outcome::DiskLimit), "{output:?}");
+    assert!(
+        matches!(output.outcome, Outcome::Exited(0) | Outcome::DiskLimit),
+        "{output:?}"
+    );
     remove_tree(lab.path()).unwrap();
     assert!(!lab.path().exists());
     assert!(outside.path().join("canary").exists());
@@ -117,7 +161,9 @@ async fn remove_tree_removes_no_link() {
 
 #[tokio::test]
 async fn a_result_that_is_swapped_all_the_time_never_leads_out() {
-    let lab = Lab::new().await.limit(|limits| limits.wall = std::time::Duration::from_secs(2));
+    let lab = Lab::new()
+        .await
+        .limit(|limits| limits.wall = std::time::Duration::from_secs(2));
     let script = "
 os.mkdir('real'); write('real/file', 'inside')
 while True:
@@ -129,7 +175,15 @@ while True:
     let reading = async {
         let mut content = std::collections::BTreeSet::new();
         for _ in 0..20_000 {
-            content.extend([read(&lab, "result"), read(&lab, "swapped/file"), read(&lab, "swapped/passwd")].into_iter().flatten());
+            content.extend(
+                [
+                    read(&lab, "result"),
+                    read(&lab, "swapped/file"),
+                    read(&lab, "swapped/passwd"),
+                ]
+                .into_iter()
+                .flatten(),
+            );
             tokio::task::yield_now().await;
         }
         content

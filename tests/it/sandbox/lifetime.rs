@@ -28,7 +28,11 @@ if os.fork() == 0:
 async fn a_double_forked_daemon_dies_with_the_sandbox() {
     let lab = Lab::new().await;
     let mut alive = Alive::new(lab.path(), "alive");
-    let output = lab.python(&format!("{DAEMON}\nwhile not os.path.exists('ready'): time.sleep(0.001)")).await;
+    let output = lab
+        .python(&format!(
+            "{DAEMON}\nwhile not os.path.exists('ready'): time.sleep(0.001)"
+        ))
+        .await;
     assert_eq!(output.outcome, Outcome::Exited(0));
     alive.has_started().await;
     alive.has_ended().await;
@@ -46,7 +50,9 @@ async fn ignored_signals_do_not_outlive_the_timeout() {
 
 #[tokio::test]
 async fn stopping_itself_does_not_evade_the_timeout() {
-    let lab = Lab::new().await.limit(|limits| limits.wall = Duration::from_millis(300));
+    let lab = Lab::new()
+        .await
+        .limit(|limits| limits.wall = Duration::from_millis(300));
     assert_eq!(lab.sh("kill -STOP $$").await.outcome, Outcome::TimedOut);
 }
 
@@ -54,7 +60,10 @@ async fn stopping_itself_does_not_evade_the_timeout() {
 async fn a_grandchild_that_keeps_the_output_open_hangs_nothing() {
     let lab = Lab::new().await;
     let output = lab.sh("setsid sleep 1000 & echo done").await;
-    assert_eq!((output.outcome, output.stdout.text()), (Outcome::Exited(0), "done\n".into()));
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Exited(0), "done\n".into())
+    );
 }
 
 #[tokio::test]
@@ -62,14 +71,21 @@ async fn a_cancellation_ends_everything() {
     let lab = Lab::new().await;
     let mut alive = Alive::new(lab.path(), "alive");
     let cancel = CancellationToken::new();
-    let command = lab.command(["sh", "-c", "echo seen; trap '' TERM INT; exec 7>alive; echo up >&7; sleep 1000"]);
+    let command = lab.command([
+        "sh",
+        "-c",
+        "echo seen; trap '' TERM INT; exec 7>alive; echo up >&7; sleep 1000",
+    ]);
     let cancelling = async {
         alive.has_started().await;
         cancel.cancel();
     };
     let (output, ()) = tokio::join!(lab.sandbox.exec(&command, &lab.policy, &cancel), cancelling);
     let output = output.unwrap();
-    assert_eq!((output.outcome, output.stdout.text()), (Outcome::Cancelled, "seen\n".into()));
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Cancelled, "seen\n".into())
+    );
     alive.has_ended().await;
 }
 
@@ -78,7 +94,11 @@ async fn what_is_cancelled_before_never_starts() {
     let lab = Lab::new().await;
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let output = lab.sandbox.exec(&lab.command(["touch", "x"]), &lab.policy, &cancel).await.unwrap();
+    let output = lab
+        .sandbox
+        .exec(&lab.command(["touch", "x"]), &lab.policy, &cancel)
+        .await
+        .unwrap();
     assert_eq!(output.outcome, Outcome::Cancelled);
     assert!(!lab.path().join("x").exists());
 }
@@ -138,10 +158,18 @@ async fn many_runs_at_once_do_not_disturb_each_other() {
     let runs = (0..8).map(|number| {
         let command = lab.command(["sh", "-c", &format!("echo {number}; exit {number}")]);
         let (sandbox, policy) = (lab.sandbox.clone(), lab.policy.clone());
-        tokio::spawn(async move { sandbox.exec(&command, &policy, &CancellationToken::new()).await.unwrap() })
+        tokio::spawn(async move {
+            sandbox
+                .exec(&command, &policy, &CancellationToken::new())
+                .await
+                .unwrap()
+        })
     });
     for (number, run) in runs.collect::<Vec<_>>().into_iter().enumerate() {
         let output = run.await.unwrap();
-        assert_eq!((output.outcome, output.stdout.text()), (Outcome::Exited(number.try_into().unwrap()), format!("{number}\n")));
+        assert_eq!(
+            (output.outcome, output.stdout.text()),
+            (Outcome::Exited(number.try_into().unwrap()), format!("{number}\n"))
+        );
     }
 }

@@ -141,7 +141,9 @@ async fn a_disk_bomb_that_is_over_quickly_is_noticed() {
 #[tokio::test]
 async fn a_single_file_is_bounded() {
     let lab = Lab::new().await.limit(|limits| limits.file_size = 4 * MIB);
-    let output = lab.exec(&lab.command(["dd", "if=/dev/zero", "of=file", "bs=1M", "count=64"])).await;
+    let output = lab
+        .exec(&lab.command(["dd", "if=/dev/zero", "of=file", "bs=1M", "count=64"]))
+        .await;
     assert_eq!(output.outcome, Outcome::DiskLimit);
     assert_eq!(std::fs::metadata(lab.path().join("file")).unwrap().len(), 4 * MIB);
 }
@@ -149,7 +151,9 @@ async fn a_single_file_is_bounded() {
 #[tokio::test]
 async fn an_inode_bomb_ends_as_disk_limit() {
     let lab = Lab::new().await.limit(|limits| limits.disk = 8 * MIB);
-    let output = lab.python("for i in range(1_000_000): os.close(os.open(str(i), os.O_CREAT))").await;
+    let output = lab
+        .python("for i in range(1_000_000): os.close(os.open(str(i), os.O_CREAT))")
+        .await;
     assert_eq!(output.outcome, Outcome::DiskLimit);
 }
 
@@ -182,7 +186,9 @@ time.sleep(10)
 #[tokio::test]
 async fn output_is_bounded() {
     let lab = Lab::new().await.limit(|limits| limits.output = 1000);
-    let output = lab.sh("echo first; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo last; echo oops >&2").await;
+    let output = lab
+        .sh("echo first; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo last; echo oops >&2")
+        .await;
     assert_eq!(output.outcome, Outcome::Exited(0));
     assert_eq!(output.stdout.total, 50_000_000 + 12);
     assert_eq!((output.stdout.head.len(), output.stdout.tail.len()), (500, 500));
@@ -192,7 +198,9 @@ async fn output_is_bounded() {
 
 #[tokio::test]
 async fn processor_time_is_bounded() {
-    let lab = Lab::new().await.limit(|limits| limits.cpu_time = Duration::from_secs(1));
+    let lab = Lab::new()
+        .await
+        .limit(|limits| limits.cpu_time = Duration::from_secs(1));
     let output = lab.sh("while :; do :; done").await;
     assert_eq!(output.outcome, Outcome::TimedOut);
     assert!(output.cpu >= Duration::from_millis(500), "{:?}", output.cpu);
@@ -201,7 +209,8 @@ async fn processor_time_is_bounded() {
 #[tokio::test]
 async fn open_files_are_bounded() {
     let lab = Lab::new().await.limit(|limits| limits.open_files = 64);
-    lab.attack("refused('files', lambda: [os.open('/dev/null', os.O_RDONLY) for _ in range(100)], errno.EMFILE)").await;
+    lab.attack("refused('files', lambda: [os.open('/dev/null', os.O_RDONLY) for _ in range(100)], errno.EMFILE)")
+        .await;
 }
 
 #[tokio::test]

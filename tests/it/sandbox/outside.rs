@@ -44,8 +44,13 @@ async fn a_second_run_can_change_what_the_first_and_greenlight_made() {
     lab.file("src/made_before", "");
     lab.sh("mkdir dir; echo 1 > dir/made_inside; chmod 700 dir").await;
     lab.file("src/made_between", "");
-    let output = lab.sh("echo 2 | tee -a src/made_before src/made_between dir/made_inside; rm -r src dir").await;
-    assert_eq!((output.outcome, output.stderr.text()), (Outcome::Exited(0), String::new()));
+    let output = lab
+        .sh("echo 2 | tee -a src/made_before src/made_between dir/made_inside; rm -r src dir")
+        .await;
+    assert_eq!(
+        (output.outcome, output.stderr.text()),
+        (Outcome::Exited(0), String::new())
+    );
 }
 
 #[tokio::test]
@@ -94,10 +99,21 @@ async fn a_mount_is_read_only_unless_said_otherwise() {
     let lab = Lab::new().await;
     let given = tempfile::tempdir().unwrap();
     fs::write(given.path().join("file"), "content").unwrap();
-    let mut command = lab.command(["sh", "-c", "cat /given/file; touch /given/x /given/file || rm /given/file"]);
-    command.mounts.push(Mount { source: given.path().into(), target: "/given".into(), access: Access::ReadOnly });
+    let mut command = lab.command([
+        "sh",
+        "-c",
+        "cat /given/file; touch /given/x /given/file || rm /given/file",
+    ]);
+    command.mounts.push(Mount {
+        source: given.path().into(),
+        target: "/given".into(),
+        access: Access::ReadOnly,
+    });
     let output = lab.exec(&command).await;
-    assert_eq!((output.outcome, output.stdout.text()), (Outcome::Exited(1), "content".into()));
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Exited(1), "content".into())
+    );
 }
 
 #[tokio::test]

@@ -80,7 +80,10 @@ address = ctypes.addressof(ctypes.c_char.from_buffer(code))
 print('ESCAPED', ctypes.CFUNCTYPE(ctypes.c_int)(address)())
 ";
     let output = Lab::new().await.python(script).await;
-    assert_eq!((output.outcome, output.stdout.text()), (Outcome::Signalled(31), String::new()));
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Signalled(31), String::new())
+    );
 }
 
 #[tokio::test]

@@ -10,14 +10,27 @@ use super::Lab;
 #[track_caller]
 fn expect_success(output: &greenlight::sandbox::Output, text: &str) {
     let all = format!("{}{}", output.stdout.text(), output.stderr.text());
-    assert!(output.outcome == Outcome::Exited(0) && all.contains(text), "{:?}: {all}", output.outcome);
+    assert!(
+        output.outcome == Outcome::Exited(0) && all.contains(text),
+        "{:?}: {all}",
+        output.outcome
+    );
 }
 
 #[tokio::test]
 async fn cargo_test_runs_offline() {
-    let lab = Lab::new().await.network(Network::Loopback).limit(|limits| limits.memory = 1 << 30);
-    lab.file("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
-    lab.file("src/lib.rs", "pub fn two() -> u32 { 2 }\n\n#[test]\nfn it_is_two() { assert_eq!(two(), 2); }\n");
+    let lab = Lab::new()
+        .await
+        .network(Network::Loopback)
+        .limit(|limits| limits.memory = 1 << 30);
+    lab.file(
+        "Cargo.toml",
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+    );
+    lab.file(
+        "src/lib.rs",
+        "pub fn two() -> u32 { 2 }\n\n#[test]\nfn it_is_two() { assert_eq!(two(), 2); }\n",
+    );
     expect_success(&lab.exec(&lab.command(["cargo", "test"])).await, "1 passed");
     // Again, with what the first run built.
     expect_success(&lab.exec(&lab.command(["cargo", "test", "--quiet"])).await, "1 passed");
@@ -26,7 +39,10 @@ async fn cargo_test_runs_offline() {
 #[tokio::test]
 async fn python_tests_run() {
     let lab = Lab::new().await.network(Network::Loopback);
-    lab.file("test_sample.py", "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(1 + 1, 2)\n");
+    lab.file(
+        "test_sample.py",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(1 + 1, 2)\n",
+    );
     expect_success(&lab.exec(&lab.command(["python3", "-m", "unittest", "-v"])).await, "OK");
 }
 
@@ -59,15 +75,24 @@ assert len(os.urandom(8)) == 8 and open('/dev/stdin').read() == ''
 #[tokio::test]
 async fn node_tests_run() {
     let lab = Lab::new().await.network(Network::Loopback);
-    lab.file("sample.test.js", "require('node:test')('it', () => require('node:assert').strictEqual(1 + 1, 2));\n");
+    lab.file(
+        "sample.test.js",
+        "require('node:test')('it', () => require('node:assert').strictEqual(1 + 1, 2));\n",
+    );
     expect_success(&lab.exec(&lab.command(["node", "--test"])).await, "pass 1");
 }
 
 #[tokio::test]
 async fn go_tests_run() {
-    let lab = Lab::new().await.network(Network::Loopback).limit(|limits| (limits.memory, limits.processes) = (2 << 30, 256));
+    let lab = Lab::new()
+        .await
+        .network(Network::Loopback)
+        .limit(|limits| (limits.memory, limits.processes) = (2 << 30, 256));
     lab.file("go.mod", "module sample\n\ngo 1.20\n");
-    lab.file("sample_test.go", "package sample\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {}\n");
+    lab.file(
+        "sample_test.go",
+        "package sample\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {}\n",
+    );
     expect_success(&lab.exec(&lab.command(["go", "test", "./..."])).await, "ok");
 }
 
@@ -99,12 +124,20 @@ async fn the_exit_code_is_that_of_the_command() {
 async fn what_cannot_start_says_why() {
     let lab = Lab::new().await;
     lab.file("not_executable", "");
-    for (argv, text) in [("no-such-program", "no-such-program"), ("./not_executable", "Permission denied"), ("./missing", "No such file")] {
-        let Outcome::DidNotStart(reason) = lab.exec(&lab.command([argv])).await.outcome else { panic!("{argv} started") };
+    for (argv, text) in [
+        ("no-such-program", "no-such-program"),
+        ("./not_executable", "Permission denied"),
+        ("./missing", "No such file"),
+    ] {
+        let Outcome::DidNotStart(reason) = lab.exec(&lab.command([argv])).await.outcome else {
+            panic!("{argv} started")
+        };
         assert!(reason.contains(text), "{argv}: {reason}");
     }
     let mut command = lab.command(["true"]);
     command.workspace = "/no/such/workspace".into();
-    let Outcome::DidNotStart(reason) = lab.exec(&command).await.outcome else { panic!("it started") };
+    let Outcome::DidNotStart(reason) = lab.exec(&command).await.outcome else {
+        panic!("it started")
+    };
     assert!(reason.contains("workspace"), "{reason}");
 }

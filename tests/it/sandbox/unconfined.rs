@@ -11,7 +11,11 @@ use super::{Alive, Lab};
 async fn nothing_is_promised() {
     let lab = Lab::with(Choice::None).await;
     for (name, guarantee) in lab.sandbox.guarantees().all() {
-        let most = if name == "disk" || name == "tree kill" { Guarantee::Partial } else { Guarantee::None };
+        let most = if name == "disk" || name == "tree kill" {
+            Guarantee::Partial
+        } else {
+            Guarantee::None
+        };
         assert!(guarantee <= most, "{name} is {guarantee}");
     }
 }
@@ -20,14 +24,21 @@ async fn nothing_is_promised() {
 async fn the_environment_is_clean_all_the_same() {
     let lab = Lab::with(Choice::None).await;
     let output = lab.exec(&lab.command(["env"])).await;
-    let mut names: Vec<String> = output.stdout.text().lines().map(|line| line.split('=').next().unwrap().to_owned()).collect();
+    let mut names: Vec<String> = output
+        .stdout
+        .text()
+        .lines()
+        .map(|line| line.split('=').next().unwrap().to_owned())
+        .collect();
     names.sort_unstable();
     assert_eq!(names, ["CI", "HOME", "LANG", "PATH"]);
 }
 
 #[tokio::test]
 async fn descendants_that_ignore_signals_die_at_the_timeout() {
-    let lab = Lab::with(Choice::None).await.limit(|limits| limits.wall = Duration::from_millis(500));
+    let lab = Lab::with(Choice::None)
+        .await
+        .limit(|limits| limits.wall = Duration::from_millis(500));
     let mut alive = Alive::new(lab.path(), "alive");
     let script = "(trap '' TERM HUP INT; exec 7>alive; echo up >&7; setsid sh -c 'sleep 1000; sleep 1000' & sleep 1000) & sleep 1000";
     assert_eq!(lab.sh(script).await.outcome, Outcome::TimedOut);
@@ -39,8 +50,13 @@ async fn descendants_that_ignore_signals_die_at_the_timeout() {
 async fn a_daemon_left_behind_dies() {
     let lab = Lab::with(Choice::None).await;
     let mut alive = Alive::new(lab.path(), "alive");
-    let output = lab.sh("exec 7>alive; echo up >&7; (setsid sleep 1000 &) ; echo done; exit 3").await;
-    assert_eq!((output.outcome, output.stdout.text()), (Outcome::Exited(3), "done\n".into()));
+    let output = lab
+        .sh("exec 7>alive; echo up >&7; (setsid sleep 1000 &) ; echo done; exit 3")
+        .await;
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Exited(3), "done\n".into())
+    );
     alive.has_started().await;
     alive.has_ended().await;
 }
@@ -62,8 +78,12 @@ async fn a_cancellation_ends_it() {
 
 #[tokio::test]
 async fn output_and_files_are_bounded() {
-    let lab = Lab::with(Choice::None).await.limit(|limits| (limits.output, limits.file_size) = (100, 1 << 20));
-    let output = lab.sh("head -c 1000000 /dev/zero; exec dd if=/dev/zero of=file bs=1M count=9 2>&1").await;
+    let lab = Lab::with(Choice::None)
+        .await
+        .limit(|limits| (limits.output, limits.file_size) = (100, 1 << 20));
+    let output = lab
+        .sh("head -c 1000000 /dev/zero; exec dd if=/dev/zero of=file bs=1M count=9 2>&1")
+        .await;
     assert_eq!(output.outcome, Outcome::DiskLimit);
     assert!(output.stdout.total >= 1_000_000 && output.stdout.head.len() + output.stdout.tail.len() == 100);
 }
