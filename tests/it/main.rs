@@ -6,8 +6,6 @@
     reason = "a test says what it expected by panicking"
 )]
 
-mod sandbox;
-mod suite;
 mod agent;
 mod config;
 mod double;
@@ -16,6 +14,7 @@ mod harness;
 mod openapi;
 mod repair;
 mod sandbox;
+mod suite;
 mod tidy;
 mod webhooks;
 mod workflows;
