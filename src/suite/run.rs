@@ -79,8 +79,8 @@ pub async fn run(
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let report = Path::new(directory).join(REPORT);
     // Emptied first, so that a report of an earlier run is never taken for one of this run.
-    let reports = command.framework == Framework::Pytest
-        && sandbox::write_file(workspace.path(), &report, b"", false).is_ok();
+    let reports =
+        command.framework == Framework::Pytest && sandbox::write_file(workspace.path(), &report, b"", false).is_ok();
     let mut policy = suite.policy.clone();
     policy.limits.wall = command.timeout;
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
