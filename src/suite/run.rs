@@ -19,9 +19,11 @@ const MAX_REPORT: u64 = 32 << 20;
 /// Where a framework is asked to write its report, relative to where it runs.
 const REPORT: &str = ".greenlight-report.xml";
 
-/// Puts both output streams in one, in the order in which they were written, and says where Python finds the
-/// project's own packages. Everything else stays in the arguments, so that no name is read by the shell.
-const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"; exec "$@" 2>&1"#;
+/// Puts both output streams in one, in the order in which they were written, says where Python finds the project's
+/// own packages, and keeps what Go compiled for the next run in this workspace (cargo does so by itself). Everything
+/// else stays in the arguments, so that no name is read by the shell.
+const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
+export GOCACHE="$PWD/.greenlight-cache/go"; exec "$@" 2>&1"#;
 
 /// A test command and what it needs to run.
 #[derive(Debug, Clone)]
@@ -79,8 +81,8 @@ pub async fn run(
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let report = Path::new(directory).join(REPORT);
     // Emptied first, so that a report of an earlier run is never taken for one of this run.
-    let reports = command.framework == Framework::Pytest
-        && sandbox::files::write_file(workspace.path(), &report, b"", false).is_ok();
+    let reports =
+        command.framework == Framework::Pytest && sandbox::write_file(workspace.path(), &report, b"", false).is_ok();
     let mut policy = suite.policy.clone();
     policy.limits.wall = command.timeout;
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
@@ -98,7 +100,7 @@ pub async fn run(
     let (framework, root) = (command.framework, workspace.path().to_path_buf());
     let read = tokio::task::spawn_blocking(move || {
         let bytes = reports
-            .then(|| sandbox::files::read_result(&root, &report, MAX_REPORT).ok())
+            .then(|| sandbox::read_result(&root, &report, MAX_REPORT).ok())
             .flatten();
         read::read_with_report(framework, &output, bytes.as_deref().filter(|bytes| !bytes.is_empty()))
     });
