@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
+use crate::domain::patch::Blob;
 use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::sandbox;
 use crate::suite::{self, Framework, Suite};
@@ -78,7 +79,7 @@ impl<'a> Bench<'a> {
             bench.limit(UNMEASURED);
             return Ok(Some(bench));
         }
-        let lane = Lane::new(task).await?;
+        let mut lane = Lane::new(task).await?;
         let mut built = suite::run(task.suite, &lane.workspace, &bench.only, stop).await?;
         if !is_red(&built) && !bench.only.is_empty() {
             // They fail together with others only, or the framework does not find them by name.
@@ -89,7 +90,9 @@ impl<'a> Bench<'a> {
             return Ok(None);
         }
         // As if there were a candidate, so that what is rebuilt for one is measured too.
-        lane.restore(task, first).map_err(sandbox::Error::Broken)?;
+        if let Some(original) = task.checkout.read(first) {
+            lane.put(task, first, &original).await?;
+        }
         let started = Instant::now();
         suite::run(task.suite, &lane.workspace, &bench.only, stop).await?;
         let baseline = started.elapsed();
@@ -119,16 +122,14 @@ impl<'a> Bench<'a> {
             Some(lane) => lane,
             None => Lane::new(self.task).await?,
         };
-        if lane.put(self.task, candidate).is_err() {
-            // The code under test has changed the copy so much that it cannot be used any more.
-            lane = Lane::new(self.task).await?;
-            lane.put(self.task, candidate).map_err(sandbox::Error::Broken)?;
+        let mut edited = self.task.checkout.clone();
+        edited.edit_text(candidate.path.clone(), candidate.text.as_str());
+        if let Some(blob) = edited.read(&candidate.path) {
+            lane.put(self.task, &candidate.path, &blob).await?;
         }
         let looks_better = self.passes(&lane, stop).await?;
         self.give_back(lane);
         if looks_better {
-            let mut edited = self.task.checkout.clone();
-            edited.edit_text(candidate.path.clone(), candidate.text.as_str());
             let fresh = suite::run_fresh(self.task.suite, &edited, &[], stop).await?;
             if is_better(self.task.before, &fresh).is_ok() {
                 return Ok(Verdict::Better);
@@ -179,28 +180,26 @@ impl Lane {
         })
     }
 
-    /// Makes the tree the original one with this candidate.
-    ///
-    /// Every write gives the file a new time, also the one that brings the original back: builds go by times, and
-    /// must not take an old result for a current one.
-    fn put(&mut self, task: &Task<'_>, candidate: &Candidate) -> io::Result<()> {
-        if let Some(edited) = self.edited.take().filter(|edited| *edited != candidate.path) {
-            self.restore(task, &edited)?;
+    /// Makes the tree the original one, but for this file.
+    async fn put(&mut self, task: &Task<'_>, path: &RepoPath, blob: &Blob) -> Result<(), suite::Error> {
+        if self.write(task, path, blob).is_err() {
+            // The code under test has changed the copy so much that it cannot be used any more.
+            *self = Self::new(task).await?;
+            self.write(task, path, blob).map_err(sandbox::Error::Broken)?;
         }
-        let mut edited = task.checkout.clone();
-        edited.edit_text(candidate.path.clone(), candidate.text.as_str());
-        if let Some(blob) = edited.read(&candidate.path) {
-            self.workspace.put(&candidate.path, &blob)?;
-        }
-        self.edited = Some(candidate.path.clone());
         Ok(())
     }
 
-    fn restore(&self, task: &Task<'_>, path: &RepoPath) -> io::Result<()> {
-        match task.checkout.read(path) {
-            Some(blob) => self.workspace.put(path, &blob),
-            None => Ok(()),
+    /// Every write gives the file a new time, also the one that brings the original back: builds go by times, and
+    /// must not take an old result for a current one.
+    fn write(&mut self, task: &Task<'_>, path: &RepoPath, blob: &Blob) -> io::Result<()> {
+        if let Some(edited) = self.edited.take().filter(|edited| edited != path)
+            && let Some(original) = task.checkout.read(&edited)
+        {
+            self.workspace.put(&edited, &original)?;
         }
+        self.edited = Some(path.clone());
+        self.workspace.put(path, blob)
     }
 }
 

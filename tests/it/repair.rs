@@ -10,7 +10,7 @@ use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::Blob;
 use greenlight::domain::test_run::{Outcome, TestRun};
 use greenlight::repair::{self, Budget, End, Found, Progress, Task};
-use greenlight::sandbox::{Policy, Sandbox};
+use greenlight::sandbox::{Choice, Policy, Sandbox};
 use greenlight::suite::{self, Suite, TestSettings};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -102,7 +102,8 @@ impl Patient {
 }
 
 async fn sandbox() -> Sandbox {
-    Sandbox
+    let greenlight = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
+    Sandbox::detect(Choice::Auto, greenlight).await.unwrap()
 }
 
 fn fixture(name: &str) -> PathBuf {
