@@ -3,6 +3,7 @@
 //! Candidates share workspaces, because a warm build is what makes a trial cheap. Whatever the code under test leaves
 //! behind there can make a wrong candidate look good only until the fresh copy.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +26,19 @@ use super::candidates::Candidate;
 const MAX_LANES: usize = 8;
 /// How long a candidate may take where the tests without it never end, so that nothing can be measured.
 const UNMEASURED: Duration = Duration::from_secs(30);
+
+/// Options that choose what cargo builds.
+const TARGETS: [&str; 9] = [
+    "--lib",
+    "--bins",
+    "--bin",
+    "--tests",
+    "--test",
+    "--doc",
+    "--all-targets",
+    "--examples",
+    "--example",
+];
 
 /// What came of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +84,7 @@ impl<'a> Bench<'a> {
         };
         let mut bench = Self {
             task,
-            only: task.before.failing_names().map(String::from).collect(),
+            only: Vec::new(),
             short: task.suite.clone(),
             lanes: Mutex::default(),
             free: Semaphore::new(lanes),
@@ -80,13 +94,7 @@ impl<'a> Bench<'a> {
             return Ok(Some(bench));
         }
         let mut lane = Lane::new(task).await?;
-        let mut built = suite::run(task.suite, &lane.workspace, &bench.only, stop).await?;
-        if !is_red(&built) && !bench.only.is_empty() {
-            // They fail together with others only, or the framework does not find them by name.
-            bench.only.clear();
-            built = suite::run(task.suite, &lane.workspace, &[], stop).await?;
-        }
-        if stop.is_cancelled() || !is_red(&built) {
+        if !bench.narrow_down(&lane, stop).await? {
             return Ok(None);
         }
         // As if there were a candidate, so that what is rebuilt for one is measured too.
@@ -94,11 +102,38 @@ impl<'a> Bench<'a> {
             lane.put(task, first, &original).await?;
         }
         let started = Instant::now();
-        suite::run(task.suite, &lane.workspace, &bench.only, stop).await?;
+        suite::run(&bench.short, &lane.workspace, &bench.only, stop).await?;
         let baseline = started.elapsed();
         bench.limit((baseline * 10).max(baseline + Duration::from_secs(2)));
         bench.give_back(lane);
         Ok((!stop.is_cancelled()).then_some(bench))
+    }
+
+    /// Settles on the least that has to run for the failing tests to fail; false when they don't fail here at all.
+    async fn narrow_down(&mut self, lane: &Lane, stop: &CancellationToken) -> Result<bool, suite::Error> {
+        let whole = self.task.suite;
+        let failing: Vec<String> = self.task.before.failing_names().map(String::from).collect();
+        let mut ways = vec![(whole.clone(), Vec::new())];
+        if !failing.is_empty() {
+            ways.insert(0, (whole.clone(), failing.clone()));
+        }
+        if let Some(targets) = targets(self.task) {
+            let mut narrow = whole.clone();
+            narrow.command.argv.splice(2..2, targets);
+            ways.insert(0, (narrow, failing));
+        }
+        for (suite, only) in ways {
+            let run = suite::run(&suite, &lane.workspace, &only, stop).await?;
+            if stop.is_cancelled() {
+                return Ok(false);
+            }
+            // Otherwise the framework does not find the tests that way, or they fail together with others only.
+            if is_red(&run) {
+                (self.short, self.only) = (suite, only);
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// How many candidates can be tried at the same time.
@@ -201,6 +236,28 @@ impl Lane {
         self.edited = Some(path.clone());
         self.workspace.put(path, blob)
     }
+}
+
+/// Options with which cargo builds only the test binaries in whose source the failures are, as it seems.
+fn targets(task: &Task<'_>) -> Option<Vec<String>> {
+    let command = &task.suite.command;
+    let is_plain = command.framework == Framework::Cargo && command.argv.starts_with(&["cargo".into(), "test".into()]);
+    let is_chosen = |word: &String| TARGETS.contains(&word.split('=').next().unwrap_or(word));
+    if !is_plain || command.argv.iter().any(is_chosen) {
+        return None;
+    }
+    let mut targets = BTreeSet::new();
+    for failure in &task.before.failures {
+        let path = &failure.location.as_ref()?.path;
+        if path.split('/').any(|folder| folder == "src") {
+            targets.insert("--lib".to_string());
+        } else {
+            let (_, file) = path.split_once("tests/")?;
+            let name = file.split('/').next()?.trim_end_matches(".rs");
+            targets.insert(format!("--test={name}"));
+        }
+    }
+    (!targets.is_empty()).then(|| targets.into_iter().collect())
 }
 
 fn is_red(run: &TestRun) -> bool {
