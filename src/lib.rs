@@ -20,3 +20,7 @@ pub mod journal;
 
 pub mod config;
 pub mod engine;
+pub mod server;
+
+pub mod cli;
+pub mod demo;

@@ -6,7 +6,7 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     // The sandbox starts this program again to confine itself; nothing else may happen in that process.
-    if greenlight::sandbox::helper::is_meant() {
+    if greenlight::sandbox::helper::is_wanted() {
         return greenlight::sandbox::helper::main();
     }
     // Two TLS providers may be compiled in; whichever library asks first must get this one.

@@ -41,8 +41,22 @@ pub(super) async fn action(arguments: Arguments) -> Exit {
 
 async fn try_action(arguments: Arguments) -> Result<(), Exit> {
     let environment = Environment::of_this_process();
-    let Arguments { github, storage, model, log } = arguments;
-    let settings = Settings::new(Flags { github, storage, model, log, ..Flags::default() }, &environment)?;
+    let Arguments {
+        github,
+        storage,
+        model,
+        log,
+    } = arguments;
+    let settings = Settings::new(
+        Flags {
+            github,
+            storage,
+            model,
+            log,
+            ..Flags::default()
+        },
+        &environment,
+    )?;
     terminal::start_logging(&settings, None);
     let step = environment.workflow_step()?;
     let Some(event) = event(&step)? else {
@@ -50,13 +64,19 @@ async fn try_action(arguments: Arguments) -> Result<(), Exit> {
         return Ok(());
     };
     if event.repository() != Some(&step.repository) {
-        return Err(Exit::Usage(format!("the event is about another repository than GITHUB_REPOSITORY, which is {}", step.repository)));
+        return Err(Exit::Usage(format!(
+            "the event is about another repository than GITHUB_REPOSITORY, which is {}",
+            step.repository
+        )));
     }
     if let Err(error) = crate::sandbox::harden_self() {
         tracing::warn!(%error, "other processes of this user may read greenlight's memory");
     }
     let github = app::github(&settings).await?;
-    let client = github.client(event.installation, &step.repository).await.map_err(|error| Exit::Usage(error.to_string()))?;
+    let client = github
+        .client(event.installation, &step.repository)
+        .await
+        .map_err(|error| Exit::Usage(error.to_string()))?;
     let sandbox = app::sandbox(Choice::Auto).await?;
     let app = app::app(&settings, github, Journal::Refs(Refs::new(client)), sandbox)?;
     let named = pull_request(&event);
@@ -78,8 +98,14 @@ fn event(step: &WorkflowStep) -> Result<Option<Event>, Exit> {
     let unreadable = |error: std::io::Error| Exit::Usage(format!("GITHUB_EVENT_PATH ({name}) cannot be read: {error}"));
     let mut payload = Vec::new();
     let file = std::fs::File::open(&step.event_path).map_err(unreadable)?;
-    file.take(MAX_EVENT_BYTES).read_to_end(&mut payload).map_err(unreadable)?;
-    webhook::parse(&step.event_name, &payload).map_err(|error| Exit::Usage(format!("the payload in GITHUB_EVENT_PATH ({name}) cannot be used: {error}")))
+    file.take(MAX_EVENT_BYTES)
+        .read_to_end(&mut payload)
+        .map_err(unreadable)?;
+    webhook::parse(&step.event_name, &payload).map_err(|error| {
+        Exit::Usage(format!(
+            "the payload in GITHUB_EVENT_PATH ({name}) cannot be used: {error}"
+        ))
+    })
 }
 
 fn pull_request(event: &Event) -> Option<PullRequestId> {
@@ -90,11 +116,19 @@ fn pull_request(event: &Event) -> Option<PullRequestId> {
         | Fact::PullRequestLabelled { pull_request, .. } => Some(pull_request.clone()),
         Fact::ChecksFailed(checks) => {
             let number = *checks.pull_requests.first()?;
-            Some(PullRequestId { repository: checks.repository.clone(), number })
+            Some(PullRequestId {
+                repository: checks.repository.clone(),
+                number,
+            })
         }
-        Fact::ButtonPressed { repository, pull_requests, .. } => {
-            Some(PullRequestId { repository: repository.clone(), number: *pull_requests.first()? })
-        }
+        Fact::ButtonPressed {
+            repository,
+            pull_requests,
+            ..
+        } => Some(PullRequestId {
+            repository: repository.clone(),
+            number: *pull_requests.first()?,
+        }),
         Fact::InstallationChanged { .. } | Fact::Pinged => None,
     }
 }
@@ -114,19 +148,34 @@ fn tell(step: &WorkflowStep, run: &Run) -> Result<(), Exit> {
         Some(End::Cancelled { .. }) => "cancelled",
         Some(End::Expired) => "expired",
     };
-    let proposal = run.open_gates().first().map(|gate| gate.id.to_string()).unwrap_or_default();
+    let proposal = run
+        .open_gates()
+        .first()
+        .map(|gate| gate.id.to_string())
+        .unwrap_or_default();
     let commit = match &run.end {
         Some(End::Landed { commit }) => commit.to_string(),
         _ => String::new(),
     };
     // None of these values holds a line break, so none can start another output.
-    let outputs = format!("run={}\nstate={state}\nproposal={proposal}\ncommit={commit}\n", run.id());
+    let outputs = format!(
+        "run={}\nstate={state}\nproposal={proposal}\ncommit={commit}\n",
+        run.id()
+    );
     append(step.output.as_deref(), "GITHUB_OUTPUT", &outputs)?;
-    append(step.summary.as_deref(), "GITHUB_STEP_SUMMARY", &(reply::sticky(run, "the branch") + "\n"))
+    append(
+        step.summary.as_deref(),
+        "GITHUB_STEP_SUMMARY",
+        &(reply::sticky(run, "the branch") + "\n"),
+    )
 }
 
 fn append(file: Option<&Path>, name: &str, text: &str) -> Result<(), Exit> {
     let Some(file) = file else { return Ok(()) };
-    let written = OpenOptions::new().append(true).create(true).open(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| Exit::Fault(format!("{name} ({}) cannot be written: {error}", file.display())))
 }

@@ -1,7 +1,6 @@
 //! Puts together what the engine works with, from settings.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::Exit;
 use crate::config::settings::{self, ModelSettings, Settings};
@@ -11,11 +10,13 @@ use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
 use crate::sandbox::{self, Sandbox, Unusable};
 
-/// How long one answer of a model may take.
-const MODEL_TIMEOUT: Duration = Duration::from_secs(300);
-
 /// The app of a door that talks to GitHub.
-pub(super) fn app(settings: &Settings, github: GitHub, journal: Journal, sandbox: Result<Sandbox, Unusable>) -> Result<App, Exit> {
+pub(super) fn app(
+    settings: &Settings,
+    github: GitHub,
+    journal: Journal,
+    sandbox: Result<Sandbox, Unusable>,
+) -> Result<App, Exit> {
     Ok(App {
         github,
         journal,
@@ -46,20 +47,15 @@ pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
 /// A client for the configured model.
 pub(super) fn model(model: ModelSettings) -> Result<(OpenAi, String), Exit> {
     let name = model.name.clone();
-    let settings = openai::Settings {
-        base_url: model.base_url.to_string(),
-        model: model.name,
-        api_key: model.api_key,
-        timeout: MODEL_TIMEOUT,
-        ..openai::Settings::default()
-    };
+    let settings = openai::Settings::new(model.base_url, model.name, model.api_key);
     let client = OpenAi::new(settings).map_err(|error| Exit::Usage(error.to_string()))?;
     Ok((client, name))
 }
 
 /// The program the sandbox starts again.
 pub(super) fn this_program() -> Result<PathBuf, Exit> {
-    std::env::current_exe().map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))
+    std::env::current_exe()
+        .map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))
 }
 
 /// The best confinement of this machine.

@@ -38,29 +38,38 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     let settings = Settings::new(arguments.flags, &Environment::of_this_process())?;
     terminal::start_logging(&settings, None);
     let secret = settings.webhook_secret()?;
-    let secret = WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
+    let secret =
+        WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
     settings.credentials()?;
     if let Err(error) = crate::sandbox::harden_self() {
         tracing::warn!(%error, "other processes of this user may read greenlight's memory");
     }
     let file = settings.database()?;
-    let journal = Sqlite::open(&file)
-        .await
-        .map_err(|error| Exit::Usage(format!("{error}; check GREENLIGHT_DATABASE_URL and GREENLIGHT_DATA_DIR ({})", file.display())))?;
+    let journal = Sqlite::open(&file).await.map_err(|error| {
+        Exit::Usage(format!(
+            "{error}; check GREENLIGHT_DATABASE_URL and GREENLIGHT_DATA_DIR ({})",
+            file.display()
+        ))
+    })?;
     let sandbox = app::sandbox(Choice::Auto).await?;
     match &sandbox {
-        Ok(sandbox) => tracing::info!(guarantees = %sandbox.guarantees(), "the sandbox is ready"),
+        Ok(sandbox) => tracing::info!(guarantees = ?sandbox.guarantees(), "the sandbox is ready"),
         Err(unusable) => tracing::error!(%unusable, "nothing will be executed"),
     }
     let github = app::github(&settings).await?;
     let app = Arc::new(app::app(&settings, github, Journal::Sqlite(journal), sandbox)?);
-    let listener = TcpListener::bind(arguments.listen)
-        .await
-        .map_err(|error| Exit::Usage(format!("cannot listen on {}: {error}; choose another with --listen", arguments.listen)))?;
+    let listener = TcpListener::bind(arguments.listen).await.map_err(|error| {
+        Exit::Usage(format!(
+            "cannot listen on {}: {error}; choose another with --listen",
+            arguments.listen
+        ))
+    })?;
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, model = app.model.as_ref().map(|(_, name)| name.as_str()), "listening");
     let queue = Queue::new(app, usize::from(arguments.workers));
-    server::serve(listener, queue, secret, stopped()).await.map_err(|error| Exit::Fault(error.to_string()))
+    server::serve(listener, queue, secret, stopped())
+        .await
+        .map_err(|error| Exit::Fault(error.to_string()))
 }
 
 /// Resolves when somebody asks greenlight to end.

@@ -42,14 +42,24 @@ pub(super) async fn ask(question: &str) -> Option<String> {
 pub(super) fn start_logging(settings: &crate::config::settings::Settings, default_filter: Option<&str>) {
     use tracing_subscriber::EnvFilter;
     // The client library logs bodies when it cannot read them; bodies hold code.
-    let filter = default_filter.filter(|_| settings.log == "info").unwrap_or(&settings.log);
+    let filter = default_filter
+        .filter(|_| settings.log == "info")
+        .unwrap_or(&settings.log);
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let quiet = ["async_openai=off", "octocrab=off", "hyper=warn", "sqlx=warn"];
-    let filter = quiet.iter().filter_map(|directive| directive.parse().ok()).fold(filter, EnvFilter::add_directive);
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let filter = quiet
+        .iter()
+        .filter_map(|directive| directive.parse().ok())
+        .fold(filter, EnvFilter::add_directive);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     let started = match settings.log_format {
         crate::config::settings::LogFormat::Json => builder.json().try_init(),
-        crate::config::settings::LogFormat::Text => builder.with_target(false).with_ansi(std::io::stderr().is_terminal()).try_init(),
+        crate::config::settings::LogFormat::Text => builder
+            .with_target(false)
+            .with_ansi(std::io::stderr().is_terminal())
+            .try_init(),
     };
     if let Err(error) = started {
         tell(&format!("logging could not be started: {error}"));

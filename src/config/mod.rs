@@ -14,4 +14,10 @@ pub mod protect;
 pub mod repository;
 mod secrets;
 pub mod settings;
+mod show;
 mod values;
+
+pub use allow_list::AllowList;
+pub use parse::ConfigError;
+pub use repository::{Execution, RepoConfig};
+pub use settings::{Settings, SettingsError};

@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
@@ -173,8 +174,10 @@ impl Settings {
     /// # Errors
     /// When none is set and the platform has no place for one, as for an account without a home.
     pub fn data_dir(&self) -> Result<PathBuf, SettingsError> {
-        let platform =
-            || directories::ProjectDirs::from("", "", "greenlight").map(|dirs| dirs.data_dir().to_path_buf());
+        let platform = || {
+            let places = choose_native_strategy().ok()?;
+            Some(places.data_dir().join("greenlight"))
+        };
         let path = self.data_dir.clone().or_else(platform).ok_or_else(|| {
             let problem = "is not set, and this account has no home folder to take instead";
             SettingsError::new(

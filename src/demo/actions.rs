@@ -21,7 +21,12 @@ pub(super) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/actions/runs/{run_id}", READ, show),
     get("/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", READ, list_jobs),
     get("/repos/{owner}/{repo}/actions/jobs/{job_id}/logs", READ, link_log),
-    post("/repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs", WRITE, &["enable_debug_logging"], rerun),
+    post(
+        "/repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs",
+        WRITE,
+        &["enable_debug_logging"],
+        rerun,
+    ),
     get("/_logs/{link}", Needs::Nothing, show_log),
 ];
 
@@ -33,7 +38,11 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
 fn find(call: &Call<'_>) -> Result<WorkflowRun, Answer> {
     let id = call.number("run_id")?;
     let repository = call.repository_id()?;
-    let run = call.state.workflow_runs.get(&id).filter(|run| run.repository == repository);
+    let run = call
+        .state
+        .workflow_runs
+        .get(&id)
+        .filter(|run| run.repository == repository);
     run.cloned().ok_or_else(Answer::not_found)
 }
 
@@ -42,12 +51,21 @@ fn list_jobs(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let run = find(call)?;
     let all = call.query.get("filter").is_some_and(|filter| filter == "all");
     let fits = |job: &&Job| job.run == run.id && (all || is_latest(call.state, job));
-    let shown = call.state.jobs.values().filter(fits).map(|job| job_object(call.state, &run, job)).collect();
+    let shown = call
+        .state
+        .jobs
+        .values()
+        .filter(fits)
+        .map(|job| job_object(call.state, &run, job))
+        .collect();
     Ok(counted_page(call, "jobs", shown))
 }
 
 fn is_latest(state: &State, job: &Job) -> bool {
-    !state.jobs.values().any(|other| other.run == job.run && other.name == job.name && other.attempt > job.attempt)
+    !state
+        .jobs
+        .values()
+        .any(|other| other.run == job.run && other.name == job.name && other.attempt > job.attempt)
 }
 
 /// 302 to a place that needs no credentials and is gone after a minute.
@@ -61,13 +79,27 @@ fn link_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let link = hex::encode(Sha256::digest(format!("log {serial} of {}", call.state.web)));
     let now = Timestamp::now();
     let expires = now.checked_add(LINK_SECONDS.seconds()).unwrap_or(now);
-    let address = format!("{}/_logs/{link}", call.state.api());
+    let address = format!("{}{}/_logs/{link}", call.state.store, call.state.prefix);
     call.state.log_links.insert(link, (id, expires));
     Ok(Answer::empty(302).header("location", address))
 }
 
+/// The store of logs, which is another host and takes no credentials, not even good ones.
 fn show_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
-    let (job, expires) = call.state.log_links.get(call.capture("link")).ok_or_else(Answer::not_found)?;
+    if call.authorized {
+        call.state
+            .recorder
+            .violation("credentials were sent to the store of logs".into());
+        return Err(Answer::error(
+            400,
+            "Authentication information is not given in the correct format.",
+        ));
+    }
+    let (job, expires) = call
+        .state
+        .log_links
+        .get(call.capture("link"))
+        .ok_or_else(Answer::not_found)?;
     if *expires < Timestamp::now() {
         return Err(Answer::error(403, "Signed link has expired"));
     }
@@ -117,7 +149,9 @@ fn rerun(call: &mut Call<'_>) -> Result<Answer, Answer> {
 
 /// Sends one event about a workflow run.
 pub(super) fn notify(state: &mut State, action: &str, run: &WorkflowRun, sender: &str) {
-    let Some(repository) = state.repository(run.repository) else { return };
+    let Some(repository) = state.repository(run.repository) else {
+        return;
+    };
     let full = repository.full_name();
     let workflow = json!({
         "id": WORKFLOW,
@@ -137,7 +171,9 @@ pub(super) fn notify(state: &mut State, action: &str, run: &WorkflowRun, sender:
 
 /// `workflow-run`.
 pub(super) fn object(state: &State, run: &WorkflowRun) -> Value {
-    let Some(repository) = state.repository(run.repository) else { return Value::Null };
+    let Some(repository) = state.repository(run.repository) else {
+        return Value::Null;
+    };
     let head_repository: &Repository = state.repository(run.head_repository).unwrap_or(repository);
     let full = repository.full_name();
     let api = format!("{}/repos/{full}", state.api());
@@ -188,7 +224,10 @@ pub(super) fn object(state: &State, run: &WorkflowRun) -> Value {
 
 /// `job`.
 fn job_object(state: &State, run: &WorkflowRun, job: &Job) -> Value {
-    let full = state.repository(run.repository).map(Repository::full_name).unwrap_or_default();
+    let full = state
+        .repository(run.repository)
+        .map(Repository::full_name)
+        .unwrap_or_default();
     let api = format!("{}/repos/{full}", state.api());
     let step = |number: usize, name: &str, conclusion: &Option<String>| {
         json!({
@@ -200,7 +239,11 @@ fn job_object(state: &State, run: &WorkflowRun, job: &Job) -> Value {
             "completed_at": job.completed_at,
         })
     };
-    let mut steps = vec![step(1, "Set up job", &job.conclusion.as_ref().map(|_| "success".to_owned()))];
+    let mut steps = vec![step(
+        1,
+        "Set up job",
+        &job.conclusion.as_ref().map(|_| "success".to_owned()),
+    )];
     if let Some(name) = &job.failed_step {
         steps.push(step(2, name, &job.conclusion));
     }

@@ -75,7 +75,11 @@ fn create_token(call: &mut Call<'_>) -> Result<Answer, Answer> {
         other => return Err(super::routing::wrong_type("permissions", other, "an object")),
     };
     let repositories = wanted_repositories(call)?;
-    let holder = Holder::Installation { slug: app.slug, permissions: permissions.clone(), repositories: repositories.clone() };
+    let holder = Holder::Installation {
+        slug: app.slug,
+        permissions: permissions.clone(),
+        repositories: repositories.clone(),
+    };
     let (token, expires_at) = auth::mint(call.state, holder);
     let expires_at = jiff::Timestamp::from_second(expires_at.as_second()).unwrap_or(expires_at);
     let mut body = json!({
@@ -104,7 +108,9 @@ fn wanted_permissions(
             _ => false,
         };
         if !fits {
-            return Err(Answer::invalid("The permissions requested are not granted to this installation."));
+            return Err(Answer::invalid(
+                "The permissions requested are not granted to this installation.",
+            ));
         }
         permissions.insert(name.clone(), level.into());
     }
@@ -121,7 +127,8 @@ fn wanted_repositories(call: &Call<'_>) -> Result<Option<Vec<u64>>, Answer> {
     if names.iter().chain(&ids).all(known) {
         return Ok(Some(vec![home.id]));
     }
-    let message = "There is at least one repository that does not exist or is not accessible to the parent installation.";
+    let message =
+        "There is at least one repository that does not exist or is not accessible to the parent installation.";
     Err(Answer::invalid(message))
 }
 

@@ -35,8 +35,14 @@ pub(super) fn credentials(state: &State, headers: &HeaderMap) -> Result<Credenti
     let secret = secret.trim();
     match scheme.to_ascii_lowercase().as_str() {
         "basic" => {
-            let decoded = STANDARD.decode(secret).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            let password = decoded.as_deref().and_then(|pair| pair.split_once(':')).map_or("", |(_, password)| password);
+            let decoded = STANDARD
+                .decode(secret)
+                .ok()
+                .and_then(|bytes| String::from_utf8(bytes).ok());
+            let password = decoded
+                .as_deref()
+                .and_then(|pair| pair.split_once(':'))
+                .map_or("", |(_, password)| password);
             token(state, password)
         }
         "bearer" if secret.starts_with("ey") && secret.matches('.').count() == 2 => check_jwt(state, secret),
@@ -71,20 +77,25 @@ fn check_jwt(state: &State, jwt: &str) -> Result<Credentials, Answer> {
     let claims = jsonwebtoken::decode::<Value>(jwt, &key, &validation)
         .map_err(|_| refuse("A JSON web token could not be decoded"))?
         .claims;
-    let issuer = claims["iss"].as_str().map(str::to_owned).or_else(|| claims["iss"].as_u64().map(|id| id.to_string()));
+    let issuer = claims["iss"]
+        .as_str()
+        .map(str::to_owned)
+        .or_else(|| claims["iss"].as_u64().map(|id| id.to_string()));
     if issuer != Some(state.app().id.to_string()) {
-        return Err(refuse("'Issuer' claim ('iss') must be an Integer and the ID of the App"));
+        return Err(refuse(
+            "'Issuer' claim ('iss') must be an Integer and the ID of the App",
+        ));
     }
     let now = Timestamp::now().as_second();
     match (claims["iat"].as_i64(), claims["exp"].as_i64()) {
         (None, _) => Err(refuse("Missing 'issued at' claim ('iat') in assertion")),
         (_, None) => Err(refuse("Missing 'expiration time' claim ('exp') in assertion")),
-        (Some(issued), _) if issued > now + 60 => {
-            Err(refuse("'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"))
-        }
-        (_, Some(expires)) if expires <= now => {
-            Err(refuse("'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires"))
-        }
+        (Some(issued), _) if issued > now + 60 => Err(refuse(
+            "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
+        )),
+        (_, Some(expires)) if expires <= now => Err(refuse(
+            "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
+        )),
         (_, Some(expires)) if expires > now + 600 => {
             Err(refuse("'Expiration time' claim ('exp') is too far in the future"))
         }
@@ -152,9 +163,15 @@ fn permit_reading(holder: &Holder, repository: &Repository, any_of: &[&str]) -> 
 fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), Answer> {
     match holder {
         Holder::Installation { permissions, .. } => {
-            let granted = any_of.iter().any(|name| permissions.get(*name).is_some_and(|level| level == "write"));
+            let granted = any_of
+                .iter()
+                .any(|name| permissions.get(*name).is_some_and(|level| level == "write"));
             let reaches = is_installed(state, holder, repository);
-            if granted && reaches { Ok(()) } else { Err(Answer::not_accessible()) }
+            if granted && reaches {
+                Ok(())
+            } else {
+                Err(Answer::not_accessible())
+            }
         }
         Holder::Person { .. } if any_of == ["checks"] => {
             Err(Answer::error(403, "You must authenticate via a GitHub App."))
@@ -172,7 +189,11 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
 
 /// Makes a token that is good for an hour.
 pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
-    let prefix = if matches!(holder, Holder::Person { .. }) { "ghp_" } else { "ghs_" };
+    let prefix = if matches!(holder, Holder::Person { .. }) {
+        "ghp_"
+    } else {
+        "ghs_"
+    };
     let serial = state.fresh_id();
     let digest = hex::encode(Sha256::digest(format!("token {serial} of {}", state.web)));
     let secret = format!("{prefix}{}", &digest[..36]);

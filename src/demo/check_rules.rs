@@ -8,8 +8,16 @@ use super::routing::Answer;
 use super::state::{CheckRun, State};
 
 const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "waiting", "requested", "pending"];
-const CONCLUSIONS: [&str; 8] =
-    ["action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "timed_out"];
+const CONCLUSIONS: [&str; 8] = [
+    "action_required",
+    "cancelled",
+    "failure",
+    "neutral",
+    "success",
+    "skipped",
+    "stale",
+    "timed_out",
+];
 const LEVELS: [&str; 3] = ["notice", "warning", "failure"];
 /// The longest `summary` and the longest `text`.
 const LONGEST_OUTPUT: usize = 65_535;
@@ -45,7 +53,10 @@ fn check_annotation(annotation: &Value) -> Result<(), Answer> {
     at_most(annotation, "title", 255)?;
     at_most(annotation, "message", 64 * 1024)?;
     let line = |key: &str| {
-        annotation[key].as_u64().filter(|line| *line > 0).ok_or_else(|| invalid(&format!("\"{key}\" wasn't supplied.")))
+        annotation[key]
+            .as_u64()
+            .filter(|line| *line > 0)
+            .ok_or_else(|| invalid(&format!("\"{key}\" wasn't supplied.")))
     };
     let (start, end) = (line("start_line")?, line("end_line")?);
     if start > end {
@@ -53,7 +64,9 @@ fn check_annotation(annotation: &Value) -> Result<(), Answer> {
     }
     let columns = annotation["start_column"].is_u64() || annotation["end_column"].is_u64();
     if columns && start != end {
-        return Err(invalid("Columns are only allowed when \"start_line\" and \"end_line\" are the same."));
+        return Err(invalid(
+            "Columns are only allowed when \"start_line\" and \"end_line\" are the same.",
+        ));
     }
     Ok(())
 }
@@ -66,7 +79,9 @@ fn one_of(body: &Value, key: &str, allowed: &[&str]) -> Result<(), Answer> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(()),
         Some(Value::String(text)) if allowed.contains(&text.as_str()) => Ok(()),
-        Some(other) => Err(invalid(&format!("For 'properties/{key}', {other} is not a possible value."))),
+        Some(other) => Err(invalid(&format!(
+            "For 'properties/{key}', {other} is not a possible value."
+        ))),
     }
 }
 
@@ -82,7 +97,9 @@ fn at_most(object: &Value, key: &str, limit: usize) -> Result<(), Answer> {
     if length <= limit {
         return Ok(());
     }
-    Err(invalid(&format!("For 'properties/{key}', only {limit} characters are allowed; {length} were supplied.")))
+    Err(invalid(&format!(
+        "For 'properties/{key}', only {limit} characters are allowed; {length} were supplied."
+    )))
 }
 
 fn items<'a>(object: &'a Value, key: &str, limit: usize) -> Result<&'a [Value], Answer> {
@@ -90,7 +107,10 @@ fn items<'a>(object: &'a Value, key: &str, limit: usize) -> Result<&'a [Value], 
     if items.len() <= limit {
         return Ok(items);
     }
-    Err(invalid(&format!("No more than {limit} items are allowed; {} were supplied.", items.len())))
+    Err(invalid(&format!(
+        "No more than {limit} items are allowed; {} were supplied.",
+        items.len()
+    )))
 }
 
 /// Changes a check run as a checked body says. Annotations are added, actions replaced.

@@ -18,8 +18,16 @@ pub(super) const ROUTES: &[Route] = &[
         "/repos/{owner}/{repo}/check-runs",
         WRITE,
         &[
-            "name", "head_sha", "details_url", "external_id", "status", "started_at", "conclusion", "completed_at",
-            "output", "actions",
+            "name",
+            "head_sha",
+            "details_url",
+            "external_id",
+            "status",
+            "started_at",
+            "conclusion",
+            "completed_at",
+            "output",
+            "actions",
         ],
         create,
     ),
@@ -28,7 +36,14 @@ pub(super) const ROUTES: &[Route] = &[
         "/repos/{owner}/{repo}/check-runs/{check_run_id}",
         WRITE,
         &[
-            "name", "details_url", "external_id", "status", "started_at", "conclusion", "completed_at", "output",
+            "name",
+            "details_url",
+            "external_id",
+            "status",
+            "started_at",
+            "conclusion",
+            "completed_at",
+            "output",
             "actions",
         ],
         update,
@@ -41,7 +56,9 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let sha = call.text("head_sha")?;
     check_rules::check(&call.body)?;
     let repository = call.repository()?;
-    let known = Oid::from_str(&sha).ok().filter(|id| repository.git.find_commit(*id).is_ok());
+    let known = Oid::from_str(&sha)
+        .ok()
+        .filter(|id| repository.git.find_commit(*id).is_ok());
     let head = known.ok_or_else(|| Answer::invalid(&format!("No commit found for SHA: {sha}")))?;
     let repository = repository.id;
     let app = call.app().map(str::to_owned).ok_or_else(Answer::not_accessible)?;
@@ -61,7 +78,8 @@ fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     check_rules::check(&call.body)?;
     if call.app() != Some(run.app.as_str()) {
         let id = call.app().map_or(0, |slug| call.state.app_named(slug).id);
-        let reason = format!("Invalid app_id `{id}` - check run can only be modified by the GitHub App that created it.");
+        let reason =
+            format!("Invalid app_id `{id}` - check run can only be modified by the GitHub App that created it.");
         return Err(Answer::error(403, &reason));
     }
     let was = run.status.clone();
@@ -93,7 +111,10 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let mut found: Vec<&CheckRun> = call.state.check_runs.values().filter(fits).collect();
     if wanted("filter") != Some("all") {
         let all = found.clone();
-        found.retain(|run| !all.iter().any(|other| other.id > run.id && other.name == run.name && other.app == run.app));
+        found.retain(|run| {
+            !all.iter()
+                .any(|other| other.id > run.id && other.name == run.name && other.app == run.app)
+        });
     }
     let shown = found.into_iter().rev().map(|run| object(call.state, run)).collect();
     Ok(counted_page(call, "check_runs", shown))
@@ -102,7 +123,11 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
 fn find(call: &Call<'_>) -> Result<CheckRun, Answer> {
     let id = call.number("check_run_id")?;
     let repository = call.repository_id()?;
-    let run = call.state.check_runs.get(&id).filter(|run| run.repository == repository);
+    let run = call
+        .state
+        .check_runs
+        .get(&id)
+        .filter(|run| run.repository == repository);
     run.cloned().ok_or_else(Answer::not_found)
 }
 
@@ -157,7 +182,12 @@ pub(super) fn add(state: &mut State, mut run: CheckRun) -> CheckRun {
 pub(super) fn completed(state: &mut State, run: &CheckRun) {
     notify(state, "completed", run, None);
     let of_suite = |other: &&CheckRun| other.suite == run.suite;
-    if state.check_runs.values().filter(of_suite).all(|other| other.status == "completed") {
+    if state
+        .check_runs
+        .values()
+        .filter(of_suite)
+        .all(|other| other.status == "completed")
+    {
         let payload = json!({ "action": "completed", "check_suite": suite(state, run) });
         let sender = state.app_named(&run.app).bot();
         state.notify("check_suite", run.repository, &sender, payload);
@@ -179,12 +209,33 @@ pub(super) fn notify(state: &mut State, action: &str, run: &CheckRun, pressed: O
 
 /// The suite of a check run as webhook payloads show it.
 fn suite(state: &State, run: &CheckRun) -> Value {
-    let Some(repository) = state.repository(run.repository) else { return Value::Null };
-    let runs: Vec<&CheckRun> = state.check_runs.values().filter(|other| other.suite == run.suite).collect();
+    let Some(repository) = state.repository(run.repository) else {
+        return Value::Null;
+    };
+    let runs: Vec<&CheckRun> = state
+        .check_runs
+        .values()
+        .filter(|other| other.suite == run.suite)
+        .collect();
     let done = runs.iter().all(|one| one.status == "completed");
-    let worst = ["failure", "timed_out", "cancelled", "action_required", "neutral", "skipped", "success"];
-    let conclusion = worst.iter().find(|kind| runs.iter().any(|one| one.conclusion.as_deref() == Some(**kind)));
-    let at = format!("{}/repos/{}/check-suites/{}", state.api(), repository.full_name(), run.suite);
+    let worst = [
+        "failure",
+        "timed_out",
+        "cancelled",
+        "action_required",
+        "neutral",
+        "skipped",
+        "success",
+    ];
+    let conclusion = worst
+        .iter()
+        .find(|kind| runs.iter().any(|one| one.conclusion.as_deref() == Some(**kind)));
+    let at = format!(
+        "{}/repos/{}/check-suites/{}",
+        state.api(),
+        repository.full_name(),
+        run.suite
+    );
     let branch = state
         .repositories
         .iter()
@@ -215,7 +266,9 @@ fn suite(state: &State, run: &CheckRun) -> Value {
 
 /// `check-run`.
 pub(super) fn object(state: &State, run: &CheckRun) -> Value {
-    let Some(repository) = state.repository(run.repository) else { return Value::Null };
+    let Some(repository) = state.repository(run.repository) else {
+        return Value::Null;
+    };
     let full = repository.full_name();
     let at = format!("{}/repos/{full}/check-runs/{}", state.api(), run.id);
     let page = format!("{}/{full}/runs/{}", state.web, run.id);

@@ -13,16 +13,32 @@ const WRITE: Needs = Needs::Write(&["issues", "pull_requests"]);
 
 pub(super) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/issues/{issue_number}/comments", READ, list),
-    post("/repos/{owner}/{repo}/issues/{issue_number}/comments", WRITE, &["body"], create),
+    post(
+        "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+        WRITE,
+        &["body"],
+        create,
+    ),
     get("/repos/{owner}/{repo}/issues/comments/{comment_id}", READ, show),
-    patch("/repos/{owner}/{repo}/issues/comments/{comment_id}", WRITE, &["body"], update),
+    patch(
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}",
+        WRITE,
+        &["body"],
+        update,
+    ),
     delete("/repos/{owner}/{repo}/issues/comments/{comment_id}", WRITE, remove),
 ];
 
 fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let (repository, pull) = call.pull()?;
     let ours = |comment: &&Comment| comment.repository == repository && comment.number == pull.number;
-    let shown = call.state.comments.values().filter(ours).map(|comment| object(call.state, comment)).collect();
+    let shown = call
+        .state
+        .comments
+        .values()
+        .filter(ours)
+        .map(|comment| object(call.state, comment))
+        .collect();
     Ok(page(call, shown))
 }
 
@@ -61,7 +77,11 @@ fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
 fn find(call: &Call<'_>) -> Result<Comment, Answer> {
     let id = call.number("comment_id")?;
     let repository = call.repository_id()?;
-    let comment = call.state.comments.get(&id).filter(|comment| comment.repository == repository);
+    let comment = call
+        .state
+        .comments
+        .get(&id)
+        .filter(|comment| comment.repository == repository);
     comment.cloned().ok_or_else(Answer::not_found)
 }
 
@@ -108,7 +128,9 @@ fn notify(state: &mut State, action: &str, comment: &Comment, sender: &str, befo
 
 /// `issue-comment`.
 pub(super) fn object(state: &State, comment: &Comment) -> Value {
-    let Some(repository) = state.repository(comment.repository) else { return Value::Null };
+    let Some(repository) = state.repository(comment.repository) else {
+        return Value::Null;
+    };
     let full = repository.full_name();
     let api = format!("{}/repos/{full}", state.api());
     let at = format!("{api}/issues/comments/{}", comment.id);
@@ -129,7 +151,11 @@ pub(super) fn object(state: &State, comment: &Comment) -> Value {
 }
 
 fn app_of(state: &State, login: &str) -> Value {
-    state.apps.iter().find(|app| app.bot() == login).map_or(Value::Null, |app| objects::app(state, app))
+    state
+        .apps
+        .iter()
+        .find(|app| app.bot() == login)
+        .map_or(Value::Null, |app| objects::app(state, app))
 }
 
 /// The pull request as the `issue` of an `issue_comment` payload.
@@ -141,7 +167,11 @@ fn issue(state: &State, repository: u64, number: u64) -> Value {
     let api = format!("{}/repos/{full}", state.api());
     let at = format!("{api}/issues/{number}");
     let page = format!("{}/{full}/pull/{number}", state.web);
-    let labels: Vec<Value> = pull.labels.iter().map(|name| pulls::label(state, repository, name)).collect();
+    let labels: Vec<Value> = pull
+        .labels
+        .iter()
+        .map(|name| pulls::label(state, repository, name))
+        .collect();
     let mut object = json!({
         "url": at,
         "repository_url": api,

@@ -17,8 +17,11 @@ const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'
 /// Files above this size have no content in the JSON form.
 const MOST_IN_JSON: usize = 1024 * 1024;
 
-pub(super) const ROUTES: &[Route] =
-    &[get("/repos/{owner}/{repo}/contents/{path}", Needs::Read(&["contents"]), show)];
+pub(super) const ROUTES: &[Route] = &[get(
+    "/repos/{owner}/{repo}/contents/{path}",
+    Needs::Read(&["contents"]),
+    show,
+)];
 
 fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let repository = call.repository()?;
@@ -37,7 +40,10 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
             format!("{api}/repos/{full}/contents/{at}?ref={reference}"),
             format!("{web}/{full}/blob/{reference}/{at}"),
         );
-        let git_url = format!("{api}/repos/{full}/git/{}/{id}", if kind == "dir" { "trees" } else { "blobs" });
+        let git_url = format!(
+            "{api}/repos/{full}/git/{}/{id}",
+            if kind == "dir" { "trees" } else { "blobs" }
+        );
         let download = (kind != "dir").then(|| format!("{web}/{full}/raw/{reference}/{at}"));
         json!({
             "name": path.rsplit('/').next().unwrap_or(path),
@@ -59,12 +65,19 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
         Ok(found) => {
             let blob = git.find_blob(found.id())?;
             if call.accept.contains("raw") {
-                return Ok(Answer::bytes("application/vnd.github.raw+json; charset=utf-8", blob.content().to_vec()));
+                return Ok(Answer::bytes(
+                    "application/vnd.github.raw+json; charset=utf-8",
+                    blob.content().to_vec(),
+                ));
             }
             let mut file = entry(path, name, found.id(), "file", blob.size());
             let small = blob.size() <= MOST_IN_JSON;
             file["encoding"] = json!(if small { "base64" } else { "none" });
-            file["content"] = json!(if small { lines_of_base64(blob.content()) } else { String::new() });
+            file["content"] = json!(if small {
+                lines_of_base64(blob.content())
+            } else {
+                String::new()
+            });
             return Ok(Answer::ok(file));
         }
     };
@@ -73,7 +86,11 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
         .map(|item| {
             let path = format!("{prefix}{}", String::from_utf8_lossy(item.name_bytes()));
             let size = git.find_blob(item.id()).map_or(0, |blob| blob.size());
-            let kind = if item.kind() == Some(ObjectType::Tree) { "dir" } else { "file" };
+            let kind = if item.kind() == Some(ObjectType::Tree) {
+                "dir"
+            } else {
+                "file"
+            };
             entry(&path, name, item.id(), kind, size)
         })
         .collect();

@@ -78,9 +78,13 @@ pub(super) fn files(diff: &Diff<'_>) -> Result<Vec<FileDiff>, git2::Error> {
 }
 
 fn file(diff: &Diff<'_>, index: usize) -> Result<FileDiff, git2::Error> {
-    let delta = diff.get_delta(index).ok_or_else(|| git2::Error::from_str("a delta is gone"))?;
+    let delta = diff
+        .get_delta(index)
+        .ok_or_else(|| git2::Error::from_str("a delta is gone"))?;
     let name = |file: git2::DiffFile<'_>| {
-        file.path_bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+        file.path_bytes()
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            .unwrap_or_default()
     };
     let status = match delta.status() {
         Delta::Added => "added",
@@ -98,14 +102,27 @@ fn file(diff: &Diff<'_>, index: usize) -> Result<FileDiff, git2::Error> {
     let patch = Patch::from_diff(diff, index)?;
     let binary = patch.as_ref().is_none_or(|patch| patch.delta().flags().is_binary());
     let (additions, deletions) = match &patch {
-        Some(patch) => patch.line_stats().map(|(_, additions, deletions)| (additions, deletions))?,
+        Some(patch) => patch
+            .line_stats()
+            .map(|(_, additions, deletions)| (additions, deletions))?,
         None => (0, 0),
     };
     let hunks = match &patch {
-        Some(patch) => (0..patch.num_hunks()).map(|hunk| read_hunk(patch, hunk)).collect::<Result<_, _>>()?,
+        Some(patch) => (0..patch.num_hunks())
+            .map(|hunk| read_hunk(patch, hunk))
+            .collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
-    Ok(FileDiff { path, previous, status, blob, additions, deletions, binary, hunks })
+    Ok(FileDiff {
+        path,
+        previous,
+        status,
+        blob,
+        additions,
+        deletions,
+        binary,
+        hunks,
+    })
 }
 
 fn read_hunk(patch: &Patch<'_>, index: usize) -> Result<Hunk, git2::Error> {
@@ -117,10 +134,18 @@ fn read_hunk(patch: &Patch<'_>, index: usize) -> Result<Hunk, git2::Error> {
         let text = String::from_utf8_lossy(line.content());
         let text = text.strip_suffix('\n').unwrap_or(&text);
         lines.push(match line.origin() {
-            kind @ (' ' | '+' | '-') => {
-                Line { kind, old: line.old_lineno(), new: line.new_lineno(), text: text.to_owned() }
-            }
-            _ => Line { kind: '\\', old: None, new: None, text: " No newline at end of file".into() },
+            kind @ (' ' | '+' | '-') => Line {
+                kind,
+                old: line.old_lineno(),
+                new: line.new_lineno(),
+                text: text.to_owned(),
+            },
+            _ => Line {
+                kind: '\\',
+                old: None,
+                new: None,
+                text: " No newline at end of file".into(),
+            },
         });
     }
     Ok(Hunk { header, lines })
@@ -138,8 +163,7 @@ pub(super) struct Wanted {
 
 const NOT_IN_DIFF: &str = "Pull request review thread line must be part of the diff";
 const NO_HUNK: &str = "Pull request review thread diff hunk can't be blank";
-const START_NOT_IN_HUNK: &str =
-    "Pull request review thread start line must be part of the same hunk as the line.";
+const START_NOT_IN_HUNK: &str = "Pull request review thread start line must be part of the same hunk as the line.";
 const START_AFTER_END: &str = "Pull request review thread start line must precede the end line.";
 
 /// Finds the place in the diff, or says in GitHub's words why there is none.
@@ -170,9 +194,23 @@ pub(super) fn place(files: &[FileDiff], wanted: Wanted) -> Result<Place, Vec<Str
         }
         let position = before + usize::from(number > 0) + end + 1;
         let text = hunk.text_until(end + 1);
-        let Wanted { path, side, line, start_line, start_side } = wanted;
+        let Wanted {
+            path,
+            side,
+            line,
+            start_line,
+            start_side,
+        } = wanted;
         let start_side = start_line.map(|_| start_side.unwrap_or_else(|| side.clone()));
-        return Ok(Place { path, side, line, start_line, start_side, position, hunk: text });
+        return Ok(Place {
+            path,
+            side,
+            line,
+            start_line,
+            start_side,
+            position,
+            hunk: text,
+        });
     }
     words(&[NOT_IN_DIFF, NO_HUNK])
 }
@@ -213,4 +251,83 @@ pub(super) fn follow(file: Option<&FileDiff>, first: u32, last: u32) -> Option<(
 
 fn first_old_line(hunk: &Hunk) -> u32 {
     hunk.lines.iter().find_map(|line| line.old).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file whose one hunk has these lines, the first being line `start` on both sides.
+    fn file(start: u32, lines: &[&str]) -> FileDiff {
+        let (mut old, mut new) = (start, start);
+        let lines = lines.iter().map(|text| {
+            let kind = text.chars().next().unwrap();
+            let line = Line {
+                kind,
+                old: (kind != '+').then_some(old),
+                new: (kind != '-').then_some(new),
+                text: text[1..].to_owned(),
+            };
+            old += u32::from(kind != '+');
+            new += u32::from(kind != '-');
+            line
+        });
+        let hunk = Hunk {
+            header: format!("@@ -{start} +{start} @@"),
+            lines: lines.collect(),
+        };
+        FileDiff {
+            path: "f".into(),
+            previous: None,
+            status: "modified",
+            blob: git2::Oid::from_bytes(&[0; 20]).unwrap(),
+            additions: 0,
+            deletions: 0,
+            binary: false,
+            hunks: vec![hunk],
+        }
+    }
+
+    #[test]
+    fn a_range_follows_its_lines_and_is_lost_once_one_of_them_is_touched() {
+        let inserted = file(3, &[" c", "+new", " d", " e"]);
+        assert_eq!(
+            follow(Some(&inserted), 1, 3),
+            Some((1, 3)),
+            "above the insertion, touching it"
+        );
+        assert_eq!(follow(Some(&inserted), 4, 5), Some((5, 6)), "below it");
+        assert_eq!(follow(Some(&inserted), 3, 4), None, "around it");
+        let removed = file(3, &[" c", "-d", " e"]);
+        assert_eq!(follow(Some(&removed), 1, 3), Some((1, 3)));
+        assert_eq!(follow(Some(&removed), 5, 6), Some((4, 5)));
+        assert_eq!(follow(Some(&removed), 4, 4), None);
+        let on_top = file(1, &["+new", " a"]);
+        assert_eq!(follow(Some(&on_top), 1, 1), Some((2, 2)));
+        assert_eq!(follow(None, 7, 8), Some((7, 8)), "the file was left alone");
+    }
+
+    #[test]
+    fn the_sides_are_numbered_apart() {
+        let files = [file(3, &[" c", "-d", "+D", "+DD", " e"])];
+        let at = |side: &str, start: Option<u32>, line: u32| {
+            let wanted = Wanted {
+                path: "f".into(),
+                side: side.into(),
+                line,
+                start_line: start,
+                start_side: None,
+            };
+            place(&files, wanted)
+                .map(|place| place.position)
+                .map_err(|mut reasons| reasons.remove(0))
+        };
+        assert_eq!(at("RIGHT", None, 5), Ok(4));
+        assert_eq!(at("LEFT", None, 4), Ok(2));
+        assert_eq!(at("LEFT", None, 5), Ok(5), "a line of context is on both sides");
+        assert_eq!(at("RIGHT", Some(4), 6), Ok(5));
+        assert_eq!(at("RIGHT", None, 7), Err(NOT_IN_DIFF.into()));
+        assert_eq!(at("RIGHT", Some(6), 6), Err(START_AFTER_END.into()));
+        assert_eq!(at("RIGHT", Some(2), 6), Err(START_NOT_IN_HUNK.into()));
+    }
 }

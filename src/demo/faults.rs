@@ -46,7 +46,11 @@ pub(super) enum Effect {
 impl Faults {
     /// Plans one fault for the next request with this method (`*` for any) whose path contains `path`.
     pub(super) fn plan(&mut self, method: &str, path: &str, fault: Fault) {
-        self.planned.push(Planned { method: method.into(), path: path.into(), fault });
+        self.planned.push(Planned {
+            method: method.into(),
+            path: path.into(),
+            fault,
+        });
     }
 
     /// How many faults have not met their request yet.
@@ -67,7 +71,8 @@ impl Faults {
             Fault::ResetAfter => Effect::Afterwards(None),
             Fault::SecondaryLimit { retry_after } => Effect::Instead(Some(secondary_limit(retry_after))),
             Fault::TooManyRequests { retry_after } => {
-                let answer = Answer::error(429, "API rate limit exceeded").header("retry-after", retry_after.to_string());
+                let answer =
+                    Answer::error(429, "API rate limit exceeded").header("retry-after", retry_after.to_string());
                 Effect::Instead(Some(answer))
             }
             Fault::BadCredentials => Effect::Instead(Some(Answer::error(401, "Bad credentials"))),
@@ -77,5 +82,9 @@ impl Faults {
 
 fn bad_gateway() -> Answer {
     let page = b"<html><head><title>502 Bad Gateway</title></head></html>".to_vec();
-    Answer { status: 502, headers: Vec::new(), body: Body::Bytes("text/html", page) }
+    Answer {
+        status: 502,
+        headers: Vec::new(),
+        body: Body::Bytes("text/html", page),
+    }
 }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, ObjectType, Oid, Tree};
+use git2::{FileMode, ObjectType, Oid, Tree, TreeWalkMode, TreeWalkResult};
 use serde_json::{Value, json};
 
 use super::contents::lines_of_base64;
@@ -18,9 +18,19 @@ const READ: Needs = Needs::Read(&["contents"]);
 const WRITE: Needs = Needs::Write(&["contents"]);
 
 pub(super) const ROUTES: &[Route] = &[
-    post("/repos/{owner}/{repo}/git/blobs", WRITE, &["content", "encoding"], create_blob),
+    post(
+        "/repos/{owner}/{repo}/git/blobs",
+        WRITE,
+        &["content", "encoding"],
+        create_blob,
+    ),
     get("/repos/{owner}/{repo}/git/blobs/{file_sha}", READ, show_blob),
-    post("/repos/{owner}/{repo}/git/trees", WRITE, &["tree", "base_tree"], create_tree),
+    post(
+        "/repos/{owner}/{repo}/git/trees",
+        WRITE,
+        &["tree", "base_tree"],
+        create_tree,
+    ),
     get("/repos/{owner}/{repo}/git/trees/{tree_sha}", READ, show_tree),
     post(
         "/repos/{owner}/{repo}/git/commits",
@@ -32,7 +42,12 @@ pub(super) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/git/ref/{ref}", READ, refs::show),
     get("/repos/{owner}/{repo}/git/matching-refs/{ref}", READ, refs::matching),
     post("/repos/{owner}/{repo}/git/refs", WRITE, &["ref", "sha"], refs::create),
-    patch("/repos/{owner}/{repo}/git/refs/{ref}", WRITE, &["sha", "force"], refs::update),
+    patch(
+        "/repos/{owner}/{repo}/git/refs/{ref}",
+        WRITE,
+        &["sha", "force"],
+        refs::update,
+    ),
     delete("/repos/{owner}/{repo}/git/refs/{ref}", WRITE, refs::remove),
 ];
 
@@ -41,8 +56,14 @@ fn api(state: &State, repository: &Repository) -> String {
 }
 
 fn oid(text: &str) -> Result<Oid, Answer> {
-    let full = Some(text).filter(|text| text.len() == 40).and_then(|text| Oid::from_str(text).ok());
-    full.ok_or_else(|| Answer::invalid(&format!("The sha parameter must be exactly 40 characters and contain only [0-9a-f]: {text}")))
+    let full = Some(text)
+        .filter(|text| text.len() == 40)
+        .and_then(|text| Oid::from_str(text).ok());
+    full.ok_or_else(|| {
+        Answer::invalid(&format!(
+            "The sha parameter must be exactly 40 characters and contain only [0-9a-f]: {text}"
+        ))
+    })
 }
 
 fn create_blob(call: &mut Call<'_>) -> Result<Answer, Answer> {
@@ -51,7 +72,9 @@ fn create_blob(call: &mut Call<'_>) -> Result<Answer, Answer> {
         None | Some("utf-8") => content.into_bytes(),
         Some("base64") => {
             let compact: String = content.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-            STANDARD.decode(compact).map_err(|_| Answer::invalid("content is not valid Base64"))?
+            STANDARD
+                .decode(compact)
+                .map_err(|_| Answer::invalid("content is not valid Base64"))?
         }
         Some(_) => return Err(Answer::invalid("encoding must be one of: utf-8, base64")),
     };
@@ -66,7 +89,10 @@ fn show_blob(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let id = oid(call.capture("file_sha"))?;
     let blob = repository.git.find_blob(id).map_err(|_| Answer::not_found())?;
     if call.accept.contains("raw") {
-        return Ok(Answer::bytes("application/vnd.github.raw+json; charset=utf-8", blob.content().to_vec()));
+        return Ok(Answer::bytes(
+            "application/vnd.github.raw+json; charset=utf-8",
+            blob.content().to_vec(),
+        ));
     }
     Ok(Answer::ok(json!({
         "sha": id.to_string(),
@@ -99,7 +125,9 @@ fn create_tree(call: &mut Call<'_>) -> Result<Answer, Answer> {
     for entry in &entries {
         put_entry(repository, &base, &mut update, entry)?;
     }
-    let id = update.create_updated(git, &base).map_err(|_| Answer::invalid("GitRPC::BadObjectState"))?;
+    let id = update
+        .create_updated(git, &base)
+        .map_err(|_| Answer::invalid("GitRPC::BadObjectState"))?;
     let tree = git.find_tree(id)?;
     Ok(Answer::created(tree_object(call.state, repository, &tree, false)?))
 }
@@ -123,17 +151,23 @@ fn put_entry(
         Some("120000") => FileMode::Link,
         Some("040000") => FileMode::Tree,
         Some("160000") => FileMode::Commit,
-        _ => return Err(Answer::invalid("tree.mode must be one of 100644, 100755, 040000, 160000, 120000")),
+        _ => {
+            return Err(Answer::invalid(
+                "tree.mode must be one of 100644, 100755, 040000, 160000, 120000",
+            ));
+        }
     };
     let id = match (&entry["sha"], &entry["content"]) {
         (Value::Null, Value::Null) if entry.get("sha").is_some() => {
-            base.get_path(std::path::Path::new(path)).map_err(|_| Answer::invalid("GitRPC::BadObjectState"))?;
+            base.get_path(std::path::Path::new(path))
+                .map_err(|_| Answer::invalid("GitRPC::BadObjectState"))?;
             update.remove(path);
             return Ok(());
         }
         (Value::String(sha), Value::Null) => {
             let id = oid(sha)?;
-            git.find_object(id, None).map_err(|_| Answer::invalid(&format!("tree.sha {sha} is not a valid blob")))?;
+            git.find_object(id, None)
+                .map_err(|_| Answer::invalid(&format!("tree.sha {sha} is not a valid blob")))?;
             id
         }
         (Value::Null, Value::String(content)) => git.blob(content.as_bytes())?,
@@ -158,55 +192,35 @@ fn show_tree(call: &mut Call<'_>) -> Result<Answer, Answer> {
     Ok(Answer::ok(tree_object(call.state, repository, &tree, recursive)?))
 }
 
-fn tree_object(
-    state: &State,
-    repository: &Repository,
-    tree: &Tree<'_>,
-    recursive: bool,
-) -> Result<Value, git2::Error> {
+fn tree_object(state: &State, repository: &Repository, tree: &Tree<'_>, recursive: bool) -> Result<Value, git2::Error> {
+    let at = api(state, repository);
     let mut entries = Vec::new();
-    list_entries(state, repository, tree, "", recursive, &mut entries)?;
-    Ok(json!({
-        "sha": tree.id().to_string(),
-        "url": format!("{}/trees/{}", api(state, repository), tree.id()),
-        "tree": entries,
-        "truncated": false,
-    }))
-}
-
-#[expect(clippy::too_many_arguments, reason = "the walk carries what every level needs")]
-fn list_entries(
-    state: &State,
-    repository: &Repository,
-    tree: &Tree<'_>,
-    prefix: &str,
-    recursive: bool,
-    entries: &mut Vec<Value>,
-) -> Result<(), git2::Error> {
-    for item in tree {
-        let path = format!("{prefix}{}", String::from_utf8_lossy(item.name_bytes()));
-        let (kind, folder) = match item.kind() {
+    tree.walk(TreeWalkMode::PreOrder, |folder, item| {
+        let (kind, route) = match item.kind() {
             Some(ObjectType::Tree) => ("tree", "trees"),
             Some(ObjectType::Commit) => ("commit", "commits"),
             _ => ("blob", "blobs"),
         };
         let mut entry = json!({
-            "path": path,
+            "path": format!("{folder}{}", String::from_utf8_lossy(item.name_bytes())),
             "mode": format!("{:06o}", item.filemode()),
             "type": kind,
             "sha": item.id().to_string(),
-            "url": format!("{}/{folder}/{}", api(state, repository), item.id()),
+            "url": format!("{at}/{route}/{}", item.id()),
         });
         if kind == "blob" {
             entry["size"] = json!(repository.git.find_blob(item.id()).map_or(0, |blob| blob.size()));
         }
         entries.push(entry);
-        if recursive && kind == "tree" {
-            let below = repository.git.find_tree(item.id())?;
-            list_entries(state, repository, &below, &format!("{path}/"), recursive, entries)?;
+        if recursive {
+            TreeWalkResult::Ok
+        } else {
+            TreeWalkResult::Skip
         }
-    }
-    Ok(())
+    })?;
+    Ok(
+        json!({ "sha": tree.id().to_string(), "url": format!("{at}/trees/{}", tree.id()), "tree": entries, "truncated": false }),
+    )
 }
 
 /// A commit without a branch. Without author and committer GitHub takes the caller's and signs for an App.
@@ -214,22 +228,42 @@ fn create_commit(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let message = call.text("message")?;
     let tree = oid(&call.text("tree")?)?;
     let parents = call.list("parents")?;
-    let parents = parents.iter().map(|sha| oid(sha.as_str().unwrap_or_default())).collect::<Result<Vec<_>, _>>()?;
+    let parents = parents
+        .iter()
+        .map(|sha| oid(sha.as_str().unwrap_or_default()))
+        .collect::<Result<Vec<_>, _>>()?;
     let login = call.login();
     let now = call.state.commit_time();
     let own = call.state.identity(&login);
     let custom = !call.body["author"].is_null() || !call.body["committer"].is_null();
     let (author, author_seconds) = person(&call.body["author"], &own, now)?;
-    let github = Identity { name: "GitHub".into(), email: "noreply@github.com".into() };
-    let fallback = if custom { &author } else { &github };
-    let (committer, committer_seconds) = person(&call.body["committer"], fallback, now)?;
+    let github = Identity {
+        name: "GitHub".into(),
+        email: "noreply@github.com".into(),
+    };
+    // A named author without a committer is both, date included.
+    let (fallback, fallback_seconds) = if custom {
+        (&author, author_seconds)
+    } else {
+        (&github, now)
+    };
+    let (committer, committer_seconds) = person(&call.body["committer"], fallback, fallback_seconds)?;
     let repository = call.repository()?;
     let git = &repository.git;
-    git.find_tree(tree).map_err(|_| Answer::invalid("Tree SHA does not exist"))?;
+    git.find_tree(tree)
+        .map_err(|_| Answer::invalid("Tree SHA does not exist"))?;
     if parents.iter().any(|id| git.find_commit(*id).is_err()) {
         return Err(Answer::invalid("Parent SHA does not exist or is not a commit object"));
     }
-    let new = NewCommit { author, author_seconds, committer, committer_seconds, message, tree, parents };
+    let new = NewCommit {
+        author,
+        author_seconds,
+        committer,
+        committer_seconds,
+        message,
+        tree,
+        parents,
+    };
     let id = store::commit(git, &new)?;
     if !custom && call.app().is_some() {
         call.state.verified.insert(id);
@@ -246,7 +280,10 @@ fn person(given: &Value, otherwise: &Identity, now: i64) -> Result<(Identity, i6
     let name = text("name").ok_or_else(|| Answer::invalid("Invalid request.\n\n\"name\" wasn't supplied."))?;
     let email = text("email").ok_or_else(|| Answer::invalid("Invalid request.\n\n\"email\" wasn't supplied."))?;
     let seconds = match text("date") {
-        Some(date) => date.parse::<jiff::Timestamp>().map_err(|_| Answer::invalid("date is not a valid timestamp"))?.as_second(),
+        Some(date) => date
+            .parse::<jiff::Timestamp>()
+            .map_err(|_| Answer::invalid("date is not a valid timestamp"))?
+            .as_second(),
         None => now,
     };
     Ok((Identity { name, email }, seconds))
@@ -262,7 +299,10 @@ fn show_commit(call: &mut Call<'_>) -> Result<Answer, Answer> {
 /// `git-commit`.
 fn commit_object(state: &State, repository: &Repository, id: Oid) -> Result<Value, git2::Error> {
     let commit = repository.git.find_commit(id)?;
-    let (api, page) = (api(state, repository), format!("{}/{}/commit", state.web, repository.full_name()));
+    let (api, page) = (
+        api(state, repository),
+        format!("{}/{}/commit", state.web, repository.full_name()),
+    );
     let person = |who: &git2::Signature<'_>| {
         json!({
             "name": String::from_utf8_lossy(who.name_bytes()),

@@ -35,13 +35,25 @@ pub(super) fn serve(state: &State, parts: &Parts, body: &[u8]) -> Option<Answer>
         return Some(plain(403, "only git-upload-pack is served"));
     }
     let answered = open(state, parts, owner, name).and_then(|git| {
-        let version = parts.headers.get("git-protocol").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let version = parts
+            .headers
+            .get("git-protocol")
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
         let modern = version.split(':').any(|part| part == "version=2");
         if service == "info/refs" {
-            return Ok(if modern { advertise_capabilities() } else { advertise_refs(git)? });
+            return Ok(if modern {
+                advertise_capabilities()
+            } else {
+                advertise_refs(git)?
+            });
         }
         let request = inflate(parts, body)?;
-        let bytes = if modern { answer_v2(git, &request)? } else { answer_v0(git, &request)? };
+        let bytes = if modern {
+            answer_v2(git, &request)?
+        } else {
+            answer_v0(git, &request)?
+        };
         Ok(answer("application/x-git-upload-pack-result", bytes))
     });
     Some(answered.unwrap_or_else(|refusal| refusal))
@@ -52,7 +64,11 @@ fn answer(kind: &'static str, bytes: Vec<u8>) -> Answer {
 }
 
 fn plain(status: u16, text: &str) -> Answer {
-    Answer { status, headers: Vec::new(), body: Body::Bytes("text/plain", text.as_bytes().to_vec()) }
+    Answer {
+        status,
+        headers: Vec::new(),
+        body: Body::Bytes("text/plain", text.as_bytes().to_vec()),
+    }
 }
 
 /// The repository, for somebody who may read it: git asks for credentials when it hears 401.
@@ -64,7 +80,11 @@ fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<
         (None, Credentials::Missing) | (_, Credentials::App) => Err(challenge()),
         (None, Credentials::Token(..)) => Err(plain(404, "Repository not found.")),
         (Some(repository), Credentials::Missing) => {
-            if repository.private { Err(challenge()) } else { Ok(&repository.git) }
+            if repository.private {
+                Err(challenge())
+            } else {
+                Ok(&repository.git)
+            }
         }
         (Some(repository), Credentials::Token(_, holder)) => {
             let reads = match &holder {
@@ -72,14 +92,22 @@ fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<
                 Holder::Person { login } => repository.role(login) >= Role::Read,
             };
             let seen = auth::may_see(state, &holder, repository);
-            if seen && reads { Ok(&repository.git) } else { Err(plain(404, "Repository not found.")) }
+            if seen && reads {
+                Ok(&repository.git)
+            } else {
+                Err(plain(404, "Repository not found."))
+            }
         }
     }
 }
 
 /// The body as sent, or unpacked: git compresses large requests.
 fn inflate(parts: &Parts, body: &[u8]) -> Result<Vec<u8>, Answer> {
-    match parts.headers.get("content-encoding").and_then(|value| value.to_str().ok()) {
+    match parts
+        .headers
+        .get("content-encoding")
+        .and_then(|value| value.to_str().ok())
+    {
         None | Some("identity") => Ok(body.to_vec()),
         Some("gzip" | "x-gzip") => {
             let mut bytes = Vec::new();
@@ -97,7 +125,13 @@ fn advertise_capabilities() -> Answer {
     let mut bytes = Vec::new();
     pkt::text(&mut bytes, "# service=git-upload-pack\n");
     pkt::flush(&mut bytes);
-    for line in ["version 2\n", &format!("{AGENT}\n"), "ls-refs\n", "fetch=shallow\n", "object-format=sha1\n"] {
+    for line in [
+        "version 2\n",
+        &format!("{AGENT}\n"),
+        "ls-refs\n",
+        "fetch=shallow\n",
+        "object-format=sha1\n",
+    ] {
         pkt::text(&mut bytes, line);
     }
     pkt::flush(&mut bytes);
@@ -118,14 +152,27 @@ fn known_refs(git: &Repository) -> Result<Vec<Known>, git2::Error> {
             let reference = reference.ok()?;
             let id = reference.target()?;
             let tag = git.find_object(id, Some(ObjectType::Tag)).ok();
-            let peeled = tag.and_then(|tag| tag.peel(ObjectType::Commit).ok()).map(|commit| commit.id());
-            Some(Known { name: reference.name().ok()?.to_owned(), id, peeled })
+            let peeled = tag
+                .and_then(|tag| tag.peel(ObjectType::Commit).ok())
+                .map(|commit| commit.id());
+            Some(Known {
+                name: reference.name().ok()?.to_owned(),
+                id,
+                peeled,
+            })
         })
         .collect();
     known.sort_by(|a, b| a.name.cmp(&b.name));
     let main = format!("refs/heads/{DEFAULT_BRANCH}");
     if let Some(id) = known.iter().find(|one| one.name == main).map(|one| one.id) {
-        known.insert(0, Known { name: "HEAD".into(), id, peeled: None });
+        known.insert(
+            0,
+            Known {
+                name: "HEAD".into(),
+                id,
+                peeled: None,
+            },
+        );
     }
     Ok(known)
 }
@@ -135,12 +182,15 @@ fn advertise_refs(git: &Repository) -> Result<Answer, Answer> {
     pkt::text(&mut bytes, "# service=git-upload-pack\n");
     pkt::flush(&mut bytes);
     let capabilities = format!(
-        "side-band-64k ofs-delta shallow no-progress allow-tip-sha1-in-want allow-reachable-sha1-in-want \
+        "multi_ack_detailed side-band-64k ofs-delta shallow no-progress allow-tip-sha1-in-want allow-reachable-sha1-in-want \
          symref=HEAD:refs/heads/{DEFAULT_BRANCH} object-format=sha1 {AGENT}"
     );
     let mut first = Some(capabilities);
     for one in known_refs(git)? {
-        let extra = first.take().map(|capabilities| format!("\0{capabilities}")).unwrap_or_default();
+        let extra = first
+            .take()
+            .map(|capabilities| format!("\0{capabilities}"))
+            .unwrap_or_default();
         pkt::text(&mut bytes, &format!("{} {}{extra}\n", one.id, one.name));
         if let Some(peeled) = one.peeled {
             pkt::text(&mut bytes, &format!("{peeled} {}^{{}}\n", one.name));
@@ -152,7 +202,11 @@ fn advertise_refs(git: &Repository) -> Result<Answer, Answer> {
 
 fn answer_v2(git: &Repository, request: &[u8]) -> Result<Vec<u8>, Answer> {
     let lines = pkt::read(request).ok_or_else(|| plain(400, "bad pkt-line"))?;
-    let arguments: Vec<&str> = lines.iter().skip_while(|line| !matches!(line, Line::Delimiter)).filter_map(Line::as_text).collect();
+    let arguments: Vec<&str> = lines
+        .iter()
+        .skip_while(|line| !matches!(line, Line::Delimiter))
+        .filter_map(Line::as_text)
+        .collect();
     match lines.first().and_then(Line::as_text) {
         Some("command=ls-refs") => Ok(list_refs(git, &arguments)?),
         Some("command=fetch") => {
@@ -164,7 +218,10 @@ fn answer_v2(git: &Repository, request: &[u8]) -> Result<Vec<u8>, Answer> {
 }
 
 fn list_refs(git: &Repository, arguments: &[&str]) -> Result<Vec<u8>, git2::Error> {
-    let prefixes: Vec<&str> = arguments.iter().filter_map(|line| line.strip_prefix("ref-prefix ")).collect();
+    let prefixes: Vec<&str> = arguments
+        .iter()
+        .filter_map(|line| line.strip_prefix("ref-prefix "))
+        .collect();
     let mut bytes = Vec::new();
     for one in known_refs(git)? {
         if !(prefixes.is_empty() || prefixes.iter().any(|prefix| one.name.starts_with(prefix))) {
@@ -189,6 +246,7 @@ fn answer_v0(git: &Repository, request: &[u8]) -> Result<Vec<u8>, Answer> {
     let arguments: Vec<&str> = lines.iter().filter_map(Line::as_text).collect();
     let wish = Wish::read(&arguments).ok_or_else(|| plain(400, "bad fetch arguments"))?;
     // A client that only wants to know the shallow points ends its request after its wishes.
-    let only_wishes = lines.last() == Some(&Line::Flush) && lines.iter().filter(|line| **line == Line::Flush).count() == 1;
+    let only_wishes =
+        lines.last() == Some(&Line::Flush) && lines.iter().filter(|line| **line == Line::Flush).count() == 1;
     pack::fetch_v0(git, &wish, only_wishes)
 }

@@ -26,7 +26,12 @@ pub(super) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { secondary: true, created: VecDeque::new(), used: HashMap::new(), allowance: REQUESTS_AN_HOUR }
+        Self {
+            secondary: true,
+            created: VecDeque::new(),
+            used: HashMap::new(),
+            allowance: REQUESTS_AN_HOUR,
+        }
     }
 }
 
@@ -50,7 +55,11 @@ impl Limits {
     /// Counts one content-creating request; the refusal when there were too many in the last minute.
     pub(super) fn create(&mut self) -> Result<(), Answer> {
         let now = Instant::now();
-        while self.created.front().is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(60)) {
+        while self
+            .created
+            .front()
+            .is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(60))
+        {
             self.created.pop_front();
         }
         if self.secondary && self.created.len() >= CONTENT_A_MINUTE {
@@ -87,7 +96,11 @@ pub(super) fn conditional(answer: Answer, if_none_match: Option<&str>) -> Answer
     };
     let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
     let known = if_none_match.is_some_and(|tags| tags.split(',').any(|one| one.trim().trim_start_matches("W/") == tag));
-    if known { Answer::empty(304).header("etag", tag) } else { answer.header("etag", format!("W/{tag}")) }
+    if known {
+        Answer::empty(304).header("etag", tag)
+    } else {
+        answer.header("etag", format!("W/{tag}"))
+    }
 }
 
 /// One page of a list with its `Link` header: 30 items unless `per_page` says otherwise, never more than 100.
@@ -112,7 +125,11 @@ fn with_link(answer: Answer, link: Option<String>) -> Answer {
 
 fn cut(call: &Call<'_>, items: Vec<Value>) -> (Vec<Value>, Option<String>) {
     let wanted = |name: &str, otherwise: usize| {
-        call.query.get(name).and_then(|text| text.parse().ok()).filter(|n| *n > 0).unwrap_or(otherwise)
+        call.query
+            .get(name)
+            .and_then(|text| text.parse().ok())
+            .filter(|n| *n > 0)
+            .unwrap_or(otherwise)
     };
     let size = wanted("per_page", 30).min(100);
     let page = wanted("page", 1);
@@ -135,6 +152,10 @@ fn cut(call: &Call<'_>, items: Vec<Value>) -> (Vec<Value>, Option<String>) {
     if page > 1 {
         links.push(format!("{}; rel=\"first\"", address(1)));
     }
-    let shown = items.into_iter().skip((page - 1).saturating_mul(size)).take(size).collect();
+    let shown = items
+        .into_iter()
+        .skip((page - 1).saturating_mul(size))
+        .take(size)
+        .collect();
     (shown, (!links.is_empty()).then(|| links.join(", ")))
 }

@@ -9,6 +9,7 @@ mod apps;
 mod auth;
 mod check_rules;
 mod checks;
+mod ci;
 mod comments;
 mod contents;
 mod diff_rules;
@@ -17,6 +18,7 @@ mod git_data;
 mod git_http;
 mod limits;
 mod objects;
+mod opening;
 mod pack;
 mod pkt;
 mod play;
@@ -45,8 +47,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use ci::JobLog;
 pub use faults::Fault;
-pub use play::{JobLog, NewPullRequest};
+pub use opening::NewPullRequest;
 pub use reading::{CheckRunView, CommentView, CommitView, Entry, LineComment, ReviewView, What};
 pub use record::RecordedExchange;
 pub use webhooks::Delivery;
@@ -109,26 +112,36 @@ impl Double {
     /// # Errors
     /// When no port can be opened or the repository cannot be written.
     pub async fn start(world: World) -> Result<Self, DoubleError> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
-        let mut state = world.build(format!("http://{address}"))?;
+        let main = TcpListener::bind("127.0.0.1:0").await?;
+        let logs = TcpListener::bind("127.0.0.1:0").await?;
+        let address = |listener: &TcpListener| listener.local_addr().map(|address| format!("http://{address}"));
+        let mut state = world.build(address(&main)?, address(&logs)?)?;
         let app = state.app().id;
         let (log, finished) = webhooks::start_courier(&mut state.hooks, app);
-        let shared = Arc::new(Shared { state: Mutex::new(state), changes: watch::Sender::new(0) });
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changes: watch::Sender::new(0),
+        });
         let stop = CancellationToken::new();
-        let stopped = stop.clone();
-        let router = server::router(Arc::clone(&shared));
-        // Without this, Nagle's algorithm and delayed acknowledgements add 40 ms to every exchange.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        tokio::spawn(async move {
-            let served = axum::serve(listener, router).with_graceful_shutdown(stopped.cancelled_owned()).await;
-            if let Err(error) = served {
-                tracing::error!(%error, "the double stopped serving");
-            }
-        });
-        Ok(Self { shared, log, finished, _stop: Arc::new(stop.drop_guard()) })
+        for listener in [main, logs] {
+            let router = server::router(Arc::clone(&shared));
+            let stopped = stop.clone().cancelled_owned();
+            // Without this, Nagle's algorithm and delayed acknowledgements add 40 ms to every exchange.
+            let listener = listener.tap_io(|stream| {
+                let _ = stream.set_nodelay(true);
+            });
+            tokio::spawn(async move {
+                if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
+                    tracing::error!(%error, "the double stopped serving");
+                }
+            });
+        }
+        Ok(Self {
+            shared,
+            log,
+            finished,
+            _stop: Arc::new(stop.drop_guard()),
+        })
     }
 
     /// Base URL of the REST API, without a slash at the end.
@@ -150,7 +163,11 @@ impl Double {
     pub fn app_credentials(&self) -> AppCredentials {
         let state = self.shared.lock();
         let app = state.app();
-        AppCredentials { app_id: app.id, installation_id: app.installation, private_key: auth::APP_KEY.into() }
+        AppCredentials {
+            app_id: app.id,
+            installation_id: app.installation,
+            private_key: auth::APP_KEY.into(),
+        }
     }
 
     /// The login under which the App writes.
@@ -162,16 +179,34 @@ impl Double {
     pub fn token(&self) -> String {
         let mut state = self.shared.lock();
         let (slug, permissions) = (state.app().slug.clone(), state.app().permissions.clone());
-        auth::mint(&mut state, Holder::Installation { slug, permissions, repositories: None }).0
+        auth::mint(
+            &mut state,
+            Holder::Installation {
+                slug,
+                permissions,
+                repositories: None,
+            },
+        )
+        .0
     }
 
     /// A fresh `GITHUB_TOKEN` of a workflow, with these permissions, such as `("contents", "write")`.
     pub fn actions_token(&self, permissions: &[(&str, &str)]) -> String {
         let mut state = self.shared.lock();
         let slug = state.apps[1].slug.clone();
-        let permissions: BTreeMap<String, String> =
-            permissions.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
-        auth::mint(&mut state, Holder::Installation { slug, permissions, repositories: Some(vec![1]) }).0
+        let permissions: BTreeMap<String, String> = permissions
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+            .collect();
+        auth::mint(
+            &mut state,
+            Holder::Installation {
+                slug,
+                permissions,
+                repositories: Some(vec![1]),
+            },
+        )
+        .0
     }
 
     /// A fresh token of a person's own.
@@ -189,10 +224,7 @@ impl Double {
     /// Gives somebody another role from now on, or a first one.
     pub fn set_role(&self, login: &str, role: Role) {
         let mut state = self.shared.lock();
-        if state.account(login).is_none() {
-            let id = state.fresh_id();
-            state.accounts.push(state::Account { id, login: login.into(), kind: "User" });
-        }
+        state.welcome(login);
         let roles = &mut state.repositories[0].roles;
         roles.retain(|name, _| !name.eq_ignore_ascii_case(login));
         roles.insert(login.into(), role);
@@ -218,38 +250,17 @@ impl Double {
         self.shared.lock().limits.secondary = on;
     }
 
-    /// Delivers webhooks to this address from now on, signed with this secret.
-    pub fn set_webhook(&self, url: &str, secret: &str) {
-        self.shared.lock().hooks.set_target(url, secret);
-    }
-
-    /// Sends a delivery again, under the same id, and waits for the answer.
-    pub async fn deliver_again(&self, delivery: &Delivery) {
-        self.shared.lock().hooks.again(delivery.clone());
-        self.delivered().await;
-    }
-
-    /// Delivers `ping`, as GitHub does when a webhook is made.
-    pub async fn ping(&self) {
-        {
-            let mut state = self.shared.lock();
-            let hook = serde_json::json!({ "type": "App", "id": 513_005, "name": "web", "active": true, "events": objects::EVENTS });
-            let payload = serde_json::json!({ "zen": "Keep it logically awesome.", "hook_id": 513_005, "hook": hook });
-            state.notify_plainly("ping", payload);
-        }
-        self.delivered().await;
-    }
-
-    /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
-    pub async fn delivered(&self) {
-        let issued = self.shared.lock().hooks.issued();
-        let mut finished = self.finished.clone();
-        let _ = finished.wait_for(|count| *count >= issued).await;
-    }
-
     /// Ticks whenever something may have changed: for showing the conversation as it happens.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
+    }
+
+    /// Changes the state as somebody, who gets an account when this is the first thing they do.
+    fn act<T>(&self, login: &str, change: impl FnOnce(&mut State) -> Result<T, DoubleError>) -> Result<T, DoubleError> {
+        self.change(|state| {
+            state.welcome(login);
+            change(state)
+        })
     }
 
     /// Changes the state under its lock and tells the watchers.

@@ -20,7 +20,9 @@ pub(super) fn node(kind: &str, id: u64) -> String {
 
 /// `simple-user`; null for a login that is gone.
 pub(super) fn account(state: &State, login: &str) -> Value {
-    let Some(account) = state.account(login) else { return Value::Null };
+    let Some(account) = state.account(login) else {
+        return Value::Null;
+    };
     let (api, web) = (state.api(), &state.web);
     let login = &account.login;
     let at = format!("{api}/users/{}", login.replace('[', "%5B").replace(']', "%5D"));
@@ -121,7 +123,11 @@ pub(super) fn repository(state: &State, repository: &Repository) -> Value {
         object.insert(name.into(), json!(format!("{api}/repos/{full}{tail}")));
     }
     let open = repository.pulls.values().filter(|pull| pull.open).count();
-    let forks = state.repositories.iter().filter(|other| other.fork_of == Some(repository.id)).count();
+    let forks = state
+        .repositories
+        .iter()
+        .filter(|other| other.fork_of == Some(repository.id))
+        .count();
     let mut object = Value::Object(object);
     let about = json!({
         "id": repository.id,
@@ -165,6 +171,7 @@ pub(super) fn repository(state: &State, repository: &Repository) -> Value {
         "is_template": false,
         "web_commit_signoff_required": false,
         "topics": [],
+        "custom_properties": {},
         "forks": forks,
         "open_issues": open,
         "watchers": 0,
@@ -234,14 +241,23 @@ pub(super) fn short_pull(state: &State, repository: &Repository, pull: &PullRequ
 
 /// The open pull requests whose head is this commit; GitHub names none of those that come from forks.
 pub(super) fn pulls_of(state: &State, repository: u64, head: git2::Oid) -> Vec<Value> {
-    let Some(repository) = state.repository(repository) else { return Vec::new() };
+    let Some(repository) = state.repository(repository) else {
+        return Vec::new();
+    };
     let ours = |pull: &&PullRequest| pull.open && pull.head == head && pull.head_repository == repository.id;
-    repository.pulls.values().filter(ours).map(|pull| short_pull(state, repository, pull)).collect()
+    repository
+        .pulls
+        .values()
+        .filter(ours)
+        .map(|pull| short_pull(state, repository, pull))
+        .collect()
 }
 
 /// The tip of a pull request's base branch.
 pub(super) fn base_sha(repository: &Repository, pull: &PullRequest) -> String {
-    super::store::tip(&repository.git, &pull.base_branch).unwrap_or(pull.head).to_string()
+    super::store::tip(&repository.git, &pull.base_branch)
+        .unwrap_or(pull.head)
+        .to_string()
 }
 
 /// How an author stands to a repository.
@@ -258,10 +274,18 @@ pub(super) fn association(repository: &Repository, login: &str) -> &'static str 
 pub(super) fn reaction_counts(state: &State, subject: u64, url: &str) -> Value {
     let mut counts = Map::new();
     for content in ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"] {
-        let one = state.reactions.values().filter(|r| r.subject == subject && r.content == content).count();
+        let one = state
+            .reactions
+            .values()
+            .filter(|r| r.subject == subject && r.content == content)
+            .count();
         counts.insert(content.into(), json!(one));
     }
-    let total = state.reactions.values().filter(|reaction| reaction.subject == subject).count();
+    let total = state
+        .reactions
+        .values()
+        .filter(|reaction| reaction.subject == subject)
+        .count();
     counts.insert("total_count".into(), json!(total));
     counts.insert("url".into(), json!(format!("{url}/reactions")));
     Value::Object(counts)
@@ -269,7 +293,9 @@ pub(super) fn reaction_counts(state: &State, subject: u64, url: &str) -> Value {
 
 /// `simple-commit`: what workflow runs and check suites show of their head.
 pub(super) fn short_commit(repository: &Repository, id: git2::Oid) -> Value {
-    let Ok(commit) = repository.git.find_commit(id) else { return Value::Null };
+    let Ok(commit) = repository.git.find_commit(id) else {
+        return Value::Null;
+    };
     let person = |who: &git2::Signature<'_>| {
         json!({
             "name": String::from_utf8_lossy(who.name_bytes()),

@@ -77,7 +77,10 @@ mod tests {
     #[test]
     fn lines_are_read_and_bad_lengths_refused() {
         let read_all = |bytes: &'static str| read(bytes.as_bytes());
-        assert_eq!(read_all("0009want\n00000001"), Some(vec![Line::Text("want"), Line::Flush, Line::Delimiter]));
+        assert_eq!(
+            read_all("0009want\n00000001"),
+            Some(vec![Line::Text("want"), Line::Flush, Line::Delimiter])
+        );
         for bad in ["00", "zzzz", "0003", "00ffshort", "0007\u{0}"] {
             assert_eq!(read_all(bad), None, "{bad:?}");
         }

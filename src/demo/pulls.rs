@@ -30,14 +30,21 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let wanted = |name: &str| call.query.get(name).map(String::as_str);
     let state = wanted("state").unwrap_or("open");
     let fits = |pull: &&PullRequest| {
-        let owner = call.state.repository(pull.head_repository).map_or("", |head| head.owner.as_str());
+        let owner = call
+            .state
+            .repository(pull.head_repository)
+            .map_or("", |head| head.owner.as_str());
         let label = format!("{owner}:{}", pull.head_branch);
         (state == "all" || (state == "open") == pull.open)
             && wanted("base").is_none_or(|base| base == pull.base_branch)
             && wanted("head").is_none_or(|head| head.eq_ignore_ascii_case(&label))
     };
-    let mut shown: Vec<Value> =
-        repository.pulls.values().filter(fits).map(|pull| simple(call.state, repository, pull)).collect();
+    let mut shown: Vec<Value> = repository
+        .pulls
+        .values()
+        .filter(fits)
+        .map(|pull| simple(call.state, repository, pull))
+        .collect();
     if wanted("direction") != Some("asc") {
         shown.reverse();
     }
@@ -51,12 +58,15 @@ fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
         let diff = diff_of(repository, &pull)?;
         let text = diff_text(&diff)?;
         if text.iter().filter(|byte| **byte == b'\n').count() > MOST_DIFF_LINES {
-            return Err(Answer::json(406, json!({
-                "message": format!("Sorry, the diff exceeded the maximum number of lines ({MOST_DIFF_LINES})"),
-                "errors": [{ "resource": "PullRequest", "field": "diff", "code": "too_large" }],
-                "documentation_url": "https://docs.github.com/rest/pulls/pulls#list-pull-requests-files",
-                "status": "406",
-            })));
+            return Err(Answer::json(
+                406,
+                json!({
+                    "message": format!("Sorry, the diff exceeded the maximum number of lines ({MOST_DIFF_LINES})"),
+                    "errors": [{ "resource": "PullRequest", "field": "diff", "code": "too_large" }],
+                    "documentation_url": "https://docs.github.com/rest/pulls/pulls#list-pull-requests-files",
+                    "status": "406",
+                }),
+            ));
         }
         return Ok(Answer::bytes("application/vnd.github.diff; charset=utf-8", text));
     }
@@ -76,7 +86,10 @@ fn list_commits(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let (_, pull) = call.pull()?;
     let repository = call.repository()?;
     let ids = commits_of(repository, &pull)?;
-    let shown = ids.into_iter().map(|id| commit(call.state, repository, id)).collect::<Result<Vec<Value>, _>>()?;
+    let shown = ids
+        .into_iter()
+        .map(|id| commit(call.state, repository, id))
+        .collect::<Result<Vec<Value>, _>>()?;
     Ok(page(call, shown))
 }
 
@@ -112,12 +125,17 @@ pub(super) fn diff_entries(
     diff: &Diff<'_>,
     head: Oid,
 ) -> Result<Vec<Value>, git2::Error> {
-    Ok(diff_rules::files(diff)?.iter().map(|file| diff_entry(state, repository, file, head)).collect())
+    Ok(diff_rules::files(diff)?
+        .iter()
+        .map(|file| diff_entry(state, repository, file, head))
+        .collect())
 }
 
 fn diff_entry(state: &State, repository: &Repository, file: &FileDiff, head: Oid) -> Value {
     let (api, web, full) = (state.api(), &state.web, repository.full_name());
-    let path = utf8_percent_encode(&file.path, NON_ALPHANUMERIC).to_string().replace("%2F", "/");
+    let path = utf8_percent_encode(&file.path, NON_ALPHANUMERIC)
+        .to_string()
+        .replace("%2F", "/");
     let mut entry = json!({
         "sha": file.blob.to_string(),
         "filename": file.path,
@@ -152,7 +170,9 @@ pub(super) fn commit(state: &State, repository: &Repository, id: Oid) -> Result<
     };
     let account = |who: &git2::Signature<'_>| {
         let email = String::from_utf8_lossy(who.email_bytes()).into_owned();
-        let login = email.strip_suffix("@users.noreply.github.com").and_then(|rest| rest.split_once('+'));
+        let login = email
+            .strip_suffix("@users.noreply.github.com")
+            .and_then(|rest| rest.split_once('+'));
         login.map_or(Value::Null, |(_, login)| objects::account(state, login))
     };
     let parents: Vec<Value> = found
@@ -286,10 +306,15 @@ pub(super) fn simple(state: &State, repository: &Repository, pull: &PullRequest)
 /// `pull-request`, as its own route and webhook payloads show it.
 pub(super) fn full(state: &State, repository: &Repository, pull: &PullRequest) -> Value {
     let mut object = simple(state, repository, pull);
-    let files = diff_of(repository, pull).and_then(|diff| diff_rules::files(&diff)).unwrap_or_default();
+    let files = diff_of(repository, pull)
+        .and_then(|diff| diff_rules::files(&diff))
+        .unwrap_or_default();
     let count = |wanted: fn(&Happening) -> bool| pull.timeline.iter().filter(|what| wanted(what)).count();
-    let review_comments =
-        state.review_comments.values().filter(|c| c.repository == repository.id && c.number == pull.number).count();
+    let review_comments = state
+        .review_comments
+        .values()
+        .filter(|c| c.repository == repository.id && c.number == pull.number)
+        .count();
     let more = json!({
         "merged": false,
         "mergeable": pull.open.then_some(true),

@@ -12,10 +12,28 @@ const WRITE: Needs = Needs::Write(&["issues", "pull_requests"]);
 const KINDS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
 
 pub(super) const ROUTES: &[Route] = &[
-    get("/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", READ, list),
-    post("/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", WRITE, &["content"], create),
-    get("/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", READ, list),
-    post("/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", WRITE, &["content"], create),
+    get(
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+        READ,
+        list,
+    ),
+    post(
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+        WRITE,
+        &["content"],
+        create,
+    ),
+    get(
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+        READ,
+        list,
+    ),
+    post(
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+        WRITE,
+        &["content"],
+        create,
+    ),
 ];
 
 /// The comment in the path, of the kind the path asks for.
@@ -27,14 +45,24 @@ fn subject(call: &Call<'_>) -> Result<u64, Answer> {
     } else {
         call.state.comments.get(&id).map(|comment| comment.repository)
     };
-    if found == Some(repository) { Ok(id) } else { Err(Answer::not_found()) }
+    if found == Some(repository) {
+        Ok(id)
+    } else {
+        Err(Answer::not_found())
+    }
 }
 
 fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let subject = subject(call)?;
     let wanted = call.query.get("content");
     let fits = |one: &&Reaction| one.subject == subject && wanted.is_none_or(|content| *content == one.content);
-    let shown = call.state.reactions.values().filter(fits).map(|one| object(call.state, one)).collect();
+    let shown = call
+        .state
+        .reactions
+        .values()
+        .filter(fits)
+        .map(|one| object(call.state, one))
+        .collect();
     Ok(page(call, shown))
 }
 
@@ -54,7 +82,13 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
         return Ok(Answer::ok(object(call.state, known)));
     }
     let (id, created_at) = (call.state.fresh_id(), call.state.now());
-    let reaction = Reaction { id, subject, login, content, created_at };
+    let reaction = Reaction {
+        id,
+        subject,
+        login,
+        content,
+        created_at,
+    };
     let shown = object(call.state, &reaction);
     call.state.reactions.insert(id, reaction);
     Ok(Answer::created(shown))

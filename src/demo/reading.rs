@@ -3,8 +3,9 @@
 use git2::Oid;
 use serde_json::Value;
 
-use super::play::{is_shown, known};
+use super::play::known;
 use super::state::{CheckRun, Happening, Repository, Review, ReviewComment, State};
+use super::world::HOME;
 use super::{Delivery, Double, DoubleError, RecordedExchange, pulls, store, threads};
 
 /// One entry of a conversation.
@@ -90,9 +91,6 @@ pub struct CommitView {
     pub verified: bool,
 }
 
-/// The repository every story is about.
-const HOME: u64 = 1;
-
 impl Double {
     /// The conversation tab of a pull request, oldest first.
     ///
@@ -101,29 +99,47 @@ impl Double {
     pub fn conversation(&self, number: u64) -> Result<Vec<Entry>, DoubleError> {
         let state = self.shared.lock();
         let pull = known(&state, number)?;
-        let shown = pull.timeline.iter().filter(|what| is_shown(&state, **what));
-        Ok(shown.filter_map(|what| entry(&state, &pull.author, *what)).collect())
+        Ok(pull
+            .timeline
+            .iter()
+            .filter_map(|what| entry(&state, &pull.author, *what))
+            .collect())
     }
 
     /// The comments of the conversation.
     pub fn comments(&self, number: u64) -> Vec<CommentView> {
         let state = self.shared.lock();
-        let ids = state.comments.values().filter(|one| one.repository == HOME && one.number == number);
+        let ids = state
+            .comments
+            .values()
+            .filter(|one| one.repository == HOME && one.number == number);
         ids.filter_map(|comment| comment_view(&state, comment.id)).collect()
     }
 
     /// The reviews with their comments; the ones that only wrap a reply are left out.
     pub fn reviews(&self, number: u64) -> Vec<ReviewView> {
         let state = self.shared.lock();
-        let Some(pull) = state.pull(HOME, number) else { return Vec::new() };
+        let Some(pull) = state.pull(HOME, number) else {
+            return Vec::new();
+        };
         let shown = |review: &&Review| pull.timeline.contains(&Happening::Review(review.id));
-        state.reviews.values().filter(shown).map(|review| review_view(&state, review)).collect()
+        state
+            .reviews
+            .values()
+            .filter(shown)
+            .map(|review| review_view(&state, review))
+            .collect()
     }
 
     /// All check runs of a commit, oldest first.
     pub fn check_runs(&self, sha: &str) -> Vec<CheckRunView> {
         let state = self.shared.lock();
-        state.check_runs.values().filter(|run| run.head.to_string() == sha).map(check_view).collect()
+        state
+            .check_runs
+            .values()
+            .filter(|run| run.head.to_string() == sha)
+            .map(check_view)
+            .collect()
     }
 
     /// SHA of the head of a pull request.
@@ -162,7 +178,9 @@ impl Double {
     pub fn commits(&self, number: u64) -> Result<Vec<CommitView>, DoubleError> {
         let state = self.shared.lock();
         let pull = known(&state, number)?;
-        let Some(home) = state.repository(HOME) else { return Ok(Vec::new()) };
+        let Some(home) = state.repository(HOME) else {
+            return Ok(Vec::new());
+        };
         let ids = pulls::commits_of(home, &pull)?;
         Ok(ids.into_iter().filter_map(|id| commit_view(&state, home, id)).collect())
     }
@@ -179,7 +197,10 @@ impl Double {
 
     /// The requests to routes the double does not have.
     pub fn unmatched(&self) -> Vec<String> {
-        self.violations().into_iter().filter(|line| line.starts_with("unknown route")).collect()
+        self.violations()
+            .into_iter()
+            .filter(|line| line.starts_with("unknown route"))
+            .collect()
     }
 
     /// Every delivery so far, oldest first, also those that were not sent because no webhook is set.
@@ -189,7 +210,10 @@ impl Double {
 
     /// The last delivery of an event, such as `issue_comment`.
     pub fn last_delivery(&self, event: &str) -> Option<Delivery> {
-        self.deliveries().into_iter().rev().find(|delivery| delivery.event == event)
+        self.deliveries()
+            .into_iter()
+            .rev()
+            .find(|delivery| delivery.event == event)
     }
 }
 
@@ -197,31 +221,50 @@ fn entry(state: &State, pull_author: &str, what: Happening) -> Option<Entry> {
     Some(match what {
         Happening::Commit(id) => {
             let commit = commit_view(state, state.repository(HOME)?, id)?;
-            Entry { who: commit.author.clone(), what: What::Committed(commit) }
+            Entry {
+                who: commit.author.clone(),
+                what: What::Committed(commit),
+            }
         }
         Happening::Comment(id) => {
             let comment = comment_view(state, id)?;
-            Entry { who: comment.author.clone(), what: What::Commented(comment) }
+            Entry {
+                who: comment.author.clone(),
+                what: What::Commented(comment),
+            }
         }
         Happening::Review(id) => {
             let review = review_view(state, state.reviews.get(&id)?);
-            Entry { who: review.author.clone(), what: What::Reviewed(review) }
+            Entry {
+                who: review.author.clone(),
+                what: What::Reviewed(review),
+            }
         }
         Happening::Reply(id) => {
             let comment = line_comment(state, state.review_comments.get(&id)?);
-            Entry { who: comment.author.clone(), what: What::Replied(comment) }
+            Entry {
+                who: comment.author.clone(),
+                what: What::Replied(comment),
+            }
         }
         Happening::CheckRun(id) => {
             let run = state.check_runs.get(&id)?;
-            Entry { who: state.app_named(&run.app).bot(), what: What::Checked(check_view(run)) }
+            Entry {
+                who: state.app_named(&run.app).bot(),
+                what: What::Checked(check_view(run)),
+            }
         }
-        Happening::Closed => Entry { who: pull_author.into(), what: What::Closed },
+        Happening::Closed => Entry {
+            who: pull_author.into(),
+            what: What::Closed,
+        },
     })
 }
 
 fn reactions(state: &State, subject: u64) -> Vec<(String, String)> {
     let ours = state.reactions.values().filter(|reaction| reaction.subject == subject);
-    ours.map(|reaction| (reaction.content.clone(), reaction.login.clone())).collect()
+    ours.map(|reaction| (reaction.content.clone(), reaction.login.clone()))
+        .collect()
 }
 
 fn comment_view(state: &State, id: u64) -> Option<CommentView> {
@@ -236,7 +279,10 @@ fn comment_view(state: &State, id: u64) -> Option<CommentView> {
 }
 
 fn review_view(state: &State, review: &Review) -> ReviewView {
-    let comments = state.review_comments.values().filter(|comment| comment.review == review.id);
+    let comments = state
+        .review_comments
+        .values()
+        .filter(|comment| comment.review == review.id);
     ReviewView {
         id: review.id,
         author: review.author.clone(),

@@ -14,7 +14,7 @@ pub struct RecordedExchange {
     /// The path without the configured prefix.
     pub path: String,
     /// The route's pattern in the form of GitHub's own description, such as `/repos/{owner}/{repo}/pulls/{pull_number}`;
-    /// none for git and for unknown routes.
+    /// none for git, the store of logs, and unknown routes.
     pub route: Option<&'static str>,
     /// The query as it came, without `?`.
     pub query: String,

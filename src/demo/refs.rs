@@ -1,6 +1,6 @@
 //! References over the git data API, and what follows when a branch moves.
 
-use git2::Oid;
+use git2::{ObjectType, Oid};
 use serde_json::{Value, json};
 
 use super::limits::page;
@@ -13,7 +13,9 @@ use super::store;
 pub(super) fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let repository = call.repository()?;
     let name = format!("refs/{}", call.capture("ref"));
-    Ok(Answer::ok(object(call.state, repository, &name).ok_or_else(Answer::not_found)?))
+    Ok(Answer::ok(
+        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    ))
 }
 
 /// Every reference that begins with what the path says; an empty list when none does.
@@ -27,28 +29,37 @@ pub(super) fn matching(call: &mut Call<'_>) -> Result<Answer, Answer> {
         .filter(|name| name.starts_with(&beginning))
         .collect();
     names.sort();
-    let shown: Vec<Value> = names.iter().filter_map(|name| object(call.state, repository, name)).collect();
+    let shown: Vec<Value> = names
+        .iter()
+        .filter_map(|name| object(call.state, repository, name))
+        .collect();
     Ok(page(call, shown))
 }
 
 pub(super) fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let (name, sha) = (call.text("ref")?, call.text("sha")?);
     if !name.starts_with("refs/") || name.matches('/').count() < 2 {
-        return Err(Answer::invalid("Reference name must start with 'refs/' and have at least two slashes."));
+        return Err(Answer::invalid(
+            "Reference name must start with 'refs/' and have at least two slashes.",
+        ));
     }
     if !git2::Reference::is_valid_name(&name) || is_hidden(&name) {
         return Err(Answer::invalid(&format!("{name} is not a valid ref name.")));
     }
     let repository = call.repository()?;
-    let id = existing(repository, &sha)?;
+    let id = existing(repository, &name, &sha)?;
     if repository.git.find_reference(&name).is_ok() {
         return Err(Answer::invalid("Reference already exists"));
     }
     let main = store::tip(&repository.git, super::world::DEFAULT_BRANCH);
     check_workflows(call, &name, main, id)?;
-    call.repository()?.git.reference(&name, id, false, "created through the API")?;
+    call.repository()?
+        .git
+        .reference(&name, id, false, "created through the API")?;
     let repository = call.repository()?;
-    Ok(Answer::created(object(call.state, repository, &name).ok_or_else(Answer::not_found)?))
+    Ok(Answer::created(
+        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    ))
 }
 
 /// Compare-and-swap in GitHub's way: without `force` only forward.
@@ -57,13 +68,18 @@ pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let sha = call.text("sha")?;
     let force = call.body["force"].as_bool().unwrap_or(false);
     let repository = call.repository()?;
-    let Some(before) = repository.git.find_reference(&name).ok().and_then(|reference| reference.target()) else {
+    let Some(before) = repository
+        .git
+        .find_reference(&name)
+        .ok()
+        .and_then(|reference| reference.target())
+    else {
         return Err(Answer::invalid("Reference does not exist"));
     };
     if is_hidden(&name) {
         return Err(Answer::invalid("Reference cannot be updated"));
     }
-    let after = existing(repository, &sha)?;
+    let after = existing(repository, &name, &sha)?;
     let forward = before == after || repository.git.graph_descendant_of(after, before).unwrap_or(false);
     if !force && !forward {
         return Err(Answer::invalid("Update is not a fast forward"));
@@ -72,7 +88,9 @@ pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let (repository, login) = (call.repository_id()?, call.login());
     call.state.move_reference(repository, &name, after, &login)?;
     let repository = call.repository()?;
-    Ok(Answer::ok(object(call.state, repository, &name).ok_or_else(Answer::not_found)?))
+    Ok(Answer::ok(
+        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    ))
 }
 
 pub(super) fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
@@ -96,24 +114,43 @@ fn is_hidden(name: &str) -> bool {
     name.starts_with("refs/pull/")
 }
 
-fn existing(repository: &Repository, sha: &str) -> Result<Oid, Answer> {
-    let id = Some(sha).filter(|sha| sha.len() == 40).and_then(|sha| Oid::from_str(sha).ok());
-    let id = id.ok_or_else(|| Answer::invalid("The sha parameter must be exactly 40 characters and contain only [0-9a-f]."))?;
-    repository.git.find_object(id, None).map(|object| object.id()).map_err(|_| Answer::invalid("Object does not exist"))
+/// The object a reference is to point at: any for most of them, a commit for a branch.
+fn existing(repository: &Repository, name: &str, sha: &str) -> Result<Oid, Answer> {
+    let id = Some(sha)
+        .filter(|sha| sha.len() == 40)
+        .and_then(|sha| Oid::from_str(sha).ok());
+    let id = id
+        .ok_or_else(|| Answer::invalid("The sha parameter must be exactly 40 characters and contain only [0-9a-f]."))?;
+    let object = repository
+        .git
+        .find_object(id, None)
+        .map_err(|_| Answer::invalid("Object does not exist"))?;
+    if name.starts_with("refs/heads/") && object.kind() != Some(ObjectType::Commit) {
+        return Err(Answer::invalid("Object is not a commit"));
+    }
+    Ok(id)
 }
 
 /// An App without the `workflows` permission may not move a branch over a change of a workflow.
 fn check_workflows(call: &Call<'_>, name: &str, before: Option<Oid>, after: Oid) -> Result<(), Answer> {
-    let Some(Holder::Installation { permissions, .. }) = &call.holder else { return Ok(()) };
+    let Some(Holder::Installation { permissions, .. }) = &call.holder else {
+        return Ok(());
+    };
     if permissions.contains_key("workflows") || !name.starts_with("refs/heads/") {
         return Ok(());
     }
     let git = &call.repository()?.git;
     let workflows = |commit: Oid| {
         let tree = git.find_commit(commit).ok()?.tree().ok()?;
-        tree.get_path(std::path::Path::new(".github/workflows")).ok().map(|entry| entry.id())
+        tree.get_path(std::path::Path::new(".github/workflows"))
+            .ok()
+            .map(|entry| entry.id())
     };
-    if before.and_then(workflows) == workflows(after) { Ok(()) } else { Err(Answer::not_accessible()) }
+    if before.and_then(workflows) == workflows(after) {
+        Ok(())
+    } else {
+        Err(Answer::not_accessible())
+    }
 }
 
 /// `git-ref`.
@@ -138,9 +175,13 @@ impl State {
         to: Oid,
         sender: &str,
     ) -> Result<(), git2::Error> {
-        let Some(here) = self.repository(repository) else { return Ok(()) };
+        let Some(here) = self.repository(repository) else {
+            return Ok(());
+        };
         here.git.reference(name, to, true, "moved")?;
-        let Some(branch) = name.strip_prefix("refs/heads/") else { return Ok(()) };
+        let Some(branch) = name.strip_prefix("refs/heads/") else {
+            return Ok(());
+        };
         for (base, number) in self.pulls_from(repository, branch) {
             self.synchronize(base, number, to, sender)?;
         }
@@ -160,7 +201,9 @@ impl State {
     /// Gives a pull request its new head and sends `pull_request.synchronize`.
     fn synchronize(&mut self, base: u64, number: u64, head: Oid, sender: &str) -> Result<(), git2::Error> {
         let now = self.now();
-        let Some(pull) = self.pull_mut(base, number) else { return Ok(()) };
+        let Some(pull) = self.pull_mut(base, number) else {
+            return Ok(());
+        };
         let before = std::mem::replace(&mut pull.head, head);
         if before == head {
             return Ok(());
@@ -176,10 +219,16 @@ impl State {
 
     /// Puts the commits of a pull request that are new on its conversation, and keeps `refs/pull/N/head` right.
     pub(super) fn show_commits(&mut self, base: u64, number: u64) -> Result<(), git2::Error> {
-        let Some((repository, pull)) = self.repository(base).zip(self.pull(base, number)) else { return Ok(()) };
-        repository.git.reference(&format!("refs/pull/{number}/head"), pull.head, true, "head")?;
+        let Some((repository, pull)) = self.repository(base).zip(self.pull(base, number)) else {
+            return Ok(());
+        };
+        repository
+            .git
+            .reference(&format!("refs/pull/{number}/head"), pull.head, true, "head")?;
         let commits = pulls::commits_of(repository, pull)?;
-        let fresh = commits.into_iter().filter(|id| !pull.timeline.contains(&Happening::Commit(*id)));
+        let fresh = commits
+            .into_iter()
+            .filter(|id| !pull.timeline.contains(&Happening::Commit(*id)));
         for id in fresh.collect::<Vec<_>>() {
             self.happened(base, number, Happening::Commit(id));
         }
@@ -196,7 +245,9 @@ impl State {
     /// Closes a pull request and sends `pull_request.closed`.
     pub(super) fn close(&mut self, base: u64, number: u64, sender: &str) {
         let now = self.now();
-        let Some(pull) = self.pull_mut(base, number) else { return };
+        let Some(pull) = self.pull_mut(base, number) else {
+            return;
+        };
         pull.open = false;
         pull.updated_at = now;
         pull.timeline.push(Happening::Closed);

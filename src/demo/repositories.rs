@@ -9,8 +9,16 @@ use super::store;
 
 pub(super) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}", Needs::Read(&["metadata"]), show),
-    get("/repos/{owner}/{repo}/collaborators/{username}/permission", Needs::Read(&["metadata"]), permission),
-    get("/repos/{owner}/{repo}/compare/{basehead}", Needs::Read(&["contents"]), compare),
+    get(
+        "/repos/{owner}/{repo}/collaborators/{username}/permission",
+        Needs::Read(&["metadata"]),
+        permission,
+    ),
+    get(
+        "/repos/{owner}/{repo}/compare/{basehead}",
+        Needs::Read(&["contents"]),
+        compare,
+    ),
 ];
 
 fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
@@ -40,29 +48,41 @@ fn permission(call: &mut Call<'_>) -> Result<Answer, Answer> {
         "admin": at_least(super::world::Role::Admin),
     });
     user["role_name"] = json!(role.name());
-    Ok(Answer::ok(json!({ "permission": role.permission(), "role_name": role.name(), "user": user })))
+    Ok(Answer::ok(
+        json!({ "permission": role.permission(), "role_name": role.name(), "user": user }),
+    ))
 }
 
 /// `base...head`, with branches, tags or SHAs, and `owner:branch` for the branch of a fork.
 fn compare(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let repository = call.repository()?;
-    let (base_name, head_name) = call.capture("basehead").split_once("...").ok_or_else(Answer::not_found)?;
+    let (base_name, head_name) = call
+        .capture("basehead")
+        .split_once("...")
+        .ok_or_else(Answer::not_found)?;
     let find = |name: &str| match name.split_once(':') {
         None => store::resolve(&repository.git, name),
         Some((owner, branch)) => {
-            let there = call.state.repositories.iter().find(|other| other.owner.eq_ignore_ascii_case(owner))?;
+            let there = call
+                .state
+                .repositories
+                .iter()
+                .find(|other| other.owner.eq_ignore_ascii_case(owner))?;
             store::resolve(&there.git, branch)
         }
     };
     let base = find(base_name).ok_or_else(Answer::not_found)?;
     let head = find(head_name).ok_or_else(Answer::not_found)?;
     let git = &repository.git;
-    let fork_point = git.merge_base(base, head).map_err(|_| {
-        Answer::error(404, &format!("No common ancestor between {base_name} and {head_name}."))
-    })?;
+    let fork_point = git
+        .merge_base(base, head)
+        .map_err(|_| Answer::error(404, &format!("No common ancestor between {base_name} and {head_name}.")))?;
     let diff = store::three_dot(git, base, head)?;
     if call.accept.contains("diff") {
-        return Ok(Answer::bytes("application/vnd.github.diff; charset=utf-8", super::pulls::diff_text(&diff)?));
+        return Ok(Answer::bytes(
+            "application/vnd.github.diff; charset=utf-8",
+            super::pulls::diff_text(&diff)?,
+        ));
     }
     let (ahead, behind) = git.graph_ahead_behind(head, base)?;
     let commits = store::commits_between(git, base, head)?;
@@ -72,8 +92,16 @@ fn compare(call: &mut Call<'_>) -> Result<Answer, Answer> {
         (0, _) => "behind",
         _ => "diverged",
     };
-    let at = format!("{}/repos/{}/compare/{base_name}...{head_name}", call.state.api(), repository.full_name());
-    let page = format!("{}/{}/compare/{base_name}...{head_name}", call.state.web, repository.full_name());
+    let at = format!(
+        "{}/repos/{}/compare/{base_name}...{head_name}",
+        call.state.api(),
+        repository.full_name()
+    );
+    let page = format!(
+        "{}/{}/compare/{base_name}...{head_name}",
+        call.state.web,
+        repository.full_name()
+    );
     let show = |id: git2::Oid| commit(call.state, repository, id);
     let shown = commits.iter().map(|id| show(*id)).collect::<Result<Vec<Value>, _>>()?;
     Ok(Answer::ok(json!({

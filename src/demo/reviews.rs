@@ -22,13 +22,40 @@ pub(super) const ROUTES: &[Route] = &[
         &["commit_id", "body", "event", "comments"],
         create,
     ),
-    put("/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", WRITE, &["body"], update),
-    get("/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments", READ, list_comments),
-    get("/repos/{owner}/{repo}/pulls/{pull_number}/comments", READ, threads::list),
-    post("/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies", WRITE, &["body"], threads::reply),
+    put(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}",
+        WRITE,
+        &["body"],
+        update,
+    ),
+    get(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments",
+        READ,
+        list_comments,
+    ),
+    get(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/comments",
+        READ,
+        threads::list,
+    ),
+    post(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
+        WRITE,
+        &["body"],
+        threads::reply,
+    ),
     get("/repos/{owner}/{repo}/pulls/comments/{comment_id}", READ, threads::show),
-    patch("/repos/{owner}/{repo}/pulls/comments/{comment_id}", WRITE, &["body"], threads::update),
-    delete("/repos/{owner}/{repo}/pulls/comments/{comment_id}", WRITE, threads::remove),
+    patch(
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}",
+        WRITE,
+        &["body"],
+        threads::update,
+    ),
+    delete(
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}",
+        WRITE,
+        threads::remove,
+    ),
 ];
 
 /// The keys GitHub documents for one comment of a review.
@@ -37,7 +64,13 @@ const COMMENT_KEYS: [&str; 7] = ["path", "position", "body", "line", "side", "st
 fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let (repository, pull) = call.pull()?;
     let ours = |review: &&Review| review.repository == repository && review.number == pull.number;
-    let shown = call.state.reviews.values().filter(ours).map(|review| object(call.state, review)).collect();
+    let shown = call
+        .state
+        .reviews
+        .values()
+        .filter(ours)
+        .map(|review| object(call.state, review))
+        .collect();
     Ok(page(call, shown))
 }
 
@@ -45,13 +78,17 @@ fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
 fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let (repository_id, pull) = call.pull()?;
     let body = call.optional_text("body")?.unwrap_or_default();
-    routing::check_body(&body)?;
+    check_body(&body)?;
     let state = match call.optional_text("event")?.as_deref() {
         None => "PENDING",
         Some("COMMENT") => "COMMENTED",
         Some("APPROVE") => "APPROVED",
         Some("REQUEST_CHANGES") => "CHANGES_REQUESTED",
-        Some(_) => return Err(refuse(&["Variable $event of type PullRequestReviewEvent was provided invalid value"])),
+        Some(_) => {
+            return Err(refuse(&[
+                "Variable $event of type PullRequestReviewEvent was provided invalid value",
+            ]));
+        }
     };
     let login = call.login();
     let comments = call.list("comments")?;
@@ -59,33 +96,51 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
         return Err(refuse(&["Can not approve your own pull request"]));
     }
     if body.trim().is_empty() && (state == "CHANGES_REQUESTED" || (state == "COMMENTED" && comments.is_empty())) {
-        return Err(refuse(&["You need to leave a comment indicating the requested changes."]));
+        return Err(refuse(&[
+            "You need to leave a comment indicating the requested changes.",
+        ]));
+    }
+    let waiting = |one: &Review| one.state == "PENDING" && one.author == login && one.number == pull.number;
+    if call.state.reviews.values().any(waiting) {
+        return Err(refuse(&["User can only have one pending review per pull request"]));
     }
     let commit = wanted_commit(call, &pull)?;
     let placed = place_all(call, &pull, commit, &comments)?;
-    let review = add(call.state, NewReview { repository: repository_id, number: pull.number, login, body, state, commit, placed });
+    let review = add(
+        call.state,
+        NewReview {
+            repository: repository_id,
+            number: pull.number,
+            login,
+            body,
+            state,
+            commit,
+            placed,
+        },
+    );
     Ok(Answer::ok(object(call.state, &review)))
 }
 
 fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let review = find(call)?;
     let body = call.text("body")?;
-    routing::check_body(&body)?;
-    let review = match call.state.reviews.get_mut(&review.id) {
-        Some(review) => {
-            review.body = body;
-            review.clone()
-        }
-        None => return Err(Answer::not_found()),
+    check_body(&body)?;
+    let Some(review) = call.state.reviews.get_mut(&review.id) else {
+        return Err(Answer::not_found());
     };
-    let login = call.login();
-    notify(call.state, "edited", &review, &login);
+    let before = std::mem::replace(&mut review.body, body);
+    let (review, login) = (review.clone(), call.login());
+    notify(call.state, "edited", &review, &login, Some(before));
     Ok(Answer::ok(object(call.state, &review)))
 }
 
 fn list_comments(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let review = find(call)?;
-    let ours = call.state.review_comments.values().filter(|comment| comment.review == review.id);
+    let ours = call
+        .state
+        .review_comments
+        .values()
+        .filter(|comment| comment.review == review.id);
     let shown = ours.map(|comment| threads::object(call.state, comment)).collect();
     Ok(page(call, shown))
 }
@@ -106,9 +161,16 @@ fn refuse(errors: &[&str]) -> Answer {
     answer
 }
 
+/// The limit for the text of reviews and their comments, with errors in the form of these routes.
+fn check_body(body: &str) -> Result<(), Answer> {
+    routing::check_body(body).map_err(|_| refuse(&["Body is too long (maximum is 65536 characters)"]))
+}
+
 /// The commit a review is about: the head, or an older commit of the pull request.
 fn wanted_commit(call: &Call<'_>, pull: &PullRequest) -> Result<Oid, Answer> {
-    let Some(text) = call.optional_text("commit_id")? else { return Ok(pull.head) };
+    let Some(text) = call.optional_text("commit_id")? else {
+        return Ok(pull.head);
+    };
     let repository = call.repository()?;
     let known = pulls::commits_of(repository, pull)?;
     let commit = Oid::from_str(&text).ok().filter(|id| known.contains(id));
@@ -121,9 +183,15 @@ fn place_all(
     commit: Oid,
     comments: &[Value],
 ) -> Result<Vec<(Place, String)>, Answer> {
-    for key in comments.iter().filter_map(Value::as_object).flat_map(serde_json::Map::keys) {
+    for key in comments
+        .iter()
+        .filter_map(Value::as_object)
+        .flat_map(serde_json::Map::keys)
+    {
         if !COMMENT_KEYS.contains(&key.as_str()) {
-            call.state.recorder.violation(format!("a review comment has the unknown key {key:?}"));
+            call.state
+                .recorder
+                .violation(format!("a review comment has the unknown key {key:?}"));
         }
     }
     if comments.is_empty() {
@@ -135,7 +203,7 @@ fn place_all(
     for comment in comments {
         let wanted = read_comment(comment)?;
         let body = comment["body"].as_str().unwrap_or_default().to_owned();
-        routing::check_body(&body)?;
+        check_body(&body)?;
         if body.trim().is_empty() {
             errors.push("Body can't be blank".into());
         }
@@ -172,7 +240,13 @@ fn read_comment(comment: &Value) -> Result<Wanted, Answer> {
         }
     }
     let side = text("side").unwrap_or_else(|| "RIGHT".into());
-    Ok(Wanted { path, side, line, start_line: number("start_line"), start_side: text("start_side") })
+    Ok(Wanted {
+        path,
+        side,
+        line,
+        start_line: number("start_line"),
+        start_side: text("start_side"),
+    })
 }
 
 /// A review that passed all rules.
@@ -188,7 +262,13 @@ struct NewReview {
 
 fn add(state: &mut State, new: NewReview) -> Review {
     let (id, now) = (state.fresh_id(), state.now());
-    let NewReview { repository, number, login, commit, .. } = new;
+    let NewReview {
+        repository,
+        number,
+        login,
+        commit,
+        ..
+    } = new;
     let review = Review {
         id,
         repository,
@@ -220,7 +300,7 @@ fn add(state: &mut State, new: NewReview) -> Review {
         added.push(comment);
     }
     if review.state != "PENDING" {
-        notify(state, "submitted", &review, &login);
+        notify(state, "submitted", &review, &login, None);
         for comment in &added {
             threads::notify(state, "created", comment, &login, None);
         }
@@ -228,20 +308,30 @@ fn add(state: &mut State, new: NewReview) -> Review {
     review
 }
 
-fn notify(state: &mut State, action: &str, review: &Review, sender: &str) {
+fn notify(state: &mut State, action: &str, review: &Review, sender: &str, before: Option<String>) {
     let mut shown = object(state, review);
     shown["state"] = json!(review.state.to_lowercase());
-    let found = state.repository(review.repository).zip(state.pull(review.repository, review.number));
+    let found = state
+        .repository(review.repository)
+        .zip(state.pull(review.repository, review.number));
     let pull = found.map(|(repository, pull)| pulls::simple(state, repository, pull));
-    let payload = json!({ "action": action, "review": shown, "pull_request": pull });
+    let mut payload = json!({ "action": action, "review": shown, "pull_request": pull });
+    if let Some(before) = before {
+        payload["changes"] = json!({ "body": { "from": before } });
+    }
     state.notify("pull_request_review", review.repository, sender, payload);
 }
 
 /// `pull-request-review`.
 fn object(state: &State, review: &Review) -> Value {
-    let Some(repository) = state.repository(review.repository) else { return Value::Null };
+    let Some(repository) = state.repository(review.repository) else {
+        return Value::Null;
+    };
     let full = repository.full_name();
-    let page = format!("{}/{full}/pull/{}#pullrequestreview-{}", state.web, review.number, review.id);
+    let page = format!(
+        "{}/{full}/pull/{}#pullrequestreview-{}",
+        state.web, review.number, review.id
+    );
     let pull = format!("{}/repos/{full}/pulls/{}", state.api(), review.number);
     let mut object = json!({
         "id": review.id,

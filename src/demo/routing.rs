@@ -41,23 +41,53 @@ pub(super) struct Route {
 }
 
 pub(super) const fn get(path: &'static str, needs: Needs, run: Handler) -> Route {
-    Route { method: "GET", path, needs, keys: &[], run }
+    Route {
+        method: "GET",
+        path,
+        needs,
+        keys: &[],
+        run,
+    }
 }
 
 pub(super) const fn post(path: &'static str, needs: Needs, keys: &'static [&'static str], run: Handler) -> Route {
-    Route { method: "POST", path, needs, keys, run }
+    Route {
+        method: "POST",
+        path,
+        needs,
+        keys,
+        run,
+    }
 }
 
 pub(super) const fn patch(path: &'static str, needs: Needs, keys: &'static [&'static str], run: Handler) -> Route {
-    Route { method: "PATCH", path, needs, keys, run }
+    Route {
+        method: "PATCH",
+        path,
+        needs,
+        keys,
+        run,
+    }
 }
 
 pub(super) const fn put(path: &'static str, needs: Needs, keys: &'static [&'static str], run: Handler) -> Route {
-    Route { method: "PUT", path, needs, keys, run }
+    Route {
+        method: "PUT",
+        path,
+        needs,
+        keys,
+        run,
+    }
 }
 
 pub(super) const fn delete(path: &'static str, needs: Needs, run: Handler) -> Route {
-    Route { method: "DELETE", path, needs, keys: &[], run }
+    Route {
+        method: "DELETE",
+        path,
+        needs,
+        keys: &[],
+        run,
+    }
 }
 
 impl Route {
@@ -69,7 +99,11 @@ impl Route {
         let mut rest = segments;
         for part in pattern {
             let name = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
-            let take = if name.is_some_and(|name| LONG.contains(&name)) { 1 + spare } else { 1 };
+            let take = if name.is_some_and(|name| LONG.contains(&name)) {
+                1 + spare
+            } else {
+                1
+            };
             let (here, after) = rest.split_at_checked(take)?;
             rest = after;
             match name {
@@ -86,8 +120,11 @@ impl Route {
 
 /// The route of a request with its captures; literal routes stand before those with captures in the tables.
 pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<&'static str, String>)> {
-    let segments: Vec<String> =
-        path.split('/').skip(1).map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned()).collect();
+    let segments: Vec<String> = path
+        .split('/')
+        .skip(1)
+        .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
+        .collect();
     let tables: [&'static [Route]; 10] = [
         super::apps::ROUTES,
         super::repositories::ROUTES,
@@ -115,6 +152,8 @@ pub(super) struct Call<'a> {
     pub(super) query: HashMap<String, String>,
     pub(super) body: Value,
     pub(super) accept: String,
+    /// Whether the request had an `Authorization` header.
+    pub(super) authorized: bool,
     /// The path without the prefix, for links to other pages.
     pub(super) path: String,
 }
@@ -131,7 +170,9 @@ impl Call<'_> {
 
     /// The repository the path names. Whether the holder may see it was checked before.
     pub(super) fn repository(&self) -> Result<&Repository, Answer> {
-        self.state.repository_named(self.capture("owner"), self.capture("repo")).ok_or_else(Answer::not_found)
+        self.state
+            .repository_named(self.capture("owner"), self.capture("repo"))
+            .ok_or_else(Answer::not_found)
     }
 
     pub(super) fn repository_id(&self) -> Result<u64, Answer> {
@@ -167,7 +208,9 @@ impl Call<'_> {
     pub(super) fn text(&self, key: &str) -> Result<String, Answer> {
         match self.body.get(key) {
             Some(Value::String(text)) => Ok(text.clone()),
-            Some(Value::Null) | None => Err(Answer::invalid(&format!("Invalid request.\n\n\"{key}\" wasn't supplied."))),
+            Some(Value::Null) | None => Err(Answer::invalid(&format!(
+                "Invalid request.\n\n\"{key}\" wasn't supplied."
+            ))),
             Some(other) => Err(wrong_type(key, other, "a string")),
         }
     }
@@ -214,7 +257,9 @@ pub(super) fn check_body(body: &str) -> Result<(), Answer> {
 }
 
 pub(super) fn wrong_type(key: &str, value: &Value, wanted: &str) -> Answer {
-    Answer::invalid(&format!("Invalid request.\n\nFor 'properties/{key}', {value} is not {wanted}."))
+    Answer::invalid(&format!(
+        "Invalid request.\n\nFor 'properties/{key}', {value} is not {wanted}."
+    ))
 }
 
 /// What is sent back.
@@ -242,15 +287,27 @@ impl Answer {
     }
 
     pub(super) fn json(status: u16, body: Value) -> Self {
-        Self { status, headers: Vec::new(), body: Body::Json(body) }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Body::Json(body),
+        }
     }
 
     pub(super) fn empty(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Body::Empty }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Body::Empty,
+        }
     }
 
     pub(super) fn bytes(kind: &'static str, bytes: Vec<u8>) -> Self {
-        Self { status: 200, headers: Vec::new(), body: Body::Bytes(kind, bytes) }
+        Self {
+            status: 200,
+            headers: Vec::new(),
+            body: Body::Bytes(kind, bytes),
+        }
     }
 
     pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -301,5 +358,7 @@ impl From<git2::Error> for Answer {
 pub(super) fn unknown_keys(route: &Route, body: &Value) -> Vec<String> {
     let none = Map::new();
     let keys = body.as_object().unwrap_or(&none).keys();
-    keys.filter(|key| !route.keys.contains(&key.as_str())).cloned().collect()
+    keys.filter(|key| !route.keys.contains(&key.as_str()))
+        .cloned()
+        .collect()
 }

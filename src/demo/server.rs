@@ -22,11 +22,21 @@ use super::state::{Holder, State};
 /// The largest request the double reads.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
 /// The request headers that are recorded.
-const RECORDED_HEADERS: [&str; 6] =
-    ["accept", "content-type", "user-agent", "x-github-api-version", "if-none-match", "git-protocol"];
+const RECORDED_HEADERS: [&str; 7] = [
+    "accept",
+    "content-encoding",
+    "content-type",
+    "user-agent",
+    "x-github-api-version",
+    "if-none-match",
+    "git-protocol",
+];
 
 pub(super) fn router(shared: Arc<Shared>) -> Router {
-    Router::new().fallback(answer).layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(shared)
+    Router::new()
+        .fallback(answer)
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .with_state(shared)
 }
 
 async fn answer(Shared_(shared): Shared_<Arc<Shared>>, parts: Parts, body: Bytes) -> Response<HttpBody> {
@@ -74,7 +84,7 @@ fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
     let path = parts.uri.path();
     let effect = state.faults.take(parts.method.as_str(), path);
     let (mut record, answer) = match &effect {
-        Some(Effect::Instead(_)) => (blank_record(parts), Answer::empty(502)),
+        Some(Effect::Instead(_)) => (blank_record(state, parts), Answer::empty(502)),
         _ => dispatch(state, parts, body),
     };
     record.faulty = effect.is_some();
@@ -94,11 +104,12 @@ fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
     sent
 }
 
-fn blank_record(parts: &Parts) -> RecordedExchange {
+fn blank_record(state: &State, parts: &Parts) -> RecordedExchange {
+    let path = parts.uri.path();
     let header = |name: &&str| Some(((*name).to_owned(), parts.headers.get(*name)?.to_str().ok()?.to_owned()));
     RecordedExchange {
         method: parts.method.to_string(),
-        path: parts.uri.path().to_owned(),
+        path: path.strip_prefix(&state.prefix).unwrap_or(path).to_owned(),
         route: None,
         query: parts.uri.query().unwrap_or_default().to_owned(),
         headers: RECORDED_HEADERS.iter().filter_map(header).collect(),
@@ -111,39 +122,56 @@ fn blank_record(parts: &Parts) -> RecordedExchange {
 }
 
 fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange, Answer) {
-    let mut record = blank_record(parts);
+    let mut record = blank_record(state, parts);
     if let Some(answer) = git_http::serve(state, parts, body) {
         return (record, answer);
     }
-    let Some(path) = record.path.strip_prefix(&state.prefix).map(str::to_owned) else {
+    let found = parts
+        .uri
+        .path()
+        .strip_prefix(&state.prefix)
+        .and_then(|path| routing::find(&record.method, path));
+    let Some((route, captures)) = found else {
         let answer = unknown_route(state, &record);
         return (record, answer);
     };
-    record.path.clone_from(&path);
-    let Some((route, captures)) = routing::find(parts.method.as_str(), &path) else {
-        let answer = unknown_route(state, &record);
-        return (record, answer);
-    };
-    record.route = Some(route.path);
+    let path = record.path.clone();
+    record.route = (route.needs != Needs::Nothing).then_some(route.path);
     let credentials = match auth::credentials(state, &parts.headers) {
         Ok(credentials) => credentials,
         Err(refusal) => return (record, refusal),
     };
-    let query = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
+    let query = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes())
+        .into_owned()
+        .collect();
     let (token, holder) = match credentials {
         Credentials::Token(ref token, ref holder) => (token.clone(), Some(holder.clone())),
         Credentials::App => ("app".to_owned(), None),
         Credentials::Missing => (String::new(), None),
     };
-    let request = Checked { route, captures, query, holder, path };
+    let request = Checked {
+        route,
+        captures,
+        query,
+        holder,
+        path,
+    };
     let answer = check(state, &request, &credentials, &token).and_then(|()| {
         record.login = login(state, &credentials);
         run(state, request, &parts.headers, body)
     });
     let answer = answer.unwrap_or_else(|refusal| refusal);
     let if_none_match = parts.headers.get("if-none-match").and_then(|value| value.to_str().ok());
-    let answer = if parts.method == "GET" { conditional(answer, if_none_match) } else { answer };
-    let answer = if route.needs == Needs::Nothing { answer } else { state.limits.headers(&token, answer) };
+    let answer = if parts.method == "GET" {
+        conditional(answer, if_none_match)
+    } else {
+        answer
+    };
+    let answer = if route.needs == Needs::Nothing {
+        answer
+    } else {
+        state.limits.headers(&token, answer)
+    };
     (record, answer)
 }
 
@@ -171,7 +199,9 @@ fn check(state: &mut State, request: &Checked, credentials: &Credentials, token:
         state.limits.count(token)?;
     }
     permitted?;
-    let quiet = ["/git/blobs", "/git/trees", "/access_tokens"].iter().any(|end| route.path.ends_with(end));
+    let quiet = ["/git/blobs", "/git/trees", "/access_tokens"]
+        .iter()
+        .any(|end| route.path.ends_with(end));
     if route.method != "GET" && !quiet {
         state.limits.create()?;
     }
@@ -190,7 +220,10 @@ fn login(state: &State, credentials: &Credentials) -> String {
 fn run(state: &mut State, request: Checked, headers: &HeaderMap, body: &[u8]) -> Result<Answer, Answer> {
     let route = request.route;
     if headers.get("user-agent").is_none() {
-        return Err(Answer::error(403, "Request forbidden by administrative rules. Please make sure your request has a User-Agent header"));
+        return Err(Answer::error(
+            403,
+            "Request forbidden by administrative rules. Please make sure your request has a User-Agent header",
+        ));
     }
     let parsed = match body {
         [] => Value::Null,
@@ -200,11 +233,33 @@ fn run(state: &mut State, request: Checked, headers: &HeaderMap, body: &[u8]) ->
         return Err(Answer::error(400, "Body should be a JSON object"));
     }
     for key in routing::unknown_keys(route, &parsed) {
-        state.recorder.violation(format!("{} {} has the unknown key {key:?}", route.method, route.path));
+        state
+            .recorder
+            .violation(format!("{} {} has the unknown key {key:?}", route.method, route.path));
     }
-    let accept = headers.get("accept").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-    let Checked { captures, query, holder, path, .. } = request;
-    (route.run)(&mut Call { state, holder, captures, query, body: parsed, accept, path })
+    let accept = headers
+        .get("accept")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
+    let authorized = headers.contains_key("authorization");
+    let Checked {
+        captures,
+        query,
+        holder,
+        path,
+        ..
+    } = request;
+    (route.run)(&mut Call {
+        state,
+        holder,
+        captures,
+        query,
+        body: parsed,
+        accept,
+        authorized,
+        path,
+    })
 }
 
 /// 404 that cannot be overlooked: the double has a gap, or the client a wrong address.

@@ -44,7 +44,11 @@ impl App {
 #[derive(Debug, Clone)]
 pub(super) enum Holder {
     /// An installation of an App, with the permissions of this one token and the repositories it is limited to.
-    Installation { slug: String, permissions: BTreeMap<String, String>, repositories: Option<Vec<u64>> },
+    Installation {
+        slug: String,
+        permissions: BTreeMap<String, String>,
+        repositories: Option<Vec<u64>>,
+    },
     /// A person's own token.
     Person { login: String },
 }
@@ -75,7 +79,11 @@ impl Repository {
     /// What GitHub answers for this login: anybody may read a public repository.
     pub(super) fn role(&self, login: &str) -> Role {
         let floor = if self.private { Role::None } else { Role::Read };
-        let known = self.roles.iter().find(|(name, _)| name.eq_ignore_ascii_case(login)).map(|(_, role)| *role);
+        let known = self
+            .roles
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(login))
+            .map(|(_, role)| *role);
         known.unwrap_or(Role::None).max(floor)
     }
 }
@@ -98,6 +106,13 @@ pub(super) struct PullRequest {
     pub(super) created_at: String,
     pub(super) updated_at: String,
     pub(super) timeline: Vec<Happening>,
+}
+
+impl PullRequest {
+    /// The full name of the head's branch.
+    pub(super) fn head_reference(&self) -> String {
+        format!("refs/heads/{}", self.head_branch)
+    }
 }
 
 /// One thing on the conversation tab, in the order it came.
@@ -226,10 +241,19 @@ pub(super) struct Job {
     pub(super) completed_at: Option<String>,
 }
 
+/// Where a double is served.
+pub(super) struct Addresses {
+    pub(super) web: String,
+    pub(super) store: String,
+    pub(super) prefix: String,
+}
+
 /// Everything, behind one lock.
 pub(super) struct State {
     /// `http://127.0.0.1:PORT`, under which the web pages and git repositories are.
     pub(super) web: String,
+    /// `http://127.0.0.1:OTHER`, where links to logs lead.
+    pub(super) store: String,
     /// The prefix of all REST routes, such as `/api/v3`; usually empty.
     pub(super) prefix: String,
     pub(super) accounts: Vec<Account>,
@@ -261,6 +285,37 @@ pub(super) struct State {
 const DAWN: i64 = 1_767_603_600;
 
 impl State {
+    /// A world with these Apps and nobody and nothing else in it.
+    pub(super) fn empty(addresses: Addresses, apps: [App; 2], folder: TempDir) -> Self {
+        let Addresses { web, store, prefix } = addresses;
+        Self {
+            web,
+            store,
+            prefix,
+            accounts: Vec::new(),
+            apps,
+            tokens: HashMap::new(),
+            repositories: Vec::new(),
+            comments: BTreeMap::new(),
+            reactions: BTreeMap::new(),
+            reviews: BTreeMap::new(),
+            review_comments: BTreeMap::new(),
+            check_runs: BTreeMap::new(),
+            workflow_runs: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            log_links: HashMap::new(),
+            verified: HashSet::new(),
+            hooks: Hooks::default(),
+            faults: Faults::default(),
+            limits: Limits::default(),
+            recorder: Recorder::default(),
+            folder,
+            next_id: 1000,
+            seconds: 0,
+            commit_seconds: 0,
+        }
+    }
+
     /// A number nothing else has, whatever its kind.
     pub(super) fn fresh_id(&mut self) -> u64 {
         self.next_id += 1;
@@ -270,7 +325,9 @@ impl State {
     /// The world's own time: a second passes each time somebody looks.
     pub(super) fn now(&mut self) -> String {
         self.seconds += 1;
-        Timestamp::from_second(DAWN + self.seconds).map(|moment| moment.to_string()).unwrap_or_default()
+        Timestamp::from_second(DAWN + self.seconds)
+            .map(|moment| moment.to_string())
+            .unwrap_or_default()
     }
 
     /// The date of the next commit, in seconds of the epoch: a minute after the one before, so that SHAs are stable.
@@ -293,7 +350,9 @@ impl State {
     }
 
     pub(super) fn account(&self, login: &str) -> Option<&Account> {
-        self.accounts.iter().find(|account| account.login.eq_ignore_ascii_case(login))
+        self.accounts
+            .iter()
+            .find(|account| account.login.eq_ignore_ascii_case(login))
     }
 
     pub(super) fn repository(&self, id: u64) -> Option<&Repository> {
@@ -305,7 +364,9 @@ impl State {
     }
 
     pub(super) fn repository_named(&self, owner: &str, name: &str) -> Option<&Repository> {
-        self.repositories.iter().find(|r| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name))
+        self.repositories
+            .iter()
+            .find(|r| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name))
     }
 
     pub(super) fn pull(&self, repository: u64, number: u64) -> Option<&PullRequest> {
@@ -325,7 +386,11 @@ impl State {
 
     /// The check suite of one App on one commit; GitHub makes one when the first check run comes.
     pub(super) fn suite(&mut self, app: &str, head: git2::Oid) -> u64 {
-        let known = self.check_runs.values().find(|run| run.app == app && run.head == head).map(|run| run.suite);
+        let known = self
+            .check_runs
+            .values()
+            .find(|run| run.app == app && run.head == head)
+            .map(|run| run.suite);
         known.unwrap_or_else(|| self.fresh_id())
     }
 }

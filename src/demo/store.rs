@@ -9,6 +9,9 @@ use git2::{Commit, Diff, DiffOptions, FileMode, Oid, Repository, Signature, Time
 
 use super::state::State;
 
+/// Higher than the priorities of the backends on disk, so that new objects go to memory.
+const FIRST: i32 = 1000;
+
 /// A file's new content, or `None` to delete it.
 pub(super) type Change = (String, Option<Vec<u8>>);
 
@@ -23,7 +26,10 @@ impl State {
     /// The identity GitHub writes into commits that this account makes through it.
     pub(super) fn identity(&self, login: &str) -> Identity {
         let id = self.account(login).map_or(0, |account| account.id);
-        Identity { name: login.into(), email: format!("{id}+{login}@users.noreply.github.com") }
+        Identity {
+            name: login.into(),
+            email: format!("{id}+{login}@users.noreply.github.com"),
+        }
     }
 }
 
@@ -53,16 +59,23 @@ impl NewCommit {
     }
 }
 
-/// Makes a bare repository; one that is forked shares the object folder of its origin, as on GitHub.
-pub(super) fn init(path: &Path, origin: Option<&Path>) -> Result<Repository, super::DoubleError> {
-    let mut options = git2::RepositoryInitOptions::new();
-    options.bare(true).external_template(false).initial_head(super::world::DEFAULT_BRANCH);
-    let repository = Repository::init_opts(path, &options)?;
-    let Some(origin) = origin else { return Ok(repository) };
-    drop(repository);
-    std::fs::remove_dir_all(path.join("objects"))?;
-    std::os::unix::fs::symlink(origin.join("objects"), path.join("objects"))?;
-    Ok(Repository::open_bare(path)?)
+/// Makes a bare repository that keeps its objects in memory; one that is forked shares those of its origin, as on
+/// GitHub. Only references are files. No configuration of the machine is read.
+pub(super) fn init(path: &Path, origin: Option<&Repository>) -> Result<Repository, super::DoubleError> {
+    std::fs::create_dir_all(path.join("refs/heads"))?;
+    std::fs::create_dir(path.join("objects"))?;
+    std::fs::write(
+        path.join("HEAD"),
+        format!("ref: refs/heads/{}\n", super::world::DEFAULT_BRANCH),
+    )?;
+    let repository = Repository::open_bare(path)?;
+    repository.set_config(&git2::Config::new()?)?;
+    if let Some(origin) = origin {
+        repository.set_odb(&origin.odb()?)?;
+    } else {
+        repository.odb()?.add_new_mempack_backend(FIRST)?;
+    }
+    Ok(repository)
 }
 
 /// Writes the tree that `base` becomes with these changes; a file keeps its mode.
@@ -75,7 +88,11 @@ pub(super) fn write_changes(git: &Repository, base: Option<&Tree<'_>>, changes: 
         match content {
             Some(bytes) => {
                 let executable = known.is_some_and(|entry| entry.filemode() == i32::from(FileMode::BlobExecutable));
-                let mode = if executable { FileMode::BlobExecutable } else { FileMode::Blob };
+                let mode = if executable {
+                    FileMode::BlobExecutable
+                } else {
+                    FileMode::Blob
+                };
                 update.upsert(path.as_str(), git.blob(bytes)?, mode);
             }
             None => {
@@ -89,9 +106,17 @@ pub(super) fn write_changes(git: &Repository, base: Option<&Tree<'_>>, changes: 
 /// Writes a commit without moving any reference.
 pub(super) fn commit(git: &Repository, new: &NewCommit) -> Result<Oid, git2::Error> {
     let author = Signature::new(&new.author.name, &new.author.email, &Time::new(new.author_seconds, 0))?;
-    let committer = Signature::new(&new.committer.name, &new.committer.email, &Time::new(new.committer_seconds, 0))?;
+    let committer = Signature::new(
+        &new.committer.name,
+        &new.committer.email,
+        &Time::new(new.committer_seconds, 0),
+    )?;
     let tree = git.find_tree(new.tree)?;
-    let parents = new.parents.iter().map(|id| git.find_commit(*id)).collect::<Result<Vec<Commit<'_>>, _>>()?;
+    let parents = new
+        .parents
+        .iter()
+        .map(|id| git.find_commit(*id))
+        .collect::<Result<Vec<Commit<'_>>, _>>()?;
     let parents: Vec<&Commit<'_>> = parents.iter().collect();
     git.commit(None, &author, &committer, &new.message, &tree, &parents)
 }
@@ -151,5 +176,7 @@ pub(super) fn file_at(git: &Repository, commit: Oid, path: &str) -> Option<Vec<u
 
 /// The moment of a commit as GitHub writes it.
 pub(super) fn moment(time: Time) -> String {
-    jiff::Timestamp::from_second(time.seconds()).map(|moment| moment.to_string()).unwrap_or_default()
+    jiff::Timestamp::from_second(time.seconds())
+        .map(|moment| moment.to_string())
+        .unwrap_or_default()
 }

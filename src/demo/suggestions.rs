@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-use super::play::{commit_on, known};
+use super::play::{Work, commit_on, known};
 use super::state::{ReviewComment, State};
 use super::store::{self, Change};
 use super::threads;
@@ -30,7 +30,7 @@ impl Double {
     /// # Errors
     /// [`DoubleError::Refused`] with the text of GitHub's page when it would not let the button be pressed.
     pub async fn commit_suggestions(&self, comments: &[u64], login: &str) -> Result<String, DoubleError> {
-        let sha = self.change(|state| commit(state, comments, login))?;
+        let sha = self.act(login, |state| commit(state, comments, login))?;
         self.delivered().await;
         Ok(sha)
     }
@@ -41,39 +41,66 @@ fn refuse<T>(text: &str) -> Result<T, DoubleError> {
 }
 
 fn commit(state: &mut State, ids: &[u64], login: &str) -> Result<String, DoubleError> {
-    let Some(first) = ids.first() else { return refuse("There is nothing to commit.") };
-    let first = state.review_comments.get(first).ok_or(DoubleError::Missing { what: "review comment", id: *first })?;
+    let Some(first) = ids.first() else {
+        return refuse("There is nothing to commit.");
+    };
+    let first = state.review_comments.get(first).ok_or(DoubleError::Missing {
+        what: "review comment",
+        id: *first,
+    })?;
     let pull = known(state, first.number)?;
     let mut files: BTreeMap<String, Vec<Suggestion>> = BTreeMap::new();
     for id in ids {
-        let comment = state.review_comments.get(id).ok_or(DoubleError::Missing { what: "review comment", id: *id })?;
+        let comment = state.review_comments.get(id).ok_or(DoubleError::Missing {
+            what: "review comment",
+            id: *id,
+        })?;
         if comment.number != pull.number {
             return refuse("Suggestions of one batch belong to one pull request.");
         }
         let suggestion = read(state, comment)?;
         files.entry(suggestion.path.clone()).or_default().push(suggestion);
     }
-    let may = state.repository(pull.head_repository).map_or(Role::None, |head| head.role(login)) >= Role::Write;
+    let may = state
+        .repository(pull.head_repository)
+        .map_or(Role::None, |head| head.role(login))
+        >= Role::Write;
     if !may {
         return refuse("You must have write access to the head branch to commit suggestions.");
     }
     let authors: Vec<String> = files.values().flatten().map(|one| one.author.clone()).collect();
     let mut changes: Vec<Change> = Vec::new();
     for (path, suggestions) in files {
-        let home = state.repository(pull.head_repository).ok_or(DoubleError::Missing { what: "repository", id: 0 })?;
+        let home = state.repository(pull.head_repository).ok_or(DoubleError::Missing {
+            what: "repository",
+            id: 0,
+        })?;
         let Some(before) = store::file_at(&home.git, pull.head, &path) else {
             return refuse("Outdated suggestions cannot be applied.");
         };
         changes.push((path, Some(apply(&before, suggestions)?)));
     }
     let message = message(state, authors);
-    let id = commit_on(state, pull.head_repository, pull.head, login, &message, &changes)?;
-    state.move_reference(pull.head_repository, &format!("refs/heads/{}", pull.head_branch), id, login)?;
+    let id = commit_on(
+        state,
+        pull.head_repository,
+        pull.head,
+        &Work {
+            author: login,
+            message: &message,
+            changes: &changes,
+        },
+    )?;
+    state.move_reference(pull.head_repository, &pull.head_reference(), id, login)?;
     Ok(id.to_string())
 }
 
 fn message(state: &State, mut authors: Vec<String>) -> String {
-    let title = if authors.len() == 1 { "Apply suggestion from code review" } else { "Apply suggestions from code review" };
+    let title = if authors.len() == 1 {
+        "Apply suggestion from code review"
+    } else {
+        "Apply suggestions from code review"
+    };
     authors.sort();
     authors.dedup();
     let trailers = authors.iter().map(|login| {
@@ -95,11 +122,19 @@ fn read(state: &State, comment: &ReviewComment) -> Result<Suggestion, DoubleErro
     if comment.place.side != "RIGHT" || comment.place.start_side.as_deref() == Some("LEFT") {
         return refuse("Applying suggestions on deleted lines is not supported.");
     }
-    let Some(text) = block(&comment.body) else { return refuse("The comment has no suggestion.") };
+    let Some(text) = block(&comment.body) else {
+        return refuse("The comment has no suggestion.");
+    };
     let Some((first, last)) = threads::current_lines(state, comment) else {
         return refuse("Outdated suggestions cannot be applied.");
     };
-    Ok(Suggestion { path: comment.place.path.clone(), first, last, text, author: comment.author.clone() })
+    Ok(Suggestion {
+        path: comment.place.path.clone(),
+        first,
+        last,
+        text,
+        author: comment.author.clone(),
+    })
 }
 
 /// The content of the first fenced block whose info string is `suggestion`.
@@ -156,7 +191,13 @@ mod tests {
     use super::*;
 
     fn one(first: u32, last: u32, text: &str) -> Suggestion {
-        Suggestion { path: "f".into(), first, last, text: text.into(), author: "bot".into() }
+        Suggestion {
+            path: "f".into(),
+            first,
+            last,
+            text: text.into(),
+            author: "bot".into(),
+        }
     }
 
     #[track_caller]
@@ -174,15 +215,35 @@ mod tests {
         check("a\nb", vec![one(2, 2, "B\n")], Ok("a\nB"));
         check("a\nb\nc\n", vec![one(2, 2, "")], Ok("a\nc\n"));
         check("a\nb\nc\n", vec![one(2, 2, "\n")], Ok("a\n\nc\n"));
-        check("a\nb\nc\n", vec![one(3, 3, "C\n"), one(1, 1, "A\nAA\n")], Ok("A\nAA\nb\nC\n"));
+        check(
+            "a\nb\nc\n",
+            vec![one(3, 3, "C\n"), one(1, 1, "A\nAA\n")],
+            Ok("A\nAA\nb\nC\n"),
+        );
     }
 
     #[test]
     fn what_the_page_would_not_apply_is_refused() {
-        check("a\nb\n", vec![one(1, 1, "a\n")], Err("This suggestion is invalid because no changes were made to the code."));
-        check("a\nb", vec![one(2, 2, "b\n")], Err("This suggestion is invalid because no changes were made to the code."));
-        check("a\nb\n", vec![one(1, 2, "x\n"), one(2, 2, "y\n")], Err("Only one suggestion per line can be applied in a batch."));
-        check("a\n", vec![one(2, 2, "y\n")], Err("Outdated suggestions cannot be applied."));
+        check(
+            "a\nb\n",
+            vec![one(1, 1, "a\n")],
+            Err("This suggestion is invalid because no changes were made to the code."),
+        );
+        check(
+            "a\nb",
+            vec![one(2, 2, "b\n")],
+            Err("This suggestion is invalid because no changes were made to the code."),
+        );
+        check(
+            "a\nb\n",
+            vec![one(1, 2, "x\n"), one(2, 2, "y\n")],
+            Err("Only one suggestion per line can be applied in a batch."),
+        );
+        check(
+            "a\n",
+            vec![one(2, 2, "y\n")],
+            Err("Outdated suggestions cannot be applied."),
+        );
     }
 
     #[test]

@@ -34,7 +34,9 @@ pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let comment = find(call)?;
     let body = call.comment_body()?;
     let (now, login) = (call.state.now(), call.login());
-    let Some(comment) = call.state.review_comments.get_mut(&comment.id) else { return Err(Answer::not_found()) };
+    let Some(comment) = call.state.review_comments.get_mut(&comment.id) else {
+        return Err(Answer::not_found());
+    };
     let before = std::mem::replace(&mut comment.body, body);
     comment.updated_at = now;
     let comment = comment.clone();
@@ -68,7 +70,11 @@ pub(super) fn reply(call: &mut Call<'_>) -> Result<Answer, Answer> {
 fn find(call: &Call<'_>) -> Result<ReviewComment, Answer> {
     let id = call.number("comment_id")?;
     let repository = call.repository_id()?;
-    let comment = call.state.review_comments.get(&id).filter(|comment| comment.repository == repository);
+    let comment = call
+        .state
+        .review_comments
+        .get(&id)
+        .filter(|comment| comment.repository == repository);
     comment.cloned().ok_or_else(Answer::not_found)
 }
 
@@ -104,7 +110,9 @@ pub(super) fn add_reply(state: &mut State, top: &ReviewComment, author: &str, bo
 
 /// Sends one event about a comment in a thread.
 pub(super) fn notify(state: &mut State, action: &str, comment: &ReviewComment, sender: &str, before: Option<String>) {
-    let found = state.repository(comment.repository).zip(state.pull(comment.repository, comment.number));
+    let found = state
+        .repository(comment.repository)
+        .zip(state.pull(comment.repository, comment.number));
     let pull = found.map(|(repository, pull)| pulls::simple(state, repository, pull));
     let mut payload = json!({ "action": action, "comment": object(state, comment), "pull_request": pull });
     if let Some(before) = before {
@@ -115,7 +123,10 @@ pub(super) fn notify(state: &mut State, action: &str, comment: &ReviewComment, s
 
 /// Whether the comment belongs to a review that was not submitted yet.
 pub(super) fn is_pending(state: &State, comment: &ReviewComment) -> bool {
-    state.reviews.get(&comment.review).is_some_and(|review| review.state == "PENDING")
+    state
+        .reviews
+        .get(&comment.review)
+        .is_some_and(|review| review.state == "PENDING")
 }
 
 /// The first and last line a comment is on now; none once any of its lines was touched: it is outdated.
@@ -134,7 +145,9 @@ pub(super) fn current_lines(state: &State, comment: &ReviewComment) -> Option<(u
     let tree = |id| git.find_commit(id).and_then(|commit| commit.tree()).ok();
     let diff = store::tree_diff(git, &tree(comment.commit)?, &tree(head)?).ok()?;
     let files = diff_rules::files(&diff).ok()?;
-    let touched = files.iter().find(|file| file.previous.as_ref().unwrap_or(&file.path) == &place.path);
+    let touched = files
+        .iter()
+        .find(|file| file.previous.as_ref().unwrap_or(&file.path) == &place.path);
     if touched.is_some_and(|file| file.path != place.path) {
         return None;
     }
@@ -143,15 +156,23 @@ pub(super) fn current_lines(state: &State, comment: &ReviewComment) -> Option<(u
 
 /// `pull-request-review-comment`, which is `review-comment` as well.
 pub(super) fn object(state: &State, comment: &ReviewComment) -> Value {
-    let Some(repository) = state.repository(comment.repository) else { return Value::Null };
+    let Some(repository) = state.repository(comment.repository) else {
+        return Value::Null;
+    };
     let full = repository.full_name();
     let api = format!("{}/repos/{full}", state.api());
     let at = format!("{api}/pulls/comments/{}", comment.id);
-    let page = format!("{}/{full}/pull/{}#discussion_r{}", state.web, comment.number, comment.id);
+    let page = format!(
+        "{}/{full}/pull/{}#discussion_r{}",
+        state.web, comment.number, comment.id
+    );
     let pull = format!("{api}/pulls/{}", comment.number);
     let place = &comment.place;
     let now = current_lines(state, comment);
-    let head = repository.pulls.get(&comment.number).map_or(comment.commit, |pull| pull.head);
+    let head = repository
+        .pulls
+        .get(&comment.number)
+        .map_or(comment.commit, |pull| pull.head);
     let mut object = json!({
         "url": at,
         "pull_request_review_id": comment.review,

@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::sync::{mpsc, watch};
 
-use super::objects;
 use super::state::State;
+use super::{Double, objects};
 
 /// How long a receiver has; GitHub gives ten seconds.
 /// <https://docs.github.com/en/webhooks/using-webhooks/best-practices-for-using-webhooks>
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The id of the App's webhook.
+const HOOK: u64 = 513_005;
 /// How many deliveries are remembered; the oldest go first.
 const REMEMBERED: usize = 4096;
 
@@ -80,7 +82,10 @@ impl DeliveryLog {
 
 impl Hooks {
     pub(super) fn set_target(&mut self, url: &str, secret: &str) {
-        self.target = Some(Target { url: url.into(), secret: secret.as_bytes().to_vec() });
+        self.target = Some(Target {
+            url: url.into(),
+            secret: secret.as_bytes().to_vec(),
+        });
     }
 
     /// How many deliveries were handed out so far, sent or still waiting.
@@ -90,11 +95,18 @@ impl Hooks {
 
     /// Hands out a delivery a second time, under the same id.
     pub(super) fn again(&mut self, delivery: Delivery) {
-        self.hand_out(Delivery { status: None, error: None, ..delivery });
+        self.hand_out(Delivery {
+            status: None,
+            error: None,
+            ..delivery
+        });
     }
 
     fn hand_out(&mut self, delivery: Delivery) {
-        let outgoing = Outgoing { delivery, target: self.target.clone() };
+        let outgoing = Outgoing {
+            delivery,
+            target: self.target.clone(),
+        };
         if self.sender.as_ref().is_some_and(|sender| sender.send(outgoing).is_ok()) {
             self.issued += 1;
         }
@@ -104,11 +116,16 @@ impl Hooks {
 impl State {
     /// Sends an event about a repository; `payload` holds what is particular to it.
     pub(super) fn notify(&mut self, event: &str, repository: u64, sender: &str, payload: Value) {
-        let Some(about) = self.repository(repository) else { return };
+        let Some(about) = self.repository(repository) else {
+            return;
+        };
         let mut payload = payload;
         payload["repository"] = objects::repository(self, about);
         payload["sender"] = objects::account(self, sender);
-        if self.account(&about.owner).is_some_and(|owner| owner.kind == "Organization") {
+        if self
+            .account(&about.owner)
+            .is_some_and(|owner| owner.kind == "Organization")
+        {
             payload["organization"] = objects::organization(self, &about.owner);
         }
         let installation = self.app().installation;
@@ -120,7 +137,82 @@ impl State {
     pub(super) fn notify_plainly(&mut self, event: &str, payload: Value) {
         self.hooks.made += 1;
         let id = format!("72d3162e-cc78-11f0-81ab-{:012x}", self.hooks.made);
-        self.hooks.hand_out(Delivery { id, event: event.into(), payload, status: None, error: None });
+        self.hooks.hand_out(Delivery {
+            id,
+            event: event.into(),
+            payload,
+            status: None,
+            error: None,
+        });
+    }
+}
+
+impl Double {
+    /// Delivers webhooks to this address from now on, signed with this secret.
+    pub fn set_webhook(&self, url: &str, secret: &str) {
+        self.shared.lock().hooks.set_target(url, secret);
+    }
+
+    /// Sends a delivery again, under the same id, and waits for the answer.
+    pub async fn deliver_again(&self, delivery: &Delivery) {
+        self.shared.lock().hooks.again(delivery.clone());
+        self.delivered().await;
+    }
+
+    /// Delivers `ping`, as GitHub does when a webhook is made.
+    pub async fn ping(&self) {
+        {
+            let mut state = self.shared.lock();
+            let at = format!("{}/app/hook", state.api());
+            let hook = json!({
+                "type": "App", "id": HOOK, "name": "web", "active": true, "events": objects::EVENTS,
+                "config": { "content_type": "json", "insecure_ssl": "0", "url": "http://127.0.0.1" },
+                "created_at": objects::LONG_AGO, "updated_at": objects::LONG_AGO,
+                "url": at, "ping_url": format!("{at}/pings"), "deliveries_url": format!("{at}/deliveries"),
+            });
+            state.notify_plainly(
+                "ping",
+                json!({ "zen": "Keep it logically awesome.", "hook_id": HOOK, "hook": hook }),
+            );
+        }
+        self.delivered().await;
+    }
+
+    /// Delivers `installation.created`, as when the App was installed on the repository just now.
+    pub async fn install(&self) {
+        {
+            let mut state = self.shared.lock();
+            let shown = state
+                .repositories
+                .iter()
+                .filter(|repository| repository.fork_of.is_none());
+            let repositories: Value = shown
+                .map(|repository| {
+                    json!({
+                        "id": repository.id,
+                        "node_id": objects::node("Repository", repository.id),
+                        "name": repository.name,
+                        "full_name": repository.full_name(),
+                        "private": repository.private,
+                    })
+                })
+                .collect();
+            let payload = json!({
+                "action": "created",
+                "installation": super::apps::installation(&state),
+                "repositories": repositories,
+                "sender": objects::account(&state, super::MAINTAINER),
+            });
+            state.notify_plainly("installation", payload);
+        }
+        self.delivered().await;
+    }
+
+    /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
+    pub async fn delivered(&self) {
+        let issued = self.shared.lock().hooks.issued();
+        let mut finished = self.finished.clone();
+        let _ = finished.wait_for(|count| *count >= issued).await;
     }
 }
 
@@ -166,7 +258,7 @@ async fn send(
         .header("user-agent", "GitHub-Hookshot/double")
         .header("x-github-delivery", &delivery.id)
         .header("x-github-event", &delivery.event)
-        .header("x-github-hook-id", "513005")
+        .header("x-github-hook-id", HOOK.to_string())
         .header("x-github-hook-installation-target-id", app.to_string())
         .header("x-github-hook-installation-target-type", "integration")
         .header("x-hub-signature-256", sign(&target.secret, body.as_bytes()))
@@ -178,7 +270,11 @@ async fn send(
 
 /// A client for loopback: without a proxy, and without the cost of reading the machine's certificates.
 fn plain_client() -> Result<reqwest::Client, reqwest::Error> {
-    reqwest::Client::builder().timeout(PATIENCE).no_proxy().tls_certs_only([]).build()
+    reqwest::Client::builder()
+        .timeout(PATIENCE)
+        .no_proxy()
+        .tls_certs_only([])
+        .build()
 }
 
 /// The value of `X-Hub-Signature-256`.

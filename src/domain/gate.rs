@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::id::{CommitSha, InvalidName, Login, RunId};
 
-/// The short name of a gate that people type: `g` and five characters of base 32.
+/// The short name of a gate that people type: `g`, four characters of base 32, and a digit, so that it is no word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct GateId(String);
@@ -23,11 +23,14 @@ impl GateId {
     /// Derives the name from what it stands for, so that opening the same gate again after a crash gives the same one.
     pub fn derive(run: &RunId, ordinal: usize, digest: &str) -> Self {
         let hash = Sha256::digest(format!("{run}\n{ordinal}\n{digest}"));
-        let tail = hash
-            .iter()
-            .take(5)
-            .map(|byte| char::from(BASE32[usize::from(byte & 31)]));
-        Self(std::iter::once('g').chain(tail).collect())
+        let letter = |byte: u8| char::from(BASE32[usize::from(byte & 31)]);
+        let digit = char::from(BASE32[26 + usize::from(hash[4] % 6)]);
+        Self(
+            std::iter::once('g')
+                .chain(hash[..4].iter().copied().map(letter))
+                .chain([digit])
+                .collect(),
+        )
     }
 }
 
@@ -41,12 +44,14 @@ impl FromStr for GateId {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let tail = text.strip_prefix('g').filter(|tail| tail.len() == 5);
-        if tail.is_some_and(|tail| tail.bytes().all(|byte| BASE32.contains(&byte))) {
+        if tail.is_some_and(|tail| {
+            tail.bytes().all(|byte| BASE32.contains(&byte)) && tail.ends_with(|last: char| last.is_ascii_digit())
+        }) {
             Ok(Self(text.into()))
         } else {
             Err(InvalidName {
                 value: text.chars().take(40).collect(),
-                expected: "a gate id such as `g7f3qa`",
+                expected: "a gate id such as `g7fqa3`",
             })
         }
     }

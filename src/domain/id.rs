@@ -96,6 +96,11 @@ impl From<RepositoryName> for String {
 pub struct CommitSha(String);
 
 impl CommitSha {
+    /// Forty zeros, git's own way to say that there is no commit.
+    pub fn none() -> Self {
+        Self("0".repeat(40))
+    }
+
     /// The first seven digits, as people write them.
     pub fn short(&self) -> &str {
         &self.0[..7]

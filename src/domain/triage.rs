@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::test_run::{Outcome, TestRun};
 
 /// The verdict over a reproduced failure, with the numbers it rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triage {
     pub verdict: Verdict,
     /// How many runs at the head were red, of how many.

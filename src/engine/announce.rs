@@ -16,7 +16,12 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
     let has_something_to_say = !run.gates.is_empty() || run.end.is_some();
     if has_something_to_say {
         let body = reply::marked(reply::STICKY_MARKER, &reply::sticky(run, branch));
-        said(context.client.stick(context.id(), &context.me, reply::STICKY_MARKER, &body).await)?;
+        said(
+            context
+                .client
+                .stick(context.id(), &context.me, reply::STICKY_MARKER, &body)
+                .await,
+        )?;
     }
     let text = reply::check(run, branch);
     let mut check = CheckRun {
@@ -71,23 +76,44 @@ fn annotations(run: &Run) -> Vec<Annotation> {
         .filter_map(|failure| {
             let at = failure.location.as_ref()?;
             let path: crate::domain::id::RepoPath = at.path.parse().ok()?;
-            let message = crate::domain::redact::bounded(&crate::domain::redact::redact(&crate::domain::redact::visible(&failure.message)), 2_000);
-            let message = if message.trim().is_empty() { "fails".into() } else { message };
-            Some(Annotation { path: path.to_string(), line: at.line.max(1), message })
+            let message = crate::domain::redact::bounded(
+                &crate::domain::redact::redact(&crate::domain::redact::visible(&failure.message)),
+                2_000,
+            );
+            let message = if message.trim().is_empty() {
+                "fails".into()
+            } else {
+                message
+            };
+            Some(Annotation {
+                path: path.to_string(),
+                line: at.line.max(1),
+                message,
+            })
         })
         .take(20)
         .collect()
 }
 
 fn buttons(run: &Run) -> Vec<Button> {
-    let Some(gate) = run.open_gates().into_iter().next() else { return Vec::new() };
+    let Some(gate) = run.open_gates().into_iter().next() else {
+        return Vec::new();
+    };
     let does = match gate.kind {
         GateKind::Search { .. } => "Run the tests and search for a fix",
         GateKind::VerifyAndLand { .. } => "Run the tests and commit if green",
         GateKind::Land { .. } => "Commit exactly what was tested",
     };
     vec![
-        Button { label: "Approve", description: does, identifier: format!("approve:{}", gate.id) },
-        Button { label: "Reject", description: "Do not do this", identifier: format!("reject:{}", gate.id) },
+        Button {
+            label: "Approve",
+            description: does,
+            identifier: format!("approve:{}", gate.id),
+        },
+        Button {
+            label: "Reject",
+            description: "Do not do this",
+            identifier: format!("reject:{}", gate.id),
+        },
     ]
 }

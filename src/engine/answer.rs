@@ -12,15 +12,25 @@ use super::{App, Broken, Context, drive};
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn approve(context: &Context<'_>, wanted: Option<&GateId>, by: &Login, comment: Option<u64>) -> Result<Verdict, Broken> {
+pub(super) async fn approve(
+    context: &Context<'_>,
+    wanted: Option<&GateId>,
+    by: &Login,
+    comment: Option<u64>,
+) -> Result<Verdict, Broken> {
     let (run, gate) = match find(context, wanted, comment).await? {
         Found::Open(run, gate) => (run, gate),
         Found::Answered(run) => return go_on(context, *run).await,
         Found::Refused(refusal) => return Ok(Err(refusal)),
     };
-    let already = run.gates.iter().any(|asked| asked.gate.id == gate.id && asked.approved_by.contains(by));
+    let already = run
+        .gates
+        .iter()
+        .any(|asked| asked.gate.id == gate.id && asked.approved_by.contains(by));
     if already {
-        return Ok(Err(Refusal::NeedsAnother { approvers: gate.approvers }));
+        return Ok(Err(Refusal::NeedsAnother {
+            approvers: gate.approvers,
+        }));
     }
     take(context, *run, &gate, Answer::Approved { by: by.clone() }, comment).await
 }
@@ -36,7 +46,16 @@ pub(super) async fn reject(
     comment: Option<u64>,
 ) -> Result<Verdict, Broken> {
     match find(context, wanted, comment).await? {
-        Found::Open(run, gate) => take(context, *run, &gate, Answer::Rejected { by: by.clone(), reason }, comment).await,
+        Found::Open(run, gate) => {
+            take(
+                context,
+                *run,
+                &gate,
+                Answer::Rejected { by: by.clone(), reason },
+                comment,
+            )
+            .await
+        }
         Found::Answered(run) => go_on(context, *run).await,
         Found::Refused(refusal) => Ok(Err(refusal)),
     }
@@ -52,8 +71,12 @@ pub(super) async fn button(
     pull_requests: Vec<PullRequestId>,
     (head, identifier, by): (&CommitSha, &str, &Login),
 ) -> Result<(), Broken> {
-    let Some((verb, gate)) = identifier.split_once(':') else { return Ok(()) };
-    let Ok(gate) = gate.parse::<GateId>() else { return Ok(()) };
+    let Some((verb, gate)) = identifier.split_once(':') else {
+        return Ok(());
+    };
+    let Ok(gate) = gate.parse::<GateId>() else {
+        return Ok(());
+    };
     for id in pull_requests {
         let context = Context::of(app, installation, &id).await?;
         if context.pull_request.head != *head || !context.pull_request.is_open {
@@ -85,13 +108,20 @@ enum Found {
 
 async fn find(context: &Context<'_>, wanted: Option<&GateId>, comment: Option<u64>) -> Result<Found, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
-    if let Some(run) = runs.iter().find(|run| comment.is_some_and(|id| run.answered_in.contains(&id))) {
+    if let Some(run) = runs
+        .iter()
+        .find(|run| comment.is_some_and(|id| run.answered_in.contains(&id)))
+    {
         return Ok(Found::Answered(Box::new(run.clone())));
     }
     let open: Vec<Gate> = runs.iter().flat_map(Run::open_gates).collect();
     let gate = match gate::choose(&open, wanted) {
         Ok(gate) => gate.clone(),
-        Err(refusal) => return Ok(Found::Refused(closed(&runs, wanted, &context.pull_request.head).unwrap_or(refusal))),
+        Err(refusal) => {
+            return Ok(Found::Refused(
+                closed(&runs, wanted, &context.pull_request.head).unwrap_or(refusal),
+            ));
+        }
     };
     let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));
     let run = run.ok_or_else(|| Broken::Bug("an open gate without a run".into()))?;
@@ -106,17 +136,34 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, comment: Option<u6
 
 /// Why a gate that was there is not open any more, if that can be said better than "nothing is open".
 fn closed(runs: &[Run], wanted: Option<&GateId>, head: &CommitSha) -> Option<Refusal> {
-    let run = runs.iter().rev().find(|run| run.gates.iter().any(|asked| wanted.is_none_or(|id| asked.gate.id == *id)))?;
+    let run = runs.iter().rev().find(|run| {
+        run.gates
+            .iter()
+            .any(|asked| wanted.is_none_or(|id| asked.gate.id == *id))
+    })?;
     let last = run.gates.last()?;
     match &run.end {
-        Some(End::Superseded { .. }) => Some(Refusal::HeadMoved { expected: run.started.head.clone(), actual: head.clone() }),
+        Some(End::Superseded { .. }) => Some(Refusal::HeadMoved {
+            expected: run.started.head.clone(),
+            actual: head.clone(),
+        }),
         Some(End::Expired) => Some(Refusal::Expired(last.gate.id.clone())),
         _ => None,
     }
 }
 
-async fn take(context: &Context<'_>, mut run: Run, gate: &Gate, answer: Answer, comment: Option<u64>) -> Result<Verdict, Broken> {
-    let step = Step::Answered { gate: gate.id.clone(), answer, comment };
+async fn take(
+    context: &Context<'_>,
+    mut run: Run,
+    gate: &Gate,
+    answer: Answer,
+    comment: Option<u64>,
+) -> Result<Verdict, Broken> {
+    let step = Step::Answered {
+        gate: gate.id.clone(),
+        answer,
+        comment,
+    };
     context.app.journal.append(&mut run, step).await?;
     go_on(context, run).await
 }

@@ -13,7 +13,11 @@ use super::{Broken, Context, Interrupt, drive};
 /// When something broke.
 pub(super) async fn cancel(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
     // At work: the run itself writes its end, in its own lane.
-    if context.app.interrupts.interrupt(context.id(), Interrupt::Cancelled(by.clone())) {
+    if context
+        .app
+        .interrupts
+        .interrupt(context.id(), Interrupt::Cancelled(by.clone()))
+    {
         return Ok(Ok(None));
     }
     let runs = context.app.journal.runs_of(context.id()).await?;

@@ -11,11 +11,17 @@ use super::{App, Broken, Context, desk, drive, start};
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn checks_failed(app: &App, installation: Option<InstallationId>, checks: FailedChecks) -> Result<(), Broken> {
+pub(super) async fn checks_failed(
+    app: &App,
+    installation: Option<InstallationId>,
+    checks: FailedChecks,
+) -> Result<(), Broken> {
     let workflow_run = match &checks.source {
         CheckSource::WorkflowRun { id, .. } => Some(*id),
         // GitHub Actions announces the same failure as a workflow run too, whose logs can be read.
-        CheckSource::CheckRun { app_slug, .. } | CheckSource::CheckSuite { app_slug, .. } if app_slug.as_deref() == Some("github-actions") => {
+        CheckSource::CheckRun { app_slug, .. } | CheckSource::CheckSuite { app_slug, .. }
+            if app_slug.as_deref() == Some("github-actions") =>
+        {
             return Ok(());
         }
         CheckSource::CheckRun { name, .. } if name == "greenlight" => return Ok(()),
@@ -42,7 +48,9 @@ pub(super) async fn labelled(
     (label, by, head): (&str, &Login, &CommitSha),
 ) -> Result<(), Broken> {
     let context = Context::of(app, installation, id).await?;
-    let Ok(config) = desk::config(&context.client, &context.pull_request).await? else { return Ok(()) };
+    let Ok(config) = desk::config(&context.client, &context.pull_request).await? else {
+        return Ok(());
+    };
     if config.trigger.label.as_deref() != Some(label) || context.pull_request.head != *head {
         return Ok(());
     }
@@ -58,9 +66,15 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     let head = &context.pull_request.head;
     let runs = context.app.journal.runs_of(context.id()).await?;
     // One run a head. And what greenlight landed itself is not worked on again by itself: no loops.
-    let landed_by_us = runs.iter().any(|run| run.end == Some(End::Landed { commit: head.clone() }));
+    let landed_by_us = runs
+        .iter()
+        .any(|run| run.end == Some(End::Landed { commit: head.clone() }));
     let same = |other: &Origin| std::mem::discriminant(other) == std::mem::discriminant(&origin);
-    if landed_by_us || runs.iter().any(|run| run.started.head == *head && !(same(&run.started.origin) && !run.is_over())) {
+    if landed_by_us
+        || runs
+            .iter()
+            .any(|run| run.started.head == *head && !(same(&run.started.origin) && !run.is_over()))
+    {
         return Ok(());
     }
     let config = match desk::config(&context.client, &context.pull_request).await? {
@@ -77,12 +91,21 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
 }
 
 /// The pull requests GitHub names, or, for a fork, those whose head is the branch.
-async fn pull_requests(app: &App, installation: Option<InstallationId>, checks: &FailedChecks) -> Result<Vec<PullRequestId>, Broken> {
+async fn pull_requests(
+    app: &App,
+    installation: Option<InstallationId>,
+    checks: &FailedChecks,
+) -> Result<Vec<PullRequestId>, Broken> {
     if !checks.pull_requests.is_empty() {
-        let ids = checks.pull_requests.iter().map(|&number| PullRequestId { repository: checks.repository.clone(), number });
+        let ids = checks.pull_requests.iter().map(|&number| PullRequestId {
+            repository: checks.repository.clone(),
+            number,
+        });
         return Ok(ids.collect());
     }
-    let (Some(owner), Some(branch)) = (&checks.head_owner, &checks.head_branch) else { return Ok(Vec::new()) };
+    let (Some(owner), Some(branch)) = (&checks.head_owner, &checks.head_branch) else {
+        return Ok(Vec::new());
+    };
     let client = app.github.client(installation, &checks.repository).await?;
     let found = client.pull_requests_of(&checks.repository, owner, branch).await?;
     Ok(found.into_iter().map(|pull_request| pull_request.id).collect())

@@ -27,7 +27,11 @@ pub(super) async fn comment(app: &App, installation: Option<InstallationId>, com
         return Ok(());
     }
     // The receipt. A reaction that fails is no reason to leave the work.
-    if let Err(error) = context.client.react(&context.id().repository, comment.place, comment.id, "eyes").await {
+    if let Err(error) = context
+        .client
+        .react(&context.id().repository, comment.place, comment.id, "eyes")
+        .await
+    {
         tracing::warn!(%error, "no receipt could be given");
     }
     let mut answers: Vec<String> = Vec::new();
@@ -58,11 +62,18 @@ async fn say(context: &Context<'_>, comment: &Comment, text: &str) -> Result<(),
     };
     let marker = reply::answer_marker(context.id(), comment.id).replace(" to=", &format!(" {place} to="));
     let body = reply::marked(&marker, text);
-    context.client.comment_once(context.id(), &context.me, &marker, &body).await?;
+    context
+        .client
+        .comment_once(context.id(), &context.me, &marker, &body)
+        .await?;
     Ok(())
 }
 
-async fn obey(context: &Context<'_>, comment: &Comment, command: Result<Command, CommandError>) -> Result<Verdict, Broken> {
+async fn obey(
+    context: &Context<'_>,
+    comment: &Comment,
+    command: Result<Command, CommandError>,
+) -> Result<Verdict, Broken> {
     let command = match command {
         Ok(command) => command,
         Err(error) => return Ok(Ok(Some(reply::command_error(&error)))),
@@ -74,7 +85,10 @@ async fn obey(context: &Context<'_>, comment: &Comment, command: Result<Command,
         _ => {}
     }
     // Live, at the moment of use: what the payload says about the author may be stale.
-    let permission = context.client.permission(&context.id().repository, &comment.author).await?;
+    let permission = context
+        .client
+        .permission(&context.id().repository, &comment.author)
+        .await?;
     match authorize(command, &comment.author, comment.author_is_bot, permission) {
         Ok(request) => carry_out(context, comment, request).await,
         Err(refusal) => Ok(Err(refusal)),
@@ -89,7 +103,9 @@ async fn carry_out(context: &Context<'_>, comment: &Comment, request: Authorized
     match request.into_inner() {
         Command::Fix => fix(context, comment, &by).await,
         Command::Approve { gate } => answer::approve(context, gate.as_ref(), &by, Some(comment.id)).await,
-        Command::Reject { gate, reason } => answer::reject(context, gate.as_ref(), (&by, reason), Some(comment.id)).await,
+        Command::Reject { gate, reason } => {
+            answer::reject(context, gate.as_ref(), (&by, reason), Some(comment.id)).await
+        }
         Command::Cancel => cancel::cancel(context, &by).await,
         Command::Retry => retry::retry(context).await,
         Command::Undo => undo::undo(context, &by).await,
@@ -109,14 +125,30 @@ async fn fix(context: &Context<'_>, comment: &Comment, by: &crate::domain::id::L
     let runs = context.app.journal.runs_of(context.id()).await?;
     let mine = |run: &Run| matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id);
     for mut run in runs.into_iter().filter(|run| run.end.is_none() && !mine(run)) {
-        let waits_for_an_answer = run.open_gates().iter().any(|gate| gate.head == context.pull_request.head) && run.proposal.is_some();
+        let waits_for_an_answer = run
+            .open_gates()
+            .iter()
+            .any(|gate| gate.head == context.pull_request.head)
+            && run.proposal.is_some();
         if waits_for_an_answer {
             return Ok(Ok(Some(reply::status(Some(&run), &context.pull_request.head_branch))));
         }
-        drive::end(context, &mut run, crate::domain::run::End::Cancelled { by: Some(by.clone()) }).await?;
-        context.app.journal.append(&mut run, crate::domain::run::Step::Announced).await?;
+        drive::end(
+            context,
+            &mut run,
+            crate::domain::run::End::Cancelled { by: Some(by.clone()) },
+        )
+        .await?;
+        context
+            .app
+            .journal
+            .append(&mut run, crate::domain::run::Step::Announced)
+            .await?;
     }
-    let origin = Origin::Comment { id: comment.id, by: by.clone() };
+    let origin = Origin::Comment {
+        id: comment.id,
+        by: by.clone(),
+    };
     let run = start::start(context, &config, origin, Consent::Command { by: by.clone() }).await?;
     drive::drive_in(context, run).await?;
     Ok(Ok(None))
@@ -132,8 +164,35 @@ async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
 }
 
 async fn config(context: &Context<'_>) -> Result<Verdict, Broken> {
-    Ok(Ok(Some(match desk::config(&context.client, &context.pull_request).await? {
-        Ok(config) => reply::config(&config.to_string(), &context.pull_request.base_branch),
-        Err(mistake) => reply::bad_config(&mistake),
-    })))
+    Ok(Ok(Some(
+        match desk::config(&context.client, &context.pull_request).await? {
+            Ok(config) => reply::config(&shown(&config), &context.pull_request.base_branch),
+            Err(mistake) => reply::bad_config(&mistake),
+        },
+    )))
+}
+
+/// The settings a person may want to check, as they would be written.
+fn shown(config: &crate::config::repository::RepoConfig) -> String {
+    let execution = match config.execution {
+        crate::config::repository::Execution::Approve => "approve",
+        crate::config::repository::Execution::Sandbox => "sandbox",
+    };
+    let duration = humantime::format_duration;
+    format!(
+        "execution = \"{execution}\"\ntrigger.ci = {}\ntrigger.label = {:?}\ntest.command = {:?}\ntest.timeout = \"{}\"\n\
+         gate.expires = \"{}\"\ngate.approvers = {}\nlimits.turns = {}\nlimits.tokens = {}\nlimits.wall = \"{}\"\n\
+         limits.patch_lines = {}\nprotect.paths = {:?}\n",
+        config.trigger.ci,
+        config.trigger.label.as_deref().unwrap_or_default(),
+        config.test.command.as_deref().unwrap_or("found by itself"),
+        duration(config.test.timeout),
+        duration(config.gate.expires),
+        config.gate.approvers,
+        config.limits.turns,
+        config.limits.tokens,
+        duration(config.limits.wall),
+        config.limits.patch_lines,
+        config.protect.paths.patterns(),
+    )
 }

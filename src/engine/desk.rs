@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::checkout::Checkout;
-use crate::config::RepoConfig;
+use crate::config::repository::RepoConfig;
 use crate::domain::anchor::{self, DiffFile};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::Patch;
@@ -21,7 +21,10 @@ use super::{Broken, Context};
 /// The name of the configuration file, at the root of the base branch.
 pub const CONFIG_FILE: &str = "greenlight.toml";
 /// How much a fetch may bring, and how long it may take.
-const FETCH: FetchLimits = FetchLimits { bytes: 2 << 30, wall: Duration::from_secs(300) };
+const FETCH: FetchLimits = FetchLimits {
+    bytes: 2 << 30,
+    wall: Duration::from_secs(300),
+};
 
 /// One tree, ready to be worked on.
 pub struct Desk {
@@ -44,7 +47,14 @@ impl Desk {
     /// When it cannot be read.
     pub fn local(root: &Path, config: RepoConfig, workspaces: PathBuf) -> Result<Self, crate::checkout::Error> {
         let checkout = Checkout::open(root)?;
-        Ok(Self { checkout, config, changed: BTreeMap::new(), workspaces, mirror: None, _folder: None })
+        Ok(Self {
+            checkout,
+            config,
+            changed: BTreeMap::new(),
+            workspaces,
+            mirror: None,
+            _folder: None,
+        })
     }
 
     /// Finds the test command.
@@ -53,7 +63,13 @@ impl Desk {
     /// What was looked for, when there is none.
     pub fn test_command(&self) -> Result<TestCommand, NothingFound> {
         let test = &self.config.test;
-        suite::find(&self.checkout, &TestSettings { command: test.command.clone(), timeout: Some(test.timeout) })
+        suite::find(
+            &self.checkout,
+            &TestSettings {
+                command: test.command.clone(),
+                timeout: Some(test.timeout),
+            },
+        )
     }
 
     /// Puts sandbox, command and limits together.
@@ -66,8 +82,16 @@ impl Desk {
             disk: mine.disk,
             ..Limits::default()
         };
-        let policy = Policy { limits, network: Network::Loopback };
-        Suite { sandbox: sandbox.clone(), command, policy, workspaces: self.workspaces.clone() }
+        let policy = Policy {
+            limits,
+            network: Network::Loopback,
+        };
+        Suite {
+            sandbox: sandbox.clone(),
+            command,
+            policy,
+            workspaces: self.workspaces.clone(),
+        }
     }
 
     /// The name of the tree that a patch on the head gives; none outside of git.
@@ -79,7 +103,11 @@ impl Desk {
     /// What no patch may do here; `is_protected` is [`RepoConfig`]'s own rule.
     pub fn bounds<'a>(&self, is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync)) -> Bounds<'a> {
         let patch_lines = self.config.limits.patch_lines as usize;
-        Bounds { patch_lines, is_protected, touches_tests: &crate::agent::touches_tests }
+        Bounds {
+            patch_lines,
+            is_protected,
+            touches_tests: &crate::agent::touches_tests,
+        }
     }
 }
 
@@ -88,8 +116,12 @@ impl Desk {
 /// # Errors
 /// When GitHub cannot be reached; a mistake in the file is `Ok(Err(what is wrong))`.
 pub async fn config(client: &Client, pull_request: &PullRequest) -> Result<Result<RepoConfig, String>, Broken> {
-    let file = client.file(&pull_request.id.repository, CONFIG_FILE, &pull_request.base_branch).await?;
-    let Some(bytes) = file else { return Ok(Ok(RepoConfig::default())) };
+    let file = client
+        .file(&pull_request.id.repository, CONFIG_FILE, &pull_request.base_branch)
+        .await?;
+    let Some(bytes) = file else {
+        return Ok(Ok(RepoConfig::default()));
+    };
     let text = String::from_utf8_lossy(&bytes);
     Ok(RepoConfig::parse(&text).map_err(|error| error.to_string()))
 }
@@ -100,10 +132,18 @@ pub async fn config(client: &Client, pull_request: &PullRequest) -> Result<Resul
 /// When GitHub or git cannot give it.
 pub(super) async fn mirror(context: &Context<'_>, head: &CommitSha) -> Result<Mirror, Broken> {
     let (app, repository) = (context.app, &context.id().repository);
-    let mirror = Mirror::open(&app.folder.join("mirrors").join(repository.owner()).join(repository.name()))?;
+    let mirror = Mirror::open(
+        &app.folder
+            .join("mirrors")
+            .join(repository.owner())
+            .join(repository.name()),
+    )?;
     if !mirror.has(head) {
         let token = app.github.clone_token(context.installation, repository).await?;
-        let remote = Remote { url: app.github.clone_url(repository), token };
+        let remote = Remote {
+            url: app.github.clone_url(repository),
+            token,
+        };
         mirror.fetch(&remote, std::slice::from_ref(head), &FETCH).await?;
     }
     Ok(mirror)
@@ -121,7 +161,10 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
     let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
         let disk = |error| Broken::Disk(trees.display().to_string(), error);
         std::fs::create_dir_all(&trees).map_err(disk)?;
-        let folder = tempfile::Builder::new().prefix("tree-").tempdir_in(&trees).map_err(disk)?;
+        let folder = tempfile::Builder::new()
+            .prefix("tree-")
+            .tempdir_in(&trees)
+            .map_err(disk)?;
         let root = folder.path().join("tree");
         from.export(&sha, &root)?;
         Ok((Checkout::exported(&root)?, folder))
@@ -143,12 +186,18 @@ pub fn diff_files(files: &[ChangedFile]) -> Vec<DiffFile> {
         .iter()
         .filter_map(|file| {
             let hunks = anchor::parse_hunks(file.patch.as_deref()?).ok()?;
-            Some(DiffFile { path: file.path()?, hunks })
+            Some(DiffFile {
+                path: file.path()?,
+                hunks,
+            })
         })
         .collect()
 }
 
 /// The lines a pull request added, by file.
 fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive<u32>>> {
-    files.iter().filter_map(|file| Some((file.path()?, anchor::added_lines(file.patch.as_deref()?)))).collect()
+    files
+        .iter()
+        .filter_map(|file| Some((file.path()?, anchor::added_lines(file.patch.as_deref()?))))
+        .collect()
 }

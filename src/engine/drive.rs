@@ -86,7 +86,9 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &Working) -> Resul
             }
             continue;
         }
-        if matches!(next, Next::Reproduce | Next::Work { .. } | Next::Verify) || matches!(next, Next::OpenGate(GateNeeded::Search)) {
+        if matches!(next, Next::Reproduce | Next::Work { .. } | Next::Verify)
+            || matches!(next, Next::OpenGate(GateNeeded::Search))
+        {
             announce::announce(context, run).await?;
             if desk.is_none() {
                 match set_up(context, run).await? {
@@ -111,7 +113,9 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &Working) -> Resul
             Next::Land => land(context, run, desk.as_ref()).await?,
             Next::OpenGate(needed) => propose::open_gate(context, run, needed, desk.as_ref()).await?,
             Next::Reproduce | Next::Verify | Next::Work { .. } => {
-                let Some(desk) = &desk else { return Err(Broken::Bug("no desk".into())) };
+                let Some(desk) = &desk else {
+                    return Err(Broken::Bug("no desk".into()));
+                };
                 match execute(context, run, (desk, &next), working).await? {
                     Some(step) => step,
                     // Interrupted: the top of the loop says by what.
@@ -138,14 +142,22 @@ fn stop(context: &Context<'_>, run: &Run, next: &Next, working: &Working) -> Opt
     if !context.pull_request.is_open {
         return Some(Some(End::Cancelled { by: None }));
     }
-    (context.pull_request.head != run.started.head).then(|| Some(End::Superseded { head: context.pull_request.head.clone() }))
+    (context.pull_request.head != run.started.head).then(|| {
+        Some(End::Superseded {
+            head: context.pull_request.head.clone(),
+        })
+    })
 }
 
 /// Closes the gates whose time is up.
 async fn expire(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
     let now = jiff::Timestamp::now();
     for gate in run.open_gates().into_iter().filter(|gate| now >= gate.expires) {
-        let step = Step::Answered { gate: gate.id, answer: Answer::Expired, comment: None };
+        let step = Step::Answered {
+            gate: gate.id,
+            answer: Answer::Expired,
+            comment: None,
+        };
         context.app.journal.append(run, step).await?;
     }
     Ok(())
@@ -155,7 +167,11 @@ async fn expire(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
 async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, Broken> {
     let config = match desk::config(&context.client, &context.pull_request).await? {
         Ok(config) => config,
-        Err(mistake) => return Ok(Err(End::Refused { reason: format!("greenlight.toml on the base branch cannot be used: {mistake}") })),
+        Err(mistake) => {
+            return Ok(Err(End::Refused {
+                reason: format!("greenlight.toml on the base branch cannot be used: {mistake}"),
+            }));
+        }
     };
     let desk = desk::fetch(context, &run.started.head, config).await?;
     Ok(match desk.test_command() {
@@ -171,7 +187,12 @@ async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, B
 
 /// Reads the logs of the failed jobs, and nothing is executed.
 async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
-    let crate::domain::run::Origin::Ci { workflow_run: Some(workflow_run) } = run.started.origin else { return Ok(Reading::default()) };
+    let crate::domain::run::Origin::Ci {
+        workflow_run: Some(workflow_run),
+    } = run.started.origin
+    else {
+        return Ok(Reading::default());
+    };
     let repository = &context.id().repository;
     let jobs = context.client.failed_jobs(repository, workflow_run).await?;
     let mut reading = Reading::default();
@@ -189,18 +210,27 @@ async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
             reading.excerpt = distilled.excerpt;
         }
     }
-    reading.failures.truncate(crate::domain::test_run::TestRun::MAX_FAILURES);
+    reading
+        .failures
+        .truncate(crate::domain::test_run::TestRun::MAX_FAILURES);
     Ok(reading)
 }
 
 /// The steps that may run code; none when interrupted.
-async fn execute(context: &Context<'_>, run: &mut Run, (desk, next): (&Desk, &Next), working: &Working) -> Result<Option<Step>, Broken> {
+async fn execute(
+    context: &Context<'_>,
+    run: &mut Run,
+    (desk, next): (&Desk, &Next),
+    working: &Working,
+) -> Result<Option<Step>, Broken> {
     let cancel = working.token();
     let may_execute = matches!(next, Next::Reproduce | Next::Verify | Next::Work { may_execute: true });
     let suite = match (&context.app.sandbox, desk.test_command()) {
         (Ok(sandbox), Ok(command)) if may_execute => Some(desk.suite(sandbox, command)),
         (Err(unusable), _) if may_execute => {
-            return Ok(Some(Step::Ended(End::Refused { reason: format!("{unusable}. Nothing was executed.") })));
+            return Ok(Some(Step::Ended(End::Refused {
+                reason: format!("{unusable}. Nothing was executed."),
+            })));
         }
         _ => None,
     };
@@ -216,13 +246,24 @@ async fn execute(context: &Context<'_>, run: &mut Run, (desk, next): (&Desk, &Ne
 }
 
 /// Runs what was approved: the head must be red, the proposed tree green.
-async fn verify(run: &Run, desk: &Desk, suite: &suite::Suite, cancel: &tokio_util::sync::CancellationToken) -> Result<Step, Broken> {
-    let Some(proposal) = &run.proposal else { return Err(Broken::Bug("nothing to verify".into())) };
+async fn verify(
+    run: &Run,
+    desk: &Desk,
+    suite: &suite::Suite,
+    cancel: &tokio_util::sync::CancellationToken,
+) -> Result<Step, Broken> {
+    let Some(proposal) = &run.proposal else {
+        return Err(Broken::Bug("nothing to verify".into()));
+    };
     let before = suite::run_fresh(suite, &desk.checkout, &[], cancel).await?;
-    Ok(match work::prove(desk, suite, &proposal.patch, (&run.started.head, &before), cancel).await? {
-        Ok(evidence) => Step::Verified(Box::new(evidence)),
-        Err(unfit) => Step::Ended(End::GaveUp { reason: format!("The suggestion was executed as approved and does not hold: {unfit}") }),
-    })
+    Ok(
+        match work::prove(desk, suite, &proposal.patch, (&run.started.head, &before), cancel).await? {
+            Ok(evidence) => Step::Verified(Box::new(evidence)),
+            Err(unfit) => Step::Ended(End::GaveUp {
+                reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
+            }),
+        },
+    )
 }
 
 /// One attempt at a patch, its transcript written down as it grows.
@@ -255,17 +296,25 @@ async fn attempt(
         .boxed()
     };
     let mut progress = |_| {};
-    Ok(match work::work(desk, suite, engine, &brief, (&mut keep, &mut progress), cancel).await? {
-        Outcome::Proposed(proposal) => Step::Proposed(proposal),
-        Outcome::GaveUp { reason } => Step::Ended(End::GaveUp { reason }),
-        Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
-    })
+    Ok(
+        match work::work(desk, suite, engine, &brief, (&mut keep, &mut progress), cancel).await? {
+            Outcome::Proposed(proposal) => Step::Proposed(proposal),
+            Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
+            Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
+        },
+    )
 }
 
 /// Lands what was approved, if everybody who approved still may.
 async fn land(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
-    let Some(proposal) = &run.proposal else { return Err(Broken::Bug("nothing to land".into())) };
-    let approved_by = run.gates.last().map(|asked| asked.approved_by.clone()).unwrap_or_default();
+    let Some(proposal) = &run.proposal else {
+        return Err(Broken::Bug("nothing to land".into()));
+    };
+    let approved_by = run
+        .gates
+        .last()
+        .map(|asked| asked.approved_by.clone())
+        .unwrap_or_default();
     for login in &approved_by {
         let permission = context.client.permission(&context.id().repository, login).await?;
         if !permission.may_approve() {
@@ -280,7 +329,10 @@ async fn land(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<S
         None => propose::tested_tree(context, run).await?,
     };
     let landing = crate::github::Landing {
-        repository: pull_request.head_repository.as_ref().unwrap_or(&pull_request.id.repository),
+        repository: pull_request
+            .head_repository
+            .as_ref()
+            .unwrap_or(&pull_request.id.repository),
         branch: &pull_request.head_branch,
         head: &run.started.head,
         patch: &proposal.patch,

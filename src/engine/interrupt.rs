@@ -46,15 +46,27 @@ impl Interrupts {
         static TICKETS: AtomicU64 = AtomicU64::new(0);
         let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
         let token = CancellationToken::new();
-        let entry = Entry { ticket, head: head.clone(), token: token.clone(), why: None };
+        let entry = Entry {
+            ticket,
+            head: head.clone(),
+            token: token.clone(),
+            why: None,
+        };
         self.lock().insert(pull_request.clone(), entry);
-        Working { ticket, all: self.clone(), pull_request: pull_request.clone(), token }
+        Working {
+            ticket,
+            all: self.clone(),
+            pull_request: pull_request.clone(),
+            token,
+        }
     }
 
     /// Stops the run at work on this pull request; false if there is none.
     pub fn interrupt(&self, pull_request: &PullRequestId, why: Interrupt) -> bool {
         let mut working = self.lock();
-        let Some(entry) = working.get_mut(pull_request) else { return false };
+        let Some(entry) = working.get_mut(pull_request) else {
+            return false;
+        };
         if why == Interrupt::Superseded(entry.head.clone()) {
             return false;
         }
@@ -82,14 +94,20 @@ impl Working {
     }
 
     pub fn interrupt(&self) -> Option<Interrupt> {
-        self.all.lock().get(&self.pull_request).and_then(|entry| entry.why.clone())
+        self.all
+            .lock()
+            .get(&self.pull_request)
+            .and_then(|entry| entry.why.clone())
     }
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
         let mut working = self.all.lock();
-        if working.get(&self.pull_request).is_some_and(|entry| entry.ticket == self.ticket) {
+        if working
+            .get(&self.pull_request)
+            .is_some_and(|entry| entry.ticket == self.ticket)
+        {
             working.remove(&self.pull_request);
         }
     }
@@ -102,7 +120,10 @@ mod tests {
     #[test]
     fn a_push_stops_the_run_on_the_old_head_only() {
         let all = Interrupts::default();
-        let id = PullRequestId { repository: "a/b".parse().unwrap(), number: 1 };
+        let id = PullRequestId {
+            repository: "a/b".parse().unwrap(),
+            number: 1,
+        };
         let (old, new): (CommitSha, CommitSha) = ("a".repeat(40).parse().unwrap(), "b".repeat(40).parse().unwrap());
         let working = all.enter(&id, &old);
         assert!(!all.interrupt(&id, Interrupt::Superseded(old)));

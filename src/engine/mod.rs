@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 pub use interrupt::{Interrupt, Interrupts};
 
-use crate::config::AllowList;
+use crate::config::allow_list::AllowList;
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{InstallationId, Login, PullRequestId};
 use crate::domain::run::{End, Run};
@@ -89,7 +89,13 @@ impl<'a> Context<'a> {
         let client = app.github.client(installation, &id.repository).await?;
         let me = app.github.me().await?.clone();
         let pull_request = client.pull_request(id).await?;
-        Ok(Self { app, client, installation, pull_request, me })
+        Ok(Self {
+            app,
+            client,
+            installation,
+            pull_request,
+            me,
+        })
     }
 
     pub fn id(&self) -> &PullRequestId {
@@ -114,12 +120,24 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
         Fact::PullRequestClosed { pull_request } => {
             end_open_runs(app, installation, &pull_request, |_| Some(End::Cancelled { by: None })).await
         }
-        Fact::PullRequestLabelled { pull_request, label, by, head } => {
-            checks_failed::labelled(app, installation, &pull_request, (&label, &by, &head)).await
-        }
+        Fact::PullRequestLabelled {
+            pull_request,
+            label,
+            by,
+            head,
+        } => checks_failed::labelled(app, installation, &pull_request, (&label, &by, &head)).await,
         Fact::ChecksFailed(checks) => checks_failed::checks_failed(app, installation, checks).await,
-        Fact::ButtonPressed { repository, pull_requests, head, identifier, by } => {
-            let ids = pull_requests.into_iter().map(|number| PullRequestId { repository: repository.clone(), number });
+        Fact::ButtonPressed {
+            repository,
+            pull_requests,
+            head,
+            identifier,
+            by,
+        } => {
+            let ids = pull_requests.into_iter().map(|number| PullRequestId {
+                repository: repository.clone(),
+                number,
+            });
             answer::button(app, installation, ids.collect(), (&head, &identifier, &by)).await
         }
         Fact::InstallationChanged { .. } | Fact::Pinged => Ok(()),
@@ -141,7 +159,13 @@ async fn end_open_runs(
     id: &PullRequestId,
     end: impl Fn(&Run) -> Option<End>,
 ) -> Result<(), Broken> {
-    let open: Vec<Run> = app.journal.runs_of(id).await?.into_iter().filter(|run| !run.is_over()).collect();
+    let open: Vec<Run> = app
+        .journal
+        .runs_of(id)
+        .await?
+        .into_iter()
+        .filter(|run| !run.is_over())
+        .collect();
     if open.is_empty() {
         return Ok(());
     }

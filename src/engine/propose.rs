@@ -17,7 +17,9 @@ const MAX_SUGGESTIONS: usize = 30;
 /// # Errors
 /// When GitHub cannot be reached or refuses.
 pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step, Broken> {
-    let Some(proposal) = &run.proposal else { return Err(Broken::Bug("nothing to review".into())) };
+    let Some(proposal) = &run.proposal else {
+        return Err(Broken::Bug("nothing to review".into()));
+    };
     // The head is read again: a review on an old head would be shown as outdated at once.
     let now = context.client.pull_request(context.id()).await?;
     if now.head != run.started.head {
@@ -40,9 +42,16 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
         })
         .collect();
     let body = reply::review_body(proposal, cut.suggestions.len(), &cut.remainder);
-    let review = NewReview { head: run.started.head.clone(), body, comments };
+    let review = NewReview {
+        head: run.started.head.clone(),
+        body,
+        comments,
+    };
     let marker = reply::review_marker(&run.started.head);
-    let id = context.client.review_once(context.id(), &context.me, &marker, &review).await?;
+    let id = context
+        .client
+        .review_once(context.id(), &context.me, &marker, &review)
+        .await?;
     Ok(Step::ReviewPosted { review: id })
 }
 
@@ -50,10 +59,22 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
 ///
 /// # Errors
 /// When the test command is gone.
-pub(super) async fn open_gate(context: &Context<'_>, run: &Run, needed: GateNeeded, desk: Option<&Desk>) -> Result<Step, Broken> {
+pub(super) async fn open_gate(
+    context: &Context<'_>,
+    run: &Run,
+    needed: GateNeeded,
+    desk: Option<&Desk>,
+) -> Result<Step, Broken> {
     let head = run.started.head.clone();
-    let files = run.proposal.as_ref().map_or(0, |proposal| proposal.patch.paths().count());
-    let patch = run.proposal.as_ref().map(|proposal| proposal.patch.digest()).unwrap_or_default();
+    let files = run
+        .proposal
+        .as_ref()
+        .map_or(0, |proposal| proposal.patch.paths().count());
+    let patch = run
+        .proposal
+        .as_ref()
+        .map(|proposal| proposal.patch.digest())
+        .unwrap_or_default();
     if needed != GateNeeded::Search && !can_be_pushed(&context.pull_request) {
         return Ok(Step::Ended(End::Suggested));
     }
@@ -62,26 +83,54 @@ pub(super) async fn open_gate(context: &Context<'_>, run: &Run, needed: GateNeed
         GateNeeded::Search | GateNeeded::VerifyAndLand => {
             let command = command(context, run, desk).await?;
             let Some((text, minutes)) = command else {
-                return Ok(Step::Ended(End::NothingToFix { reason: "I found no tests to run.".into() }));
+                return Ok(Step::Ended(End::NothingToFix {
+                    reason: "I found no tests to run.".into(),
+                }));
             };
             if needed == GateNeeded::Search {
-                (GateKind::Search { command: text.clone(), minutes }, text)
+                (
+                    GateKind::Search {
+                        command: text.clone(),
+                        minutes,
+                    },
+                    text,
+                )
             } else {
-                (GateKind::VerifyAndLand { command: text.clone(), minutes, files }, format!("{patch}\n{text}"))
+                (
+                    GateKind::VerifyAndLand {
+                        command: text.clone(),
+                        minutes,
+                        files,
+                    },
+                    format!("{patch}\n{text}"),
+                )
             }
         }
     };
-    let gate = Gate::open(run.id(), run.gates.len(), kind, head, &content, run.terms(jiff::Timestamp::now()));
+    let gate = Gate::open(
+        run.id(),
+        run.gates.len(),
+        kind,
+        head,
+        &content,
+        run.terms(jiff::Timestamp::now()),
+    );
     Ok(Step::GateOpened(gate))
 }
 
 /// The test command and how many minutes it may take, as the gate says them.
 async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<Option<(String, u64)>, Broken> {
-    let found = |desk: &Desk| desk.test_command().ok().map(|command| (command.to_string(), command.timeout.as_secs().div_ceil(60)));
+    let found = |desk: &Desk| {
+        desk.test_command()
+            .ok()
+            .map(|command| (command.to_string(), command.timeout.as_secs().div_ceil(60)))
+    };
     if let Some(desk) = desk {
         return Ok(found(desk));
     }
-    let config = desk::config(&context.client, &context.pull_request).await?.unwrap_or_default();
+    let config = desk::config(&context.client, &context.pull_request)
+        .await?
+        .unwrap_or_default();
     Ok(found(&desk::fetch(context, &run.started.head, config).await?))
 }
 

@@ -12,12 +12,20 @@ use super::{Broken, Context};
 /// When something broke.
 pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
-    let on_this_head = runs.iter().rev().filter(|run| run.started.head == context.pull_request.head);
+    let on_this_head = runs
+        .iter()
+        .rev()
+        .filter(|run| run.started.head == context.pull_request.head);
     let mut seen = on_this_head.filter_map(|run| match run.started.origin {
         Origin::Ci { workflow_run } => workflow_run,
         Origin::Comment { .. } | Origin::Label { .. } => None,
     });
-    let Some(workflow_run) = seen.next() else { return Ok(Err(Refusal::NoFailedJobs)) };
-    context.client.rerun_failed_jobs(&context.id().repository, workflow_run).await?;
+    let Some(workflow_run) = seen.next() else {
+        return Ok(Err(Refusal::NoFailedJobs));
+    };
+    context
+        .client
+        .rerun_failed_jobs(&context.id().repository, workflow_run)
+        .await?;
     Ok(Ok(None))
 }

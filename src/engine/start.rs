@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::{Execution, RepoConfig};
+use crate::config::repository::{Execution, RepoConfig};
 use crate::domain::id::{Login, PullRequestId, RunId};
 use crate::domain::run::{Consent, Origin, Run, Started};
 
@@ -12,7 +12,12 @@ use super::{Broken, Context};
 ///
 /// # Errors
 /// When the journal cannot be written.
-pub(super) async fn start(context: &Context<'_>, config: &RepoConfig, origin: Origin, consent: Consent) -> Result<Run, Broken> {
+pub(super) async fn start(
+    context: &Context<'_>,
+    config: &RepoConfig,
+    origin: Origin,
+    consent: Consent,
+) -> Result<Run, Broken> {
     let pull_request = &context.pull_request;
     let started = Started {
         run: run_id(&pull_request.id, &origin, pull_request.head.as_str()),
@@ -41,7 +46,11 @@ pub(super) async fn consent_by_config(context: &Context<'_>, config: &RepoConfig
     }
     let author: &Login = &context.pull_request.author;
     let permission = context.client.permission(&context.id().repository, author).await?;
-    Ok(if permission.may_approve() { Consent::Config { author: author.clone() } } else { Consent::None })
+    Ok(if permission.may_approve() {
+        Consent::Config { author: author.clone() }
+    } else {
+        Consent::None
+    })
 }
 
 /// The name of a run, from its cause: a comment begins one run, and red CI begins one run a head.

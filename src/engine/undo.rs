@@ -16,15 +16,29 @@ use super::{Broken, Context};
 pub(super) async fn undo(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     let pull_request = &context.pull_request;
-    let landed = runs.iter().rev().find(|run| run.end == Some(End::Landed { commit: pull_request.head.clone() }));
+    let landed = runs.iter().rev().find(|run| {
+        run.end
+            == Some(End::Landed {
+                commit: pull_request.head.clone(),
+            })
+    });
     let Some((run, proposal)) = landed.and_then(|run| Some((run, run.proposal.as_ref()?))) else {
         return Ok(Err(Refusal::NothingToUndo));
     };
-    let patch = Patch::new(
-        proposal.patch.files().map(|(path, change)| (path.clone(), FileChange { before: change.after.clone(), after: change.before.clone() })),
-    );
+    let patch = Patch::new(proposal.patch.files().map(|(path, change)| {
+        (
+            path.clone(),
+            FileChange {
+                before: change.after.clone(),
+                after: change.before.clone(),
+            },
+        )
+    }));
     let landing = Landing {
-        repository: pull_request.head_repository.as_ref().unwrap_or(&pull_request.id.repository),
+        repository: pull_request
+            .head_repository
+            .as_ref()
+            .unwrap_or(&pull_request.id.repository),
         branch: &pull_request.head_branch,
         head: &pull_request.head,
         patch: &patch,

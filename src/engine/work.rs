@@ -44,7 +44,13 @@ pub struct Brief<'a> {
 /// What came of it.
 pub enum Outcome {
     Proposed(Box<Proposal>),
-    GaveUp { reason: String },
+    GaveUp {
+        reason: String,
+    },
+    /// A limit ended it before it had looked everywhere.
+    LimitReached {
+        reason: String,
+    },
     Interrupted,
 }
 
@@ -74,7 +80,13 @@ pub async fn reproduce(desk: &Desk, suite: &Suite, cancel: &CancellationToken) -
 ///
 /// # Errors
 /// When the sandbox cannot be used; a patch that does not prove itself is `Ok(Err(why))`.
-pub async fn prove(desk: &Desk, suite: &Suite, patch: &Patch, (head, before): (&CommitSha, &TestRun), cancel: &CancellationToken) -> Result<Result<Evidence, Unfit>, Broken> {
+pub async fn prove(
+    desk: &Desk,
+    suite: &Suite,
+    patch: &Patch,
+    (head, before): (&CommitSha, &TestRun),
+    cancel: &CancellationToken,
+) -> Result<Result<Evidence, Unfit>, Broken> {
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     if let Err(unfit) = proposal::check(patch, &desk.bounds(&is_protected)) {
         return Ok(Err(unfit));
@@ -101,7 +113,9 @@ pub async fn work(
     match (engine, suite, brief.before) {
         (Engine::Model { model, name }, suite, _) => with_model(desk, suite, (model, name), brief, keep, cancel).await,
         (Engine::BuiltIn, Some(suite), Some(before)) => built_in(desk, suite, before, brief, progress, cancel).await,
-        (Engine::BuiltIn, _, _) => Ok(Outcome::GaveUp { reason: "the built-in engine works only with tests it may run".into() }),
+        (Engine::BuiltIn, _, _) => Ok(Outcome::GaveUp {
+            reason: "the built-in engine works only with tests it may run".into(),
+        }),
     }
 }
 
@@ -113,7 +127,11 @@ async fn built_in(
     progress: &mut Progress<'_>,
     cancel: &CancellationToken,
 ) -> Result<Outcome, Broken> {
-    let excluded: Vec<String> = brief.turned_down.iter().map(|down| down.proposal.patch.digest()).collect();
+    let excluded: Vec<String> = brief
+        .turned_down
+        .iter()
+        .map(|down| down.proposal.patch.digest())
+        .collect();
     let task = repair::Task {
         checkout: &desk.checkout,
         suite,
@@ -122,26 +140,37 @@ async fn built_in(
         protected: &|path| desk.config.protect.paths.covers(path),
         excluded: &excluded,
     };
-    let budget = repair::Budget { candidates: MAX_CANDIDATES, wall: desk.config.limits.wall };
+    let budget = repair::Budget {
+        candidates: MAX_CANDIDATES,
+        wall: desk.config.limits.wall,
+    };
     let found = match repair::search(&task, &budget, progress, cancel).await? {
         repair::End::Found(found) => found,
-        repair::End::NotFound { tried, .. } => return Ok(Outcome::GaveUp { reason: format!("The built-in engine tried {tried} small edits, and none makes the tests pass") }),
+        repair::End::NotFound { tried, .. } => {
+            return Ok(Outcome::GaveUp {
+                reason: format!("The built-in engine tried {tried} small edits, and none makes the tests pass"),
+            });
+        }
         repair::End::BudgetSpent { tried, .. } => {
             let reason = format!("The built-in engine tried {tried} small edits, then its budget was spent");
-            return Ok(Outcome::GaveUp { reason });
+            return Ok(Outcome::LimitReached { reason });
         }
         repair::End::Cancelled => return Ok(Outcome::Interrupted),
     };
-    Ok(match prove(desk, suite, &found.patch, (brief.head, before), cancel).await? {
-        Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
-            head: brief.head.clone(),
-            patch: found.patch,
-            summary: found.explanation,
-            author: Author::BuiltIn,
-            evidence: Some(evidence),
-        })),
-        Err(unfit) => Outcome::GaveUp { reason: format!("The built-in engine's edit did not hold on a fresh copy: {unfit}") },
-    })
+    Ok(
+        match prove(desk, suite, &found.patch, (brief.head, before), cancel).await? {
+            Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
+                head: brief.head.clone(),
+                patch: found.patch,
+                summary: found.explanation,
+                author: Author::BuiltIn,
+                evidence: Some(evidence),
+            })),
+            Err(unfit) => Outcome::GaveUp {
+                reason: format!("The built-in engine's edit did not hold on a fresh copy: {unfit}"),
+            },
+        },
+    )
 }
 
 async fn with_model(
@@ -155,12 +184,18 @@ async fn with_model(
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     let limits = &desk.config.limits;
     let bounds = desk.bounds(&is_protected);
-    let limits = agent::Limits { turns: limits.turns, tokens: limits.tokens, wall: limits.wall };
+    let limits = agent::Limits {
+        turns: limits.turns,
+        tokens: limits.tokens,
+        wall: limits.wall,
+    };
     let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
     let mut transcript = transcript(desk, suite, brief)?;
     if brief.said.is_empty() {
         for item in transcript.items() {
-            keep(serde_json::to_value(item).map_err(|error| Broken::Bug(error.to_string()))?).await.map_err(agent::Error::Journal)?;
+            keep(serde_json::to_value(item).map_err(|error| Broken::Bug(error.to_string()))?)
+                .await
+                .map_err(agent::Error::Journal)?;
         }
     }
     for _ in 0..MAX_SUBMISSIONS {
@@ -172,7 +207,11 @@ async fn with_model(
             Exit::Submitted { summary } => summary,
             Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
             Exit::Cancelled => return Ok(Outcome::Interrupted),
-            Exit::Limit(limit) => return Ok(Outcome::GaveUp { reason: limit_reached(limit, &limits) }),
+            Exit::Limit(limit) => {
+                return Ok(Outcome::LimitReached {
+                    reason: limit_reached(limit, &limits),
+                });
+            }
         };
         let patch = shell.checkout.patch();
         let unfit = match (suite, brief.before) {
@@ -188,23 +227,38 @@ async fn with_model(
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
-        let note = Item::Note(format!("The submission was not taken: {unfit}. Mend it and submit again."));
-        keep(serde_json::to_value(&note).map_err(|error| Broken::Bug(error.to_string()))?).await.map_err(agent::Error::Journal)?;
+        let note = Item::Note(format!(
+            "The submission was not taken: {unfit}. Mend it and submit again."
+        ));
+        keep(serde_json::to_value(&note).map_err(|error| Broken::Bug(error.to_string()))?)
+            .await
+            .map_err(agent::Error::Journal)?;
         transcript.push(note);
     }
-    Ok(Outcome::GaveUp { reason: format!("{MAX_SUBMISSIONS} submissions did not prove themselves") })
+    Ok(Outcome::GaveUp {
+        reason: format!("{MAX_SUBMISSIONS} submissions did not prove themselves"),
+    })
 }
 
 fn proposed(brief: &Brief<'_>, name: &str, patch: Patch, (summary, evidence): (String, Option<Evidence>)) -> Outcome {
     let author = Author::Model(name.to_string());
-    Outcome::Proposed(Box::new(Proposal { head: brief.head.clone(), patch, summary, author, evidence }))
+    Outcome::Proposed(Box::new(Proposal {
+        head: brief.head.clone(),
+        patch,
+        summary,
+        author,
+        evidence,
+    }))
 }
 
 fn limit_reached(limit: LimitKind, limits: &agent::Limits) -> String {
     match limit {
         LimitKind::Turns => format!("The limit of {} turns was reached", limits.turns),
         LimitKind::Tokens => format!("The limit of {} tokens was reached", limits.tokens),
-        LimitKind::Wall => format!("The time limit of {} was reached", humantime::format_duration(limits.wall)),
+        LimitKind::Wall => format!(
+            "The time limit of {} was reached",
+            humantime::format_duration(limits.wall)
+        ),
     }
 }
 
@@ -212,7 +266,12 @@ fn limit_reached(limit: LimitKind, limits: &agent::Limits) -> String {
 fn transcript(desk: &Desk, suite: Option<&Suite>, brief: &Brief<'_>) -> Result<Transcript, Broken> {
     if !brief.said.is_empty() {
         let items = serde_json::Value::Array(brief.said.to_vec());
-        return serde_json::from_value(items).map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")));
+        return serde_json::from_value(items)
+            .map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")));
     }
-    todo_prompt(desk, suite, brief)
+    let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
+    let remarks: Vec<String> = brief.turned_down.iter().map(|down| down.reason.clone()).collect();
+    let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
+    let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
+    Ok(Transcript::new(agent::prompt::DEBUG, task))
 }

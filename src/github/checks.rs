@@ -81,7 +81,7 @@ impl Client {
             "/repos/{repository}/commits/{}/check-runs?check_name={NAME}&per_page=100",
             check.head
         );
-        let find = async || {
+        let find = || async {
             let list: List = self.get(&list).await?;
             Ok(list
                 .check_runs

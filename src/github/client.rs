@@ -143,10 +143,10 @@ impl Client {
 
     /// Creates something exactly once: `find` looks for it by its marker before the first attempt, and again after
     /// every attempt whose effect is unclear.
-    pub(super) async fn once<T, F>(&self, route: &str, body: &Value, find: F) -> Result<T, Error>
+    pub(super) async fn once<T, F>(&self, route: &str, body: &Value, find: impl Fn() -> F + Send) -> Result<T, Error>
     where
         T: DeserializeOwned,
-        F: AsyncFn() -> Result<Option<T>, Error>,
+        F: Future<Output = Result<Option<T>, Error>> + Send,
     {
         let mut waits = waits();
         loop {

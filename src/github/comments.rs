@@ -50,7 +50,7 @@ impl Client {
     /// When GitHub cannot be reached or refuses.
     pub async fn comment_once(&self, id: &PullRequestId, me: &Login, marker: &str, body: &str) -> Result<u64, Error> {
         let route = format!("/repos/{}/issues/{}/comments", id.repository, id.number);
-        let find = async || self.marked_comment(id, me, marker).await;
+        let find = || self.marked_comment(id, me, marker);
         let comment: IssueComment = self.once(&route, &json!({ "body": body }), find).await?;
         Ok(comment.id)
     }

@@ -11,8 +11,8 @@ mod comments;
 mod commits;
 mod pulls;
 mod reviews;
-pub mod webhook;
 pub mod state;
+pub mod webhook;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -140,12 +140,7 @@ impl Client {
     ///
     /// # Errors
     /// When GitHub cannot be reached.
-    pub async fn file(
-        &self,
-        repository: &RepositoryName,
-        path: &str,
-        at: &CommitSha,
-    ) -> Result<Option<Vec<u8>>, Error> {
+    pub async fn file(&self, repository: &RepositoryName, path: &str, at: &str) -> Result<Option<Vec<u8>>, Error> {
         let route = format!("/repos/{repository}/contents/{}?ref={}", escaped(path), escaped(at));
         match self.get_raw(&route, "application/vnd.github.raw+json").await {
             Ok(bytes) => Ok(Some(bytes.to_vec())),

@@ -67,7 +67,7 @@ impl Client {
         let route = format!("/repos/{}/pulls/{}/reviews", id.repository, id.number);
         let comments: Vec<Value> = review.comments.iter().map(ReviewComment::wire).collect();
         let body = json!({ "commit_id": review.head, "event": "COMMENT", "body": review.body, "comments": comments });
-        let find = async || {
+        let find = || async {
             let reviews: Vec<Review> = self.get_all(&route).await?;
             Ok(reviews
                 .into_iter()
@@ -97,7 +97,7 @@ impl Client {
         for comment in &review.comments {
             let mut wire = comment.wire();
             wire["commit_id"] = json!(review.head);
-            let find = async || {
+            let find = || async {
                 let all: Vec<Posted> = self.get_all(&format!("{pull}/comments")).await?;
                 Ok(all
                     .into_iter()

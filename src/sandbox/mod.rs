@@ -1,102 +1,136 @@
-//! Runs an untrusted command in a checkout, bounded; the only room that spawns processes.
+//! Runs an untrusted command in a checkout, bounded. The only room that spawns processes.
+//!
+//! A run is three processes. greenlight starts itself again as the **supervisor** ([`supervisor`]), which has an empty
+//! environment and no inherited descriptors, holds the clock and the other limits, and never shares a namespace of
+//! processes or files with the command. The supervisor starts **init** ([`init`]), process 1 of fresh namespaces,
+//! which builds the file system, gives up every right, and starts the **command**. The death of any of the three,
+//! or of greenlight, is the death of the command and all it started.
+//!
+//! Not in here: what to run, what its output means, and whether it may run at all.
 
-use std::path::Path;
+mod cgroup;
+mod command;
+mod detect;
+pub mod files;
+mod guarantees;
+pub mod helper;
+mod identity;
+mod init;
+mod limits;
+mod mounts;
+mod native;
+mod network;
+mod output;
+mod probe;
+mod seccomp;
+mod supervisor;
+mod toolchains;
+mod unconfined;
+mod watch;
+mod wire;
 
-/// Placeholder until the room arrives.
-pub fn read_result(root: &Path, path: &Path, max: u64) -> std::io::Result<Vec<u8>> {
-    let full = root.join(path);
-    if full.symlink_metadata()?.is_symlink() || full.metadata()?.len() > max || !full.canonicalize()?.starts_with(root)
-    {
-        return Err(std::io::Error::other("not a plain file"));
-    }
-    std::fs::read(full)
-}
-
-/// Placeholder until the room arrives.
-pub fn write_file(root: &Path, path: &Path, bytes: &[u8], _executable: bool) -> std::io::Result<()> {
-    std::fs::write(root.join(path), bytes)
-}
-
-/// Placeholder until the room arrives.
-pub fn remove_tree(root: &Path) -> std::io::Result<()> {
-    std::fs::remove_dir_all(root)
-}
-
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-/// Placeholder until the room arrives.
+pub use command::{Access, Command, Limits, Mount, Network, Policy, WORKSPACE};
+pub use files::{FileError, read_result, remove_tree, write_file};
+pub use guarantees::{Guarantee, Guarantees};
+pub use output::{Captured, Outcome, Output};
+use toolchains::Toolchains;
+
+/// How to run commands on this machine; a handle, cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Sandbox;
+pub struct Sandbox(Arc<Inner>);
 
-/// Placeholder until the room arrives.
-#[derive(Debug, Clone, Default)]
-pub struct Command {
-    pub argv: Vec<std::ffi::OsString>,
-    pub workspace: PathBuf,
-    pub cwd: PathBuf,
-    pub env: BTreeMap<String, String>,
-    pub mounts: Vec<()>,
+#[derive(Debug)]
+struct Inner {
+    choice: Choice,
+    /// The greenlight binary.
+    helper: PathBuf,
+    toolchains: Toolchains,
+    guarantees: Guarantees,
 }
 
-/// Placeholder until the room arrives.
-#[derive(Debug, Clone, Default)]
-pub struct Limits {
-    pub wall: Duration,
-    pub output: usize,
+/// Which protection is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The best this machine has; refused when that is not enough.
+    Auto,
+    /// No confinement, as the user of a local verb asked for in so many words.
+    None,
 }
 
-/// Placeholder until the room arrives.
-#[derive(Debug, Clone, Default)]
-pub struct Policy {
-    pub limits: Limits,
+/// This machine cannot confine an untrusted command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot confine untrusted code here: {reason}; {remedy}")]
+pub struct Unusable {
+    pub reason: String,
+    /// What a person can do about it.
+    pub remedy: String,
 }
 
-/// Placeholder until the room arrives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    Exited(i32),
-    Signalled(i32),
-    TimedOut,
-    OutOfMemory,
-    DiskLimit,
-    Cancelled,
-    DidNotStart(String),
-}
-
-/// Placeholder until the room arrives.
-#[derive(Debug, Clone, Default)]
-pub struct Captured {
-    pub head: Vec<u8>,
-    pub tail: Vec<u8>,
-    pub total: u64,
-}
-
-/// Placeholder until the room arrives.
-#[derive(Debug, Clone)]
-pub struct Output {
-    pub outcome: Outcome,
-    pub stdout: Captured,
-    pub stderr: Captured,
-    pub wall: Duration,
-}
-
-/// Placeholder until the room arrives.
+/// A run that has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("placeholder")]
-    Broken(std::io::Error),
+    /// The request makes no sense; the text says what to change.
+    #[error("{0}")]
+    InvalidCommand(String),
+    /// greenlight's own processes failed.
+    #[error("the sandbox broke: {0}")]
+    Broken(#[from] std::io::Error),
 }
 
-/// Placeholder until the room arrives.
-pub const WORKSPACE: &str = "/workspace";
-
 impl Sandbox {
-    /// Placeholder until the room arrives.
-    pub async fn exec(&self, _: &Command, _: &Policy, _: &CancellationToken) -> Result<Output, Error> {
-        Err(Error::Broken(std::io::Error::other("placeholder")))
+    /// Tries the full recipe once, with canaries, and remembers what it was seen to hold.
+    ///
+    /// `helper` is the absolute path of the greenlight binary: `std::env::current_exe()` in production.
+    /// Also removes what a killed greenlight left behind.
+    ///
+    /// # Errors
+    /// When the machine cannot confine, with the remedy. Nothing weaker is tried instead.
+    pub async fn detect(choice: Choice, helper: PathBuf) -> Result<Self, Unusable> {
+        cgroup::remove_orphans();
+        let toolchains = match choice {
+            Choice::Auto => Toolchains::inside(),
+            Choice::None => Toolchains::outside(),
+        };
+        let mut inner = Inner {
+            choice,
+            helper,
+            toolchains,
+            guarantees: Guarantees::none(),
+        };
+        if choice == Choice::Auto {
+            inner.guarantees = detect::guarantees(&inner).await?;
+        }
+        Ok(Self(Arc::new(inner)))
     }
+
+    /// What was seen to hold on this machine.
+    pub fn guarantees(&self) -> &Guarantees {
+        &self.0.guarantees
+    }
+
+    /// Runs one command to its end and returns what came of it; when it returns, none of its processes is left.
+    ///
+    /// A limit that is reached, a cancellation, and a command that cannot be started are outcomes, not errors.
+    /// Dropping the future cancels the run.
+    ///
+    /// # Errors
+    /// When the request makes no sense, or greenlight's own processes fail.
+    pub async fn exec(&self, command: &Command, policy: &Policy, cancel: &CancellationToken) -> Result<Output, Error> {
+        Ok(self.0.exec(command, policy, cancel).await?.0)
+    }
+}
+
+/// Makes greenlight's memory and environment unreadable for other processes of the same user.
+///
+/// # Errors
+/// When the kernel refuses, which it has no reason to.
+pub fn harden_self() -> std::io::Result<()> {
+    Ok(rustix::process::set_dumpable_behavior(
+        rustix::process::DumpableBehavior::NotDumpable,
+    )?)
 }

@@ -40,12 +40,18 @@ struct Door {
 
 /// The routes.
 pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
-    let door = Door { queue, secret: Arc::new(secret) };
+    let door = Door {
+        queue,
+        secret: Arc::new(secret),
+    };
     Router::new()
         .route("/webhook", post(post_webhook))
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(get_readyz))
-        .layer(tower_http::timeout::TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, MAX_ARRIVAL))
+        .layer(tower_http::timeout::TimeoutLayer::with_status_code(
+            StatusCode::REQUEST_TIMEOUT,
+            MAX_ARRIVAL,
+        ))
         .layer(DefaultBodyLimit::max(MAX_PAYLOAD))
         .with_state(door)
 }
@@ -54,7 +60,12 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
 ///
 /// # Errors
 /// When the socket fails.
-pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    queue: Queue,
+    secret: WebhookSecret,
+    until: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
     take_up(&queue).await;
     let clock = tokio::spawn(watch_the_clock(queue.clone()));
     let draining = queue.clone();
@@ -100,7 +111,9 @@ async fn watch_the_clock(queue: Queue) {
     tick.tick().await;
     loop {
         tick.tick().await;
-        let Ok(runs) = queue.app().journal.open_runs().await else { continue };
+        let Ok(runs) = queue.app().journal.open_runs().await else {
+            continue;
+        };
         let now = jiff::Timestamp::now();
         for run in runs {
             let expired = run.open_gates().iter().any(|gate| now >= gate.expires);
@@ -123,17 +136,27 @@ impl FromRequest<Door> for Delivery {
 
     async fn from_request(request: Request, door: &Door) -> Result<Self, StatusCode> {
         let headers = request.headers().clone();
-        let body = Bytes::from_request(request, door).await.map_err(|rejection: BytesRejection| {
-            tracing::info!(status = rejection.status().as_u16(), "a delivery was not read");
-            rejection.status()
-        })?;
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_string);
+        let body = Bytes::from_request(request, door)
+            .await
+            .map_err(|rejection: BytesRejection| {
+                tracing::info!(status = rejection.status().as_u16(), "a delivery was not read");
+                rejection.status()
+            })?;
+        let header = |name: &str| {
+            headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_string)
+        };
         // The signature comes before anything in the body is looked at.
         if let Err(error) = webhook::verify(&door.secret, signature(&headers), &body) {
             tracing::warn!(%error, "a delivery was refused");
             return Err(StatusCode::UNAUTHORIZED);
         }
-        let (Some(kind), Some(id)) = (header("x-github-event"), header("x-github-delivery").filter(|id| !id.is_empty() && id.len() <= 100)) else {
+        let (Some(kind), Some(id)) = (
+            header("x-github-event"),
+            header("x-github-delivery").filter(|id| !id.is_empty() && id.len() <= 100),
+        ) else {
             tracing::warn!("a delivery has no X-GitHub-Event or X-GitHub-Delivery header");
             return Err(StatusCode::BAD_REQUEST);
         };
@@ -141,18 +164,27 @@ impl FromRequest<Door> for Delivery {
             tracing::warn!(delivery.id = id, event = kind, %error, "a payload cannot be read");
             StatusCode::BAD_REQUEST
         })?;
-        Ok(Self { id: DeliveryId(id), event })
+        Ok(Self {
+            id: DeliveryId(id),
+            event,
+        })
     }
 }
 
 fn signature(headers: &HeaderMap) -> Option<&[u8]> {
-    headers.get("x-hub-signature-256").map(axum::http::HeaderValue::as_bytes)
+    headers
+        .get("x-hub-signature-256")
+        .map(axum::http::HeaderValue::as_bytes)
 }
 
 async fn post_webhook(State(door): State<Door>, delivery: Delivery) -> StatusCode {
     let Delivery { id, event } = delivery;
     let app = door.queue.app();
-    let Some(event) = event.filter(|event| event.repository().is_none_or(|repository| app.allow_list.allows(repository))) else {
+    let Some(event) = event.filter(|event| {
+        event
+            .repository()
+            .is_none_or(|repository| app.allow_list.allows(repository))
+    }) else {
         tracing::debug!(delivery.id = id.0, "not ours");
         return StatusCode::NO_CONTENT;
     };
@@ -182,5 +214,9 @@ async fn get_readyz(State(door): State<Door>) -> StatusCode {
         Journal::Sqlite(sqlite) => sqlite.is_well().await,
         Journal::Refs(_) => true,
     };
-    if journal_is_well && door.queue.has_room() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+    if journal_is_well && door.queue.has_room() {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    }
 }

@@ -93,7 +93,10 @@ impl Queue {
     /// A push stops the run at work on the old head at once; its end is written in its own lane.
     fn interrupt(&self, event: &Event) {
         if let Fact::PullRequestPushed { pull_request, head } = &event.fact {
-            self.0.app.interrupts.interrupt(pull_request, Interrupt::Superseded(head.clone()));
+            self.0
+                .app
+                .interrupts
+                .interrupt(pull_request, Interrupt::Superseded(head.clone()));
         }
     }
 
@@ -112,7 +115,9 @@ impl Queue {
                 // It is in the journal; the next process takes it up.
                 continue;
             }
-            let Ok(_worker) = self.0.workers.acquire().await else { return };
+            let Ok(_worker) = self.0.workers.acquire().await else {
+                return;
+            };
             self.do_one(work).await;
         }
     }
@@ -178,11 +183,21 @@ fn lane(work: &Work) -> String {
         | Fact::PullRequestClosed { pull_request }
         | Fact::PullRequestLabelled { pull_request, .. } => of(pull_request),
         Fact::ChecksFailed(checks) => match checks.pull_requests.as_slice() {
-            [number] => of(&PullRequestId { repository: checks.repository.clone(), number: *number }),
+            [number] => of(&PullRequestId {
+                repository: checks.repository.clone(),
+                number: *number,
+            }),
             _ => format!("{} {}", checks.repository, checks.head),
         },
-        Fact::ButtonPressed { repository, pull_requests, .. } => match pull_requests.as_slice() {
-            [number] => of(&PullRequestId { repository: repository.clone(), number: *number }),
+        Fact::ButtonPressed {
+            repository,
+            pull_requests,
+            ..
+        } => match pull_requests.as_slice() {
+            [number] => of(&PullRequestId {
+                repository: repository.clone(),
+                number: *number,
+            }),
             _ => repository.to_string(),
         },
         Fact::InstallationChanged { .. } | Fact::Pinged => "pings".into(),
@@ -191,7 +206,10 @@ fn lane(work: &Work) -> String {
 
 /// Whether every command of a comment only reads or stops something.
 fn is_aside(body: &str) -> bool {
-    command::parse(body)
-        .iter()
-        .all(|command| matches!(command, Err(_) | Ok(Command::Help | Command::Status | Command::Config | Command::Cancel | Command::Explain)))
+    command::parse(body).iter().all(|command| {
+        matches!(
+            command,
+            Err(_) | Ok(Command::Help | Command::Status | Command::Config | Command::Cancel | Command::Explain)
+        )
+    })
 }

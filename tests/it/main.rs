@@ -7,11 +7,15 @@
 )]
 
 mod agent;
+mod anchor;
+mod config;
+mod double;
 mod git;
 mod harness;
 mod openapi;
+mod repair;
+mod sandbox;
+mod suite;
+mod tidy;
 mod webhooks;
 mod workflows;
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expected by panicking")]
-
-mod double;

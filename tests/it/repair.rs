@@ -10,7 +10,7 @@ use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::Blob;
 use greenlight::domain::test_run::{Outcome, TestRun};
 use greenlight::repair::{self, Budget, End, Found, Progress, Task};
-use greenlight::sandbox::{Choice, Policy, Sandbox};
+use greenlight::sandbox::Policy;
 use greenlight::suite::{self, Suite, TestSettings};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -52,7 +52,7 @@ impl Patient {
         copy(root, directories[0].path());
         let checkout = Checkout::open(directories[0].path()).unwrap();
         let suite = Suite {
-            sandbox: sandbox().await,
+            sandbox: crate::harness::sandbox().await,
             command: suite::find(&checkout, &TestSettings::default()).unwrap(),
             policy: Policy::default(),
             workspaces: directories[1].path().to_path_buf(),
@@ -99,11 +99,6 @@ impl Patient {
             other => panic!("not repaired: {other:?}\nbefore: {:#?}", self.before),
         }
     }
-}
-
-async fn sandbox() -> Sandbox {
-    let greenlight = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
-    Sandbox::detect(Choice::Auto, greenlight).await.unwrap()
 }
 
 fn fixture(name: &str) -> PathBuf {

@@ -8,12 +8,14 @@ use super::{Reading, Trouble, location};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
-/// Per class it ends in ` -- in Class` or ` - in Class`; the line without is the sum of a module.
+/// With the time per class, without it the sum of a module.
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:\[\w+\] )?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(.*)$"));
-/// `[ERROR] com.example.CalcTest.adds -- Time elapsed: 0.01 s <<< FAILURE!`, or with `adds(com.example.CalcTest)` before.
-static FAILED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?\s*(\S+?)(?:\((\S+)\))? +--? ?Time elapsed: .* <<< (FAILURE|ERROR)!"));
+/// `[ERROR] com.example.CalcTest.adds -- Time elapsed: 0.01 s <<< FAILURE!`, or before Surefire 2.13
+/// `adds(com.example.CalcTest)  Time elapsed: …`.
+static FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(r"^(?:\[ERROR\] )?\s*(\S+?)(?:\((\S+)\))? +(?:--? )?Time elapsed: .* <<< (FAILURE|ERROR)!")
+});
 static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s+at (?:\S+/)?([\w.$]+)\.[\w$<>]+\((\w+\.(?:java|kt|scala)):(\d+)\)$"));
 static COMPILER: LazyLock<Option<Regex>> =
@@ -29,7 +31,7 @@ pub(super) fn read(text: &str) -> Reading {
         }
         if let Some(sum) = SUM.as_ref().and_then(|sum| sum.captures(line)) {
             close(&mut reading, open.take());
-            if !sum[5].contains(" in ") {
+            if !sum[5].contains("Time elapsed") {
                 let number = |index: usize| sum[index].parse::<u32>().unwrap_or(0);
                 run = run.saturating_add(number(1));
                 red = red.saturating_add(number(2)).saturating_add(number(3));

@@ -23,6 +23,8 @@ const MAX_NAME: usize = 1_000;
 const MAX_MESSAGE: usize = 4_000;
 /// How much of the end of the output is kept.
 const MAX_TAIL: usize = 4_000;
+/// Sums beyond this are made up; the bound keeps later arithmetic from overflowing.
+const MAX_SUM: u32 = 100_000_000;
 /// The one test of a command whose output nobody understands.
 const WHOLE_COMMAND: &str = "the test command";
 
@@ -66,34 +68,35 @@ pub(super) fn recognise(text: &str) -> Option<(Framework, Reading)> {
     const MARKS: [(Framework, &[&str]); 9] = [
         (
             Framework::Cargo,
-            &["\ntest result: ", "error: could not compile", "error[E"],
+            &["\ntest result: ", "error: could not compile", "\nerror[E"],
         ),
         (
             Framework::Pytest,
             &[" test session starts ===", "short test summary info"],
         ),
-        (Framework::Unittest, &["\nRan "]),
+        (Framework::Unittest, &[" tests in ", " test in "]),
         (
             Framework::Go,
-            &["--- FAIL: ", "{\"Time\":", "{\"Action\":", "\nok  \t", "\nFAIL\t"],
+            &["--- FAIL: ", "\n{\"Time\":", "\n{\"Action\":", "\nok  \t", "\nFAIL\t"],
         ),
-        (Framework::Node, &["TAP version 1", "\u{2139} pass ", "\n# pass "]),
+        (Framework::Node, &["TAP version 1", "\n\u{2139} pass ", "\n# pass "]),
         (Framework::Vitest, &[" Test Files  "]),
-        (Framework::Jest, &["Test Suites: "]),
+        (Framework::Jest, &["\nTest Suites: "]),
         (Framework::Mocha, &[" passing ("]),
         (Framework::Maven, &["Tests run: ", "COMPILATION ERROR"]),
     ];
     let text = format!("\n{text}");
-    let mut found = None;
+    let mut found: Option<(Framework, Reading)> = None;
     for (framework, marks) in MARKS {
-        if !marks.iter().any(|mark| text.contains(mark)) {
+        let marked = marks.iter().any(|mark| text.contains(mark));
+        if !marked || (framework == Framework::Unittest && !text.contains("\nRan ")) {
             continue;
         }
         let reading = read_text(framework, &text);
         if reading.shows_a_failure() {
             return Some((framework, reading));
         }
-        if found.is_none() && reading.passed + reading.skipped > 0 {
+        if found.as_ref().is_none_or(|(_, found)| !found.ran() && reading.ran()) {
             found = Some((framework, reading));
         }
     }
@@ -127,18 +130,18 @@ enum Trouble {
 
 impl Reading {
     fn pass(&mut self, name: &str) {
-        self.passed += 1;
+        self.passed = self.passed.saturating_add(1);
         if self.passed_names.len() < TestRun::MAX_NAMES {
             self.passed_names.push(text::one_line(name, MAX_NAME));
         }
     }
 
     fn skip(&mut self) {
-        self.skipped += 1;
+        self.skipped = self.skipped.saturating_add(1);
     }
 
     fn fail(&mut self, name: &str, location: Option<Location>, message: &str) {
-        self.failed += 1;
+        self.failed = self.failed.saturating_add(1);
         if self.failures.len() < TestRun::MAX_FAILURES {
             self.failures.push(failure(name, location, message));
         }
@@ -160,7 +163,13 @@ impl Reading {
 
     /// Takes the framework's own sums over what was counted.
     fn settle(&mut self, passed: u32, failed: u32, skipped: u32) {
-        (self.passed, self.failed, self.skipped) = (passed, failed, skipped);
+        let bounded = |sum: u32| sum.min(MAX_SUM);
+        (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
+    }
+
+    /// Whether any result of a test was read.
+    fn ran(&self) -> bool {
+        self.passed > 0 || self.failed > 0 || self.skipped > 0
     }
 
     fn absorb_collection_errors(&mut self, text: &str) {
@@ -208,7 +217,7 @@ fn location(path: &str, line: &str) -> Option<Location> {
 
 /// Holds what was read against how the process ended.
 fn conclude(framework: Framework, output: &Output, mut reading: Reading, text: &str) -> TestRun {
-    let unread = reading.passed + reading.skipped + reading.failed == 0 && reading.diagnostics.is_empty();
+    let unread = !reading.ran() && reading.diagnostics.is_empty();
     let ran = match output.outcome {
         sandbox::Outcome::Exited(126 | 127) | sandbox::Outcome::DidNotStart(_) | sandbox::Outcome::Cancelled => false,
         sandbox::Outcome::Exited(_) => true,
@@ -278,20 +287,16 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
     }
 }
 
-/// Frameworks that were recognised but ran nothing must not count as a command that passed as a whole.
+/// What frameworks print in place of results when there are none.
 fn says_that_nothing_ran(text: &str) -> bool {
     [
         "no tests ran",
         "No tests found",
         "No test files found",
-        "no test files",
-        "Ran 0 tests",
+        "[no test files]",
         "running 0 tests",
-        "0 passing",
-        "no tests to run",
         "NO TESTS RAN",
-        "# tests 0",
-        "Tests:       0 total",
+        "No tests to run",
     ]
     .iter()
     .any(|mark| text.contains(mark))

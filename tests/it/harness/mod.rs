@@ -2,3 +2,18 @@
 
 pub(crate) mod model;
 pub(crate) mod openapi;
+
+use std::path::PathBuf;
+
+use greenlight::sandbox::{Choice, Sandbox};
+use tokio::sync::OnceCell;
+
+/// The sandbox of this machine, tried once. A machine that cannot confine fails the tests, and says why.
+pub(crate) async fn sandbox() -> Sandbox {
+    static SANDBOX: OnceCell<Sandbox> = OnceCell::const_new();
+    let detect = async || {
+        let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
+        Sandbox::detect(Choice::Auto, helper).await.unwrap()
+    };
+    SANDBOX.get_or_init(detect).await.clone()
+}

@@ -128,3 +128,73 @@ fn go() {
     ");
     assert_snapshot!(read_file(Framework::Go, "go/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
 }
+
+#[test]
+fn maven() {
+    assert_snapshot!(read_file(Framework::Maven, "maven/pass.txt", 0), @"Passed: 4 passed, 0 failed, 1 skipped");
+    assert_snapshot!(read_file(Framework::Maven, "maven/fail.txt", 1), @"
+    Failed: 1 passed, 3 failed, 1 skipped
+    com.example.ShopTest.breaks at com/example/ShopTest.java:10: java.lang.IllegalStateException: no sum
+    com.example.ShopTest.adds at com/example/ShopTest.java:7: org.opentest4j.AssertionFailedError: expected: <3> but was: <-1>
+    com.example.ShopTest$Inner.nested at com/example/ShopTest.java:13: org.opentest4j.AssertionFailedError: two and two ==> expected: <true> but was: <false>
+    ");
+    assert_snapshot!(read_file(Framework::Maven, "maven/compile_error.txt", 1), @"
+    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    cannot find symbol at /tmp/fx/java/src/main/java/com/example/Shop.java:5: [ERROR] /tmp/fx/java/src/main/java/com/example/Shop.java:[5,20] cannot find symbol
+    ");
+    assert_snapshot!(read_file(Framework::Maven, "maven/crash.txt", 1), @"Crashed: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(read_file(Framework::Maven, "maven/missing_dependency.txt", 1), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(read_file(Framework::Maven, "maven/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+}
+
+#[test]
+fn a_command_of_no_known_framework_is_one_test() {
+    assert_snapshot!(show(&read(Framework::Other, &exited(0, b"all fine"))), @"
+    Passed: 1 passed, 0 failed, 0 skipped
+    passed: the test command
+    ");
+    assert_snapshot!(show(&read(Framework::Other, &exited(3, b"boom"))), @"
+    Failed: 0 passed, 1 failed, 0 skipped
+    the test command at -: boom
+    ");
+    assert_snapshot!(show(&read(Framework::Other, &exited(127, b"sh: 1: make: not found"))), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(show(&read(Framework::Other, &output(sandbox::Outcome::TimedOut, b"..."))), @"TimedOut: 0 passed, 0 failed, 0 skipped");
+}
+
+#[test]
+fn a_command_of_a_known_framework_is_recognised_by_its_output() {
+    for (file, code) in [
+        ("cargo/fail.txt", 101),
+        ("cargo/nothing_ran.txt", 0),
+        ("pytest/fail.txt", 1),
+        ("pytest/nothing_ran.txt", 5),
+        ("unittest/fail.txt", 1),
+        ("unittest/nothing_ran.txt", 0),
+        ("node/fail.txt", 1),
+        ("node/nothing_ran.txt", 0),
+        ("jest/fail.txt", 1),
+        ("jest/nothing_ran.txt", 0),
+        ("jest/nothing_found.txt", 1),
+        ("vitest/fail.txt", 1),
+        ("vitest/nothing_found.txt", 1),
+        ("mocha/fail.txt", 2),
+        ("mocha/nothing_ran.txt", 0),
+        ("go/fail.txt", 1),
+        ("go/nothing_ran.txt", 0),
+        ("maven/fail.txt", 1),
+        ("maven/nothing_ran.txt", 0),
+    ] {
+        let run = read(Framework::Other, &exited(code, &fixture(file)));
+        let expected = if file.contains("fail") {
+            Outcome::Failed
+        } else {
+            Outcome::NothingRan
+        };
+        let found = run.outcome;
+        assert!(
+            found == expected || (code != 0 && !file.contains("fail") && found == Outcome::Crashed),
+            "{file}: {found:?}"
+        );
+        assert!(run.failing_names().all(|name| name != WHOLE_COMMAND), "{file}");
+    }
+}

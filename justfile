@@ -1,0 +1,46 @@
+# What is done again and again. `just` lists it; CI runs `just check` and nothing else.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+_list:
+    @just --list --unsorted
+
+# Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
+check: format-is-right lint doc deny test
+
+# Formats the sources and sorts their imports.
+fmt:
+    cargo xfmt
+
+# Runs the tests.
+test *arguments:
+    cargo test {{ arguments }}
+
+# Shows every snapshot that changed and takes the ones that are meant. Needs `cargo install cargo-insta`.
+accept:
+    cargo insta test --review
+
+# Runs the whole story on this machine: no account, no key.
+demo *arguments:
+    cargo run --release -- demo {{ arguments }}
+
+# Serves webhooks on http://127.0.0.1:8080; the settings come from the environment.
+serve *arguments:
+    cargo run --release -- serve {{ arguments }}
+
+format-is-right:
+    cargo fmt --check
+
+lint:
+    cargo clippy --all-targets -- -D warnings
+
+# Links to private items are fine: the pages are for those who work on greenlight.
+doc:
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --no-deps --document-private-items
+
+# Licences, bans and sources. Advisories need the network, and are for `just advisories` and a weekly run in CI.
+deny:
+    cargo deny check licenses bans sources
+
+advisories:
+    cargo deny check advisories

@@ -1,0 +1,127 @@
+//! Writes a configuration down as the `greenlight.toml` that would mean the same, for `/greenlight config`.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::repository::{DayLimits, Execution, RepoConfig};
+
+impl fmt::Display for RepoConfig {
+    /// Every field, whether it was set or not; what has no value is left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let execution = match self.execution {
+            Execution::Approve => "approve",
+            Execution::Sandbox => "sandbox",
+        };
+        writeln!(f, "execution = {}", text(execution))?;
+
+        writeln!(f, "\n[trigger]\nci = {}", self.trigger.ci)?;
+        writeln!(f, "label = {}", text(self.trigger.label.as_deref().unwrap_or_default()))?;
+
+        writeln!(f, "\n[test]")?;
+        optional(f, "command", self.test.command.as_deref().map(text))?;
+        optional(f, "install", self.test.install.as_deref().map(text))?;
+        writeln!(f, "timeout = {}", duration(self.test.timeout))?;
+
+        writeln!(f, "\n[gate]\nexpires = {}", duration(self.gate.expires))?;
+        writeln!(f, "approvers = {}", self.gate.approvers)?;
+
+        let limits = &self.limits;
+        writeln!(f, "\n[limits]\nturns = {}\ntokens = {}", limits.turns, limits.tokens)?;
+        writeln!(f, "cost_usd = {:?}\nwall = {}", limits.cost_usd, duration(limits.wall))?;
+        writeln!(f, "patch_lines = {}", limits.patch_lines)?;
+        if limits.day != DayLimits::default() {
+            writeln!(f, "\n[limits.day]")?;
+            optional(f, "turns", limits.day.turns)?;
+            optional(f, "tokens", limits.day.tokens)?;
+            optional(f, "cost_usd", limits.day.cost_usd.map(|usd| format!("{usd:?}")))?;
+            optional(f, "wall", limits.day.wall.map(duration))?;
+            optional(f, "patch_lines", limits.day.patch_lines)?;
+        }
+
+        writeln!(f, "\n[protect]\npaths = {}", list(self.protect.paths.patterns()))?;
+
+        let sandbox = &self.sandbox;
+        writeln!(f, "\n[sandbox]\nmemory = {}", size(sandbox.memory))?;
+        writeln!(f, "processes = {}\ndisk = {}", sandbox.processes, size(sandbox.disk))?;
+        writeln!(f, "network = {}", list(&sandbox.network))
+    }
+}
+
+fn optional(f: &mut fmt::Formatter<'_>, field: &str, value: Option<impl fmt::Display>) -> fmt::Result {
+    match value {
+        Some(value) => writeln!(f, "{field} = {value}"),
+        None => Ok(()),
+    }
+}
+
+fn text(value: &str) -> String {
+    toml::Value::from(value).to_string()
+}
+
+fn list(values: &[String]) -> String {
+    toml::Value::from(values.to_vec()).to_string()
+}
+
+fn duration(value: Duration) -> String {
+    text(&humantime::format_duration(value).to_string())
+}
+
+/// In the largest unit that needs no fraction.
+fn size(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB")];
+    let fitting = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift);
+    let (shift, unit) = fitting.unwrap_or(&(10, "KiB"));
+    text(&format!("{}{unit}", bytes >> shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_means_the_same() {
+        let own = "execution = \"sandbox\"\n[trigger]\nci = false\nlabel = \"\"\n\
+            [test]\ncommand = \"pytest -k 'a \\\"b\\\"'\"\ninstall = \"x\"\n\
+            [limits]\ncost_usd = 0.5\n[limits.day]\nturns = 5\ntokens = 5000\ncost_usd = 3\nwall = \"1h 1s\"\n\
+            patch_lines = 7\n[protect]\npaths = [\"a\\\\*\", \"b\"]\n\
+            [sandbox]\nmemory = \"65537KiB\"\ndisk = \"1TiB\"\nnetwork = [\"pypi.org\"]\n";
+        for config in [RepoConfig::default(), RepoConfig::parse(own).unwrap()] {
+            let shown = config.to_string();
+            assert_eq!(RepoConfig::parse(&shown), Ok(config), "{shown}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_read_as_they_are_documented() {
+        insta::assert_snapshot!(RepoConfig::default(), @r#"
+        execution = "approve"
+
+        [trigger]
+        ci = true
+        label = "greenlight"
+
+        [test]
+        timeout = "10m"
+
+        [gate]
+        expires = "1day"
+        approvers = 1
+
+        [limits]
+        turns = 30
+        tokens = 400000
+        cost_usd = 2.0
+        wall = "30m"
+        patch_lines = 200
+
+        [protect]
+        paths = []
+
+        [sandbox]
+        memory = "2GiB"
+        processes = 256
+        disk = "4GiB"
+        network = []
+        "#);
+    }
+}

@@ -1,0 +1,89 @@
+//! As whom a command runs: root lends a user id of its own to each workspace, anyone else runs it as themselves,
+//! in a user namespace where they are nobody special.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
+use serde::{Deserialize, Serialize};
+
+use super::files;
+use super::wire::Spec;
+
+/// User ids that neither distributions nor systemd give to anyone else
+/// (<https://systemd.io/UIDS-GIDS/>: 60706 to 61183 are unused).
+const LENT: std::ops::Range<u32> = 61000..61184;
+
+/// The user and group inside a user namespace of its own.
+pub(super) const INSIDE: u32 = 1000;
+
+/// The user behind the command.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) enum Identity {
+    /// A user that owns nothing but the workspace. No user namespace is involved.
+    Lent(u32),
+    /// The user who runs greenlight, seen from inside as [`INSIDE`].
+    Own { uid: u32, gid: u32 },
+}
+
+impl Identity {
+    /// Chooses, and makes the workspace belong to the chosen one.
+    pub(super) fn choose(spec: &Spec) -> anyhow::Result<Self> {
+        let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+        if uid.is_root() && spec.confined && may_lend() {
+            let uid = lend(&spec.workspace)?;
+            return Ok(Self::Lent(uid));
+        }
+        Ok(Self::Own {
+            uid: uid.as_raw(),
+            gid: gid.as_raw(),
+        })
+    }
+
+    /// The user id that the command sees.
+    pub(super) fn seen_inside(self) -> u32 {
+        match self {
+            Self::Lent(uid) => uid,
+            Self::Own { .. } => INSIDE,
+        }
+    }
+}
+
+/// Whether root here is root over the ids to lend; in a container without them it is an ordinary user in disguise.
+fn may_lend() -> bool {
+    let Ok(map) = fs::read_to_string("/proc/self/uid_map") else {
+        return false;
+    };
+    map.lines().any(|line| {
+        let numbers: Vec<u64> = line
+            .split_whitespace()
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        matches!(numbers[..], [first, _, count] if first <= LENT.start.into() && first + count >= LENT.end.into())
+    })
+}
+
+/// Gives the workspace, and all in it, to one of the ids. A workspace keeps the one it has.
+fn lend(workspace: &Path) -> anyhow::Result<u32> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let root = rustix::fs::open(workspace, flags, Mode::empty()).context("open the workspace")?;
+    let owner = rustix::fs::fstat(&root).context("look at the workspace")?.st_uid;
+    let lent = if LENT.contains(&owner) {
+        owner
+    } else {
+        LENT.start + std::process::id() % (LENT.end - LENT.start)
+    };
+    let (uid, gid) = (Uid::from_raw(lent), Gid::from_raw(lent));
+    rustix::fs::fchown(&root, Some(uid), Some(gid)).context("give the workspace to its user")?;
+    files::visit(&root, &mut |directory, name, stat| {
+        // A file with several names may be shared with something outside of the workspace.
+        let is_shared = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink > 1;
+        if stat.st_uid != lent && (!is_shared || LENT.contains(&stat.st_uid)) {
+            rustix::fs::chownat(directory, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
+        }
+        Ok(())
+    })
+    .context("give the files of the workspace to its user")?;
+    Ok(lent)
+}

@@ -1,0 +1,147 @@
+//! Process 1 of a sandbox: builds it from within, gives up every right, starts the command, and reaps.
+//! Its end is the end of everything inside.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context, ensure};
+use rustix::fs::Mode;
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
+use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
+
+use super::command::{Network, WORKSPACE};
+use super::identity::{INSIDE, Identity};
+use super::wire::{Go, Orders, Progress, read_frame, write_frame};
+use super::{helper, limits, mounts, network, seccomp};
+
+/// Takes orders from standard input and reports progress there.
+pub(super) fn main() -> io::Result<()> {
+    let mut control = helper::control()?;
+    let orders: Orders = read_frame(&mut control)?;
+    if let Err(reason) = prepare(&orders) {
+        return write_frame(&control, &Progress::CouldNotStart(format!("{reason:#}")));
+    }
+    // Fails when the supervisor died before it could take this process along.
+    write_frame(&control, &Progress::Ready)?;
+    let Go = read_frame(&mut control)?;
+    let ended = match start(&orders) {
+        Ok(command) => wait_for(command)?,
+        Err(reason) => Progress::CouldNotStart(format!("{reason:#}")),
+    };
+    write_frame(&control, &ended)
+}
+
+fn prepare(orders: &Orders) -> anyhow::Result<()> {
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    if !orders.spec.confined {
+        limits::apply(orders)?;
+        return die_with_the_supervisor();
+    }
+    unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP).context("make namespaces")?;
+    rustix::system::sethostname(b"sandbox").context("set the host name")?;
+    match orders.spec.network {
+        Network::None => {}
+        Network::Loopback => network::loopback_up()?,
+    }
+    mounts::build(orders)?;
+    become_nobody(orders.identity)?;
+    limits::apply(orders)?;
+    die_with_the_supervisor()?;
+    seccomp::apply(orders.counted)
+}
+
+/// Gives up every right over this machine and over the namespaces around.
+fn become_nobody(identity: Identity) -> anyhow::Result<()> {
+    if let Identity::Own { .. } = identity {
+        // One more user namespace, because the one around owns the mounts and the network.
+        unshare(UnshareFlags::NEWUSER).context("make the inner user namespace")?;
+        fs::write("/proc/self/gid_map", format!("{INSIDE} 0 1")).context("map the group inside")?;
+        fs::write("/proc/self/uid_map", format!("{INSIDE} 0 1")).context("map the user inside")?;
+    }
+    // The bounding set goes first, while there is still the right to shrink it.
+    for number in 0..u64::BITS {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        if rustix::thread::remove_capability_from_bounding_set(capability).is_err() {
+            ensure!(number > 40, "give up capability {number}: refused");
+            break;
+        }
+    }
+    rustix::thread::clear_ambient_capability_set().context("give up ambient capabilities")?;
+    if let Identity::Lent(id) = identity {
+        let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
+        rustix::thread::set_thread_groups(&[]).context("give up groups")?;
+        rustix::thread::set_thread_res_gid(gid, gid, gid).context("change the group")?;
+        rustix::thread::set_thread_res_uid(uid, uid, uid).context("change the user")?;
+    }
+    let none = CapabilitySet::empty();
+    let nothing = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    rustix::thread::set_capabilities(None, nothing).context("give up capabilities")?;
+    rustix::thread::set_no_new_privs(true).context("forbid new privileges")?;
+    // Same user, same namespace: without this the command could trace init, or read its memory and descriptors.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("hide init from the command")
+}
+
+/// Must come after the change of the user, which would undo it.
+fn die_with_the_supervisor() -> anyhow::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("tie init to the supervisor")
+}
+
+#[expect(
+    deprecated,
+    reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"
+)]
+fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+    rustix::thread::unshare(flags)
+}
+
+fn start(orders: &Orders) -> anyhow::Result<Pid> {
+    let spec = &orders.spec;
+    let workspace = if spec.confined {
+        Path::new(WORKSPACE)
+    } else {
+        &spec.workspace
+    };
+    let directory = workspace.join(&spec.cwd);
+    ensure!(directory.is_dir(), "there is no directory {}", directory.display());
+    let (program, arguments) = spec.argv.split_first().context("there is no program to run")?;
+    #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+    let child = std::process::Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(&spec.env)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("start {}", program.display()))?;
+    i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .context("the kernel gave the command no number")
+}
+
+/// Reaps whatever dies, until it is the command.
+fn wait_for(command: Pid) -> io::Result<Progress> {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == command => return Ok(progress(status)),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn progress(status: WaitStatus) -> Progress {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Progress::Exited(code),
+        (None, Some(signal)) => Progress::Signalled(signal),
+        (None, None) => Progress::CouldNotStart("the command ended in a way unknown to greenlight".into()),
+    }
+}

@@ -1,0 +1,70 @@
+//! The limits that the kernel keeps per process, and its bookkeeping of time.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use anyhow::Context;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::wire::Orders;
+
+/// What a single process may allocate beyond the limit of its whole tree before the kernel refuses: the watchdog
+/// should come first, because a refused allocation looks like a fault of the program.
+const HEADROOM: u64 = 1 << 30;
+
+/// The unit of processor time in `/proc`, the same on every architecture.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// A core dump would write memory to a place of the host's choosing.
+pub(super) fn forbid_core_dumps() -> io::Result<()> {
+    lower(Resource::Core, 0)
+}
+
+/// Lowers the limits of this process, for it and all its children.
+pub(super) fn apply(orders: &Orders) -> anyhow::Result<()> {
+    let limits = &orders.spec.limits;
+    let seconds = limits.cpu_time.as_secs() + u64::from(limits.cpu_time.subsec_nanos() > 0);
+    lower(Resource::Core, 0).context("forbid core dumps")?;
+    lower(Resource::Cpu, seconds.max(1)).context("limit processor time")?;
+    lower(Resource::Fsize, limits.file_size).context("limit file sizes")?;
+    lower(Resource::Nofile, limits.open_files).context("limit open files")?;
+    lower(Resource::Memlock, 8 << 20).context("limit locked memory")?;
+    match (orders.counted, orders.spec.confined) {
+        (true, _) => Ok(()),
+        (false, true) => {
+            // Init counts too.
+            lower(Resource::Nproc, limits.processes.saturating_add(1)).context("limit processes")?;
+            lower(Resource::Data, limits.memory.saturating_add(HEADROOM)).context("limit memory")
+        }
+        // Outside of a user namespace the number of processes is counted for all that the user runs.
+        (false, false) => lower(Resource::Data, limits.memory).context("limit memory"),
+    }
+}
+
+/// Sets both the soft and the hard limit, where the hard one is not lower already.
+fn lower(resource: Resource, to: u64) -> io::Result<()> {
+    let value = getrlimit(resource).maximum.map_or(to, |hard| hard.min(to));
+    Ok(setrlimit(
+        resource,
+        Rlimit {
+            current: Some(value),
+            maximum: Some(value),
+        },
+    )?)
+}
+
+/// The processor time of all children that are dead, and theirs.
+pub(super) fn cpu_time_of_children() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The second field is the name of the program, which may hold anything.
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    // Fields 16 and 17 of the line, see proc_pid_stat(5); the third is the first after the name.
+    let ticks: u64 = after_name
+        .split_whitespace()
+        .skip(13)
+        .take(2)
+        .filter_map(|field| field.parse::<u64>().ok())
+        .sum();
+    Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
+}

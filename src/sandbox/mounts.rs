@@ -1,0 +1,374 @@
+//! Builds the only file system that the command will ever see: an empty root, the tools and the workspace bound into it,
+//! and its own `/proc`, `/dev` and temporary directories. Which tools those are is not decided here.
+
+use std::ffi::{CString, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{DirBuilderExt, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use rustix::fs::{CWD, FileType, StatVfsMountFlags, fstat, statvfs};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind, mount_change,
+    mount_remount, move_mount, open_tree, unmount,
+};
+use rustix::process::{chdir, pivot_root};
+
+use super::command::{Access, Mount, WORKSPACE};
+use super::identity::Identity;
+use super::wire::Orders;
+
+/// Where the new root is put together; any directory does, since the host's tree is left right after.
+const STAGE: &str = "/tmp";
+
+/// Where the host's tree stays for as long as the new root is incomplete.
+const HOST: &str = "/.host";
+
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+/// Knobs of the whole machine: root's own are closed to the lent user anyway, but a mistake here would be fatal.
+const READ_ONLY_IN_PROC: [&str; 6] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr"];
+
+/// What the kernel tells about itself and about others.
+const MASKED_IN_PROC: [&str; 10] = [
+    "kcore",
+    "keys",
+    "key-users",
+    "kallsyms",
+    "kmsg",
+    "timer_list",
+    "latency_stats",
+    "sched_debug",
+    "kpagecount",
+    "modules",
+];
+
+/// A piece of the host's tree, held open across the change of the root.
+struct Piece {
+    tree: OwnedFd,
+    target: PathBuf,
+    access: Access,
+}
+
+/// Builds the file system and makes it the root of this process, in a mount namespace that has to be its own.
+pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .context("detach from the host's mounts")?;
+    let workspace = Mount {
+        source: orders.spec.workspace.clone(),
+        target: WORKSPACE.into(),
+        access: Access::ReadWrite,
+    };
+    let mut mounts: Vec<&Mount> = orders.spec.mounts.iter().chain([&workspace]).collect();
+    // Outer mounts before the inner ones that they would hide.
+    mounts.sort_by(|a, b| a.target.cmp(&b.target));
+    let pieces = mounts.into_iter().map(Piece::of).collect::<anyhow::Result<Vec<_>>>()?;
+    let devices = DEVICES.map(|name| Path::new("/dev").join(name)).map(|path| {
+        Piece::of(&Mount {
+            source: path.clone(),
+            target: path,
+            access: Access::ReadWrite,
+        })
+    });
+
+    enter_new_root()?;
+    mount_proc(orders)?;
+    mount_dev(devices, orders)?;
+    make_own_directories(orders)?;
+    for (link, content) in &orders.spec.links {
+        symlink(content, link).with_context(|| format!("make the link {}", link.display()))?;
+    }
+    let mut accesses = vec![
+        ("/tmp".into(), Access::ReadWrite),
+        (orders.spec.home.clone(), Access::ReadWrite),
+    ];
+    accesses.extend(pieces.iter().map(|piece| (piece.target.clone(), piece.access)));
+    for piece in pieces {
+        piece.attach(orders)?;
+    }
+    unmount(HOST, UnmountFlags::DETACH).context("leave the host's files")?;
+    fs::remove_dir(HOST).context("leave the host's files")?;
+    restrict_all(&accesses)
+}
+
+impl Piece {
+    fn of(mount: &Mount) -> anyhow::Result<Self> {
+        let recursive = OpenTreeFlags::AT_RECURSIVE;
+        let tree = open_tree(
+            CWD,
+            &mount.source,
+            OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | recursive,
+        )
+        .with_context(|| format!("take {}", mount.source.display()))?;
+        Ok(Self {
+            tree,
+            target: mount.target.clone(),
+            access: mount.access,
+        })
+    }
+
+    fn attach(self, orders: &Orders) -> anyhow::Result<()> {
+        let at = || format!("mount {}", self.target.display());
+        let is_directory = FileType::from_raw_mode(fstat(&self.tree).with_context(at)?.st_mode) == FileType::Directory;
+        if is_directory {
+            make_directories(&self.target, orders).with_context(at)?;
+        } else {
+            make_directories(self.target.parent().unwrap_or(Path::new("/")), orders).with_context(at)?;
+            fs::File::options()
+                .create(true)
+                .append(true)
+                .open(&self.target)
+                .with_context(at)?;
+        }
+        move_mount(
+            &self.tree,
+            "",
+            CWD,
+            &self.target,
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+        )
+        .with_context(at)?;
+        if self.target.starts_with("/dev") {
+            return restrict(
+                &self.target,
+                MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC,
+            );
+        }
+        // At once, so that making the targets of inner mounts can change nothing of the host.
+        restrict(&self.target, flags_for(self.access))
+    }
+}
+
+fn enter_new_root() -> anyhow::Result<()> {
+    mount_tmpfs(STAGE, MountFlags::empty(), "size=4m,nr_inodes=4096,mode=755").context("make a new root")?;
+    fs::create_dir(Path::new(STAGE).join(".host")).context("make a new root")?;
+    pivot_root(STAGE, Path::new(STAGE).join(".host")).context("enter the new root")?;
+    chdir("/").context("enter the new root")
+}
+
+fn mount_proc(orders: &Orders) -> anyhow::Result<()> {
+    fs::create_dir("/proc").context("make /proc")?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("proc", "/proc", "proc", flags, None).context("mount /proc")?;
+    if matches!(orders.identity, Identity::Own { .. }) {
+        // One more, which is the one that init itself goes on to make. The filter of system calls refuses them too.
+        let _ = fs::write("/proc/sys/user/max_user_namespaces", "1");
+    }
+    for name in READ_ONLY_IN_PROC {
+        let path = Path::new("/proc").join(name);
+        if path.exists() {
+            mount_bind(&path, &path).with_context(|| format!("protect {}", path.display()))?;
+            restrict(&path, flags | MountFlags::RDONLY)?;
+        }
+    }
+    Ok(())
+}
+
+fn mount_dev(devices: [anyhow::Result<Piece>; 5], orders: &Orders) -> anyhow::Result<()> {
+    fs::create_dir("/dev").context("make /dev")?;
+    mount_tmpfs("/dev", MountFlags::NOEXEC, "size=64k,nr_inodes=64,mode=755").context("mount /dev")?;
+    for device in devices {
+        device?.attach(orders)?;
+    }
+    for (link, content) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
+        symlink(content, Path::new("/dev").join(link)).context("fill /dev")?;
+    }
+    fs::create_dir("/dev/pts").context("fill /dev")?;
+    fs::create_dir("/dev/shm").context("fill /dev")?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount(
+        "devpts",
+        "/dev/pts",
+        "devpts",
+        flags,
+        c"newinstance,ptmxmode=0666,mode=0620",
+    )
+    .context("mount /dev/pts")?;
+    for name in MASKED_IN_PROC {
+        let path = Path::new("/proc").join(name);
+        if path.exists() {
+            mount_bind("/dev/null", &path).with_context(|| format!("mask {}", path.display()))?;
+        }
+    }
+    restrict(
+        Path::new("/dev"),
+        MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC,
+    )
+}
+
+/// The directories and files that are the sandbox's own.
+fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
+    let uid = orders.identity.seen_inside();
+    // What is in these is memory, and stays within its limit with the rest.
+    let size = orders.spec.limits.memory / 2;
+    for directory in ["/tmp", "/dev/shm"] {
+        fs::create_dir(directory)
+            .or_else(ignore_existing)
+            .with_context(|| format!("make {directory}"))?;
+        let options = format!("size={size},nr_inodes=100k,mode=1777");
+        mount_tmpfs(directory, MountFlags::empty(), &options).with_context(|| format!("mount {directory}"))?;
+    }
+    let home = &orders.spec.home;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(home)
+        .context("make the home directory")?;
+    mount_tmpfs(
+        home,
+        MountFlags::empty(),
+        &format!("size={size},nr_inodes=100k,mode=700"),
+    )
+    .context("mount the home directory")?;
+    give(home, orders).context("mount the home directory")?;
+    for directory in ["/etc", "/run", "/var"] {
+        fs::create_dir(directory).with_context(|| format!("make {directory}"))?;
+    }
+    symlink("/tmp", "/var/tmp").context("make /var/tmp")?;
+    let home = home.display();
+    for (name, content) in [
+        (
+            "passwd",
+            format!(
+                "root:x:0:0::/:/bin/false\nsandbox:x:{uid}:{uid}::{home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+            ),
+        ),
+        ("group", format!("root:x:0:\nsandbox:x:{uid}:\nnogroup:x:65534:\n")),
+        ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n".into()),
+        ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".into()),
+        ("hostname", "sandbox\n".into()),
+        ("resolv.conf", String::new()),
+    ] {
+        fs::write(Path::new("/etc").join(name), content).with_context(|| format!("write /etc/{name}"))?;
+    }
+    Ok(())
+}
+
+/// Makes a directory and what is missing above it; below the home directory they belong to the command.
+fn make_directories(path: &Path, orders: &Orders) -> anyhow::Result<()> {
+    let missing: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
+    for directory in missing.into_iter().rev() {
+        fs::create_dir(directory)?;
+        if directory.starts_with(&orders.spec.home) {
+            give(directory, orders)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives a file to the user behind the command. In a user namespace it belongs to them from the start.
+fn give(path: &Path, orders: &Orders) -> io::Result<()> {
+    match orders.identity {
+        Identity::Lent(uid) => chown(path, Some(uid), Some(uid)),
+        Identity::Own { .. } => Ok(()),
+    }
+}
+
+fn ignore_existing(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        Ok(())
+    } else {
+        Err(error)
+    }
+}
+
+fn mount_tmpfs(target: impl AsRef<Path>, flags: MountFlags, options: &str) -> anyhow::Result<()> {
+    let options = CString::new(options)?;
+    Ok(mount(
+        "tmpfs",
+        target.as_ref(),
+        "tmpfs",
+        flags | MountFlags::NOSUID | MountFlags::NODEV,
+        options.as_c_str(),
+    )?)
+}
+
+fn flags_for(access: Access) -> MountFlags {
+    let always = MountFlags::NOSUID | MountFlags::NODEV;
+    match access {
+        Access::ReadOnly => always | MountFlags::RDONLY,
+        Access::ReadWrite => always,
+    }
+}
+
+/// Restricts every mount, also those that came along below another one, and the root itself at last.
+fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
+    let list = fs::read("/proc/self/mountinfo").context("list the mounts")?;
+    for mount_point in list
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.split(|byte| *byte == b' ').nth(4))
+    {
+        let path = unescape(mount_point);
+        // These were mounted as they should be, and the root has to wait.
+        if path.starts_with("/proc") || path.starts_with("/dev") || path == Path::new("/") {
+            continue;
+        }
+        let nearest = accesses
+            .iter()
+            .filter(|(root, _)| path.starts_with(root))
+            .max_by_key(|(root, _)| root.as_os_str().len());
+        restrict(
+            &path,
+            flags_for(nearest.map_or(Access::ReadOnly, |(_, access)| *access)),
+        )?;
+    }
+    restrict(Path::new("/"), flags_for(Access::ReadOnly))
+}
+
+/// Adds restrictions to one mount. Those it has already are kept: the kernel lets a user namespace take away none.
+fn restrict(path: &Path, flags: MountFlags) -> anyhow::Result<()> {
+    let at = || format!("restrict {}", path.display());
+    let present = statvfs(path).with_context(at)?.f_flag;
+    let kept = [
+        (StatVfsMountFlags::RDONLY, MountFlags::RDONLY),
+        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+    ];
+    let kept = kept
+        .into_iter()
+        .filter(|(flag, _)| present.contains(*flag))
+        .map(|(_, flag)| flag);
+    mount_remount(path, kept.fold(flags | MountFlags::BIND, |all, flag| all | flag), "").with_context(at)
+}
+
+/// Undoes the octal escapes of `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
+fn unescape(escaped: &[u8]) -> PathBuf {
+    let mut path = Vec::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some((&byte, after)) = rest.split_first() {
+        let octal = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(value) if byte == b'\\' => {
+                path.push(value);
+                rest = &after[3..];
+            }
+            _ => {
+                path.push(byte);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_with_odd_names_are_understood() {
+        assert_eq!(unescape(br"/a\040b\134c"), Path::new(r"/a b\c"));
+        assert_eq!(unescape(br"/plain\04"), Path::new(r"/plain\04"));
+        assert_eq!(unescape("/ü".as_bytes()), Path::new("/ü"));
+    }
+}

@@ -1,0 +1,244 @@
+//! Which parts of the machine a command needs to build and test: system directories, and the tools that the user of
+//! greenlight installed below their home. Everything that is not named here stays outside, credentials above all.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::command::{Access, Mount};
+
+/// The home directory inside, empty and in memory.
+const HOME: &str = "/home/sandbox";
+
+/// Directories of the root that hold programs and libraries; on most systems all but the first are links into it.
+const SYSTEM: [&str; 8] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/gnu/store",
+];
+
+/// What can be shared of Nix: not the whole, because its daemon's socket, which builds with network, is next to it.
+const NIX: [&str; 2] = ["/nix/store", "/nix/var/nix/profiles"];
+
+/// What programs read in `/etc` before they work at all. No user names, no host names, no keys.
+const ETC: [&str; 16] = [
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "ca-certificates",
+    "pki/tls/certs",
+    "pki/ca-trust/extracted",
+    "pki/java",
+    "crypto-policies",
+    "alternatives",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "os-release",
+    "mime.types",
+    "protocols",
+    "services",
+    "fonts",
+];
+
+/// Below the home of the user: directories of tools only. `.cargo` and `.npm` as a whole would hold tokens,
+/// `.local/share` keyrings.
+const TOOLS: [&str; 26] = [
+    ".asdf",
+    ".bun/bin",
+    ".cargo/bin",
+    ".deno/bin",
+    ".dotnet",
+    ".fnm",
+    ".ghcup",
+    ".jenv",
+    ".juliaup",
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx/venvs",
+    ".local/share/fnm",
+    ".local/share/mise/installs",
+    ".local/share/pipx/venvs",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
+    ".nvm",
+    ".nodenv",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sdkman/candidates",
+    ".volta",
+    "go/bin",
+    "go/pkg/mod",
+];
+
+/// Tools that have to be told where they live, because the home inside is another one.
+const POINTERS: [(&str, &str); 10] = [
+    ("ASDF_DATA_DIR", ".asdf"),
+    ("GOMODCACHE", "go/pkg/mod"),
+    ("NVM_DIR", ".nvm"),
+    ("NODENV_ROOT", ".nodenv"),
+    ("PYENV_ROOT", ".pyenv"),
+    ("RBENV_ROOT", ".rbenv"),
+    ("RUSTUP_HOME", ".rustup"),
+    ("SDKMAN_DIR", ".sdkman"),
+    ("VOLTA_HOME", ".volta"),
+    ("PYTHONUSERBASE", ".local"),
+];
+
+/// Tools in their places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Toolchains {
+    pub(super) home: PathBuf,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) mounts: Vec<Mount>,
+    pub(super) links: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Toolchains {
+    /// The tools of this machine and user, for a sandbox.
+    pub(super) fn inside() -> Self {
+        // The only place of this room that reads greenlight's own environment; nothing of it but these two is used.
+        let (home, path) = (env::home_dir(), env::var_os("PATH").unwrap_or_default());
+        let home = home.filter(|home| home.is_absolute() && home.parent().is_some());
+        Self::find(home.as_deref(), &path, env::current_exe().ok().as_deref())
+    }
+
+    /// The environment for a command that nothing confines.
+    pub(super) fn outside() -> Self {
+        let home = env::home_dir().unwrap_or_else(|| "/".into());
+        let path = env::var_os("PATH").unwrap_or_default();
+        let env = owned([
+            ("HOME", home.display().to_string().as_str()),
+            ("PATH", &path.to_string_lossy()),
+            ("LANG", "C.UTF-8"),
+            ("CI", "true"),
+        ]);
+        Self {
+            home,
+            env,
+            mounts: Vec::new(),
+            links: BTreeMap::new(),
+        }
+    }
+
+    fn find(home: Option<&Path>, path: &OsStr, own_binary: Option<&Path>) -> Self {
+        let mut found = Self {
+            home: HOME.into(),
+            env: environment(),
+            mounts: Vec::new(),
+            links: BTreeMap::new(),
+        };
+        for directory in SYSTEM.iter().chain(&NIX).map(Path::new) {
+            match fs::read_link(directory) {
+                Ok(content) => drop(found.links.insert(directory.into(), content)),
+                Err(_) => found.show(directory, directory),
+            }
+        }
+        for name in ETC {
+            let path = Path::new("/etc").join(name);
+            found.show(&path, &path);
+        }
+        found.show_opt([home, own_binary]);
+        if let Some(home) = home {
+            found.show_tools(home);
+        }
+        found.set_path(path);
+        found
+    }
+
+    fn show(&mut self, source: &Path, target: &Path) {
+        // Resolved here, because inside, a link would be read in another tree.
+        if let Ok(source) = source.canonicalize() {
+            self.mounts.push(Mount {
+                source,
+                target: target.into(),
+                access: Access::ReadOnly,
+            });
+        }
+    }
+
+    /// Shows the packages in `/opt`, but none that holds greenlight, its user's home, or a CI agent with its credentials.
+    fn show_opt(&mut self, private: [Option<&Path>; 2]) {
+        for package in fs::read_dir("/opt").into_iter().flatten().flatten() {
+            let package = package.path();
+            let is_private = private.iter().flatten().any(|path| path.starts_with(&package));
+            let is_agent = [".credentials", ".runner", ".agent"]
+                .iter()
+                .any(|name| package.join(name).exists());
+            if package.is_dir() && !is_private && !is_agent {
+                self.show(&package, &package);
+            }
+        }
+    }
+
+    fn show_tools(&mut self, home: &Path) {
+        for name in TOOLS {
+            let directory = home.join(name);
+            self.show(&directory, &directory);
+        }
+        for name in ["index", "cache", "src"] {
+            let part = Path::new(".cargo/registry").join(name);
+            self.show(&home.join(&part), &Path::new(HOME).join(&part));
+        }
+        for (variable, name) in POINTERS {
+            let directory = home.join(name);
+            if self.is_visible(&directory) || self.mounts.iter().any(|mount| mount.target.starts_with(&directory)) {
+                self.env.insert(variable.into(), directory.display().to_string());
+            }
+        }
+    }
+
+    /// Keeps what can be seen inside of the user's own search path, in its order.
+    fn set_path(&mut self, path: &OsStr) {
+        let visible = |directory: PathBuf| {
+            let resolved = directory.canonicalize().ok()?;
+            let usable = [directory, resolved]
+                .into_iter()
+                .find(|directory| self.is_visible(directory))?;
+            usable.to_str().map(str::to_owned)
+        };
+        let mut directories: Vec<String> = env::split_paths(path).filter_map(visible).collect();
+        directories.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(str::to_owned));
+        let mut seen = std::collections::BTreeSet::new();
+        directories.retain(|directory| !directory.contains(':') && seen.insert(directory.clone()));
+        self.env.insert("PATH".into(), directories.join(":"));
+    }
+
+    fn is_visible(&self, path: &Path) -> bool {
+        let is_mounted = self.mounts.iter().any(|mount| path.starts_with(&mount.target));
+        is_mounted || self.links.keys().any(|link| path.starts_with(link))
+    }
+}
+
+fn environment() -> BTreeMap<String, String> {
+    let cargo_home = format!("{HOME}/.cargo");
+    owned([
+        ("HOME", HOME),
+        ("USER", "sandbox"),
+        ("LOGNAME", "sandbox"),
+        ("SHELL", "/bin/sh"),
+        ("LANG", "C.UTF-8"),
+        ("TMPDIR", "/tmp"),
+        ("CI", "true"),
+        // There is no network, so that every attempt to download would be a wait and a riddle.
+        ("CARGO_NET_OFFLINE", "true"),
+        ("RUSTUP_AUTO_INSTALL", "0"),
+        ("GOPROXY", "off"),
+        ("GOTOOLCHAIN", "local"),
+        ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+        ("CARGO_HOME", &cargo_home),
+    ])
+}
+
+fn owned<const N: usize>(variables: [(&str, &str); N]) -> BTreeMap<String, String> {
+    variables
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+}

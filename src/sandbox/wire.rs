@@ -1,0 +1,113 @@
+//! What greenlight and its helper processes say to each other: frames of JSON over a socket that only they hold.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::command::{Limits, Mount, Network};
+use super::identity::Identity;
+use super::output::Outcome;
+
+/// No spec and no report is longer; a longer one is a fault, not something to make room for.
+pub(super) const MAX_FRAME: usize = 8 << 20;
+
+/// Everything the helper has to know; it has no environment and no other input.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Spec {
+    /// False runs the command with the rights of its caller.
+    pub(super) confined: bool,
+    pub(super) argv: Vec<OsString>,
+    pub(super) workspace: PathBuf,
+    pub(super) cwd: PathBuf,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) mounts: Vec<Mount>,
+    /// Symbolic links of the root directory: where, and what they say.
+    pub(super) links: BTreeMap<PathBuf, PathBuf>,
+    pub(super) home: PathBuf,
+    pub(super) limits: Limits,
+    pub(super) network: Network,
+    /// Names this run among all runs of this machine.
+    pub(super) name: String,
+}
+
+/// From the supervisor to init.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Orders {
+    pub(super) spec: Spec,
+    pub(super) identity: Identity,
+    /// Whether a control group holds the limits on memory and processes.
+    pub(super) counted: bool,
+}
+
+/// From the first process of the sandbox to its supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Progress {
+    /// Everything is in place; the command is next.
+    Ready,
+    CouldNotStart(String),
+    Exited(i32),
+    Signalled(i32),
+}
+
+/// From the supervisor to init, once it watches.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Go;
+
+/// From the supervisor to greenlight, when the last process is dead.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Report {
+    pub(super) outcome: Outcome,
+    pub(super) cpu: Duration,
+    pub(super) peak_memory: u64,
+    pub(super) wall: Duration,
+    /// Whether a control group held the limits on memory and processes.
+    pub(super) counted: bool,
+    /// Whether the command ran as a user of its own.
+    pub(super) lent: bool,
+}
+
+/// Writes one frame: its length in four bytes, then itself.
+///
+/// # Errors
+/// When the other side is gone or the value is too long to be one of ours.
+pub(super) fn write_frame(mut to: impl Write, value: &impl Serialize) -> io::Result<()> {
+    to.write_all(&encode(value)?)
+}
+
+/// The bytes of one frame.
+pub(super) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, value)?;
+    let length = frame.len() - 4;
+    let prefix = u32::try_from(length).ok().filter(|_| length <= MAX_FRAME);
+    let prefix = prefix.ok_or_else(|| io::Error::other("the command is too long to be sent to its sandbox"))?;
+    frame[..4].copy_from_slice(&prefix.to_le_bytes());
+    Ok(frame)
+}
+
+/// Reads one frame.
+///
+/// # Errors
+/// When the stream ends before it, or it is not one.
+pub(super) fn read_frame<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
+    let mut prefix = [0; 4];
+    from.read_exact(&mut prefix)?;
+    let mut body = vec![0; body_length(prefix)?];
+    from.read_exact(&mut body)?;
+    Ok(serde_json::from_slice(&body)?)
+}
+
+/// The length of the body that follows a prefix.
+pub(super) fn body_length(prefix: [u8; 4]) -> io::Result<usize> {
+    let length = u32::from_le_bytes(prefix) as usize;
+    if length <= MAX_FRAME {
+        Ok(length)
+    } else {
+        Err(io::Error::other("the frame is too long"))
+    }
+}

@@ -1,0 +1,231 @@
+//! The rules of this tree, as ordinary tests: which room may know which, what is named where, how large a file may be.
+//!
+//! Each rule is run on the project, and on planted violations, so that one that has stopped seeing anything is noticed.
+//! What Clippy can hold is in `Cargo.toml` and `clippy.toml`.
+
+mod rules;
+mod sources;
+
+use sources::Tree;
+
+type Rule = fn(&Tree) -> Vec<String>;
+
+#[track_caller]
+fn holds(rule: Rule) {
+    let complaints = rule(&Tree::of_the_project());
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+/// The rule complains about each of these files, alone, and about none of those.
+#[track_caller]
+fn sees(rule: Rule, bad: &[(&str, &str)], good: &[(&str, &str)]) {
+    for file in bad {
+        assert!(!rule(&with_rooms(file)).is_empty(), "not seen: {file:?}");
+    }
+    for file in good {
+        let complaints = rule(&with_rooms(file));
+        assert!(complaints.is_empty(), "{file:?}: {complaints:?}");
+    }
+}
+
+/// A tree in which the rooms that files name are there.
+fn with_rooms(file: &(&str, &str)) -> Tree {
+    let mut tree = Tree::planted(&[*file]);
+    for room in ["domain", "github", "git", "engine", "agent", "server", "sandbox"] {
+        let path = format!("src/{room}/any.rs");
+        tree.0.push((path, "//! A room.\n".into()));
+    }
+    tree
+}
+
+#[test]
+fn imports_point_downwards() {
+    sees(
+        rules::imports_point_downwards,
+        &[
+            ("src/domain/a.rs", "use crate::github::Client;"),
+            ("src/github/a.rs", "fn f() { crate::engine::handle() }"),
+            ("src/github/a.rs", "use crate::{domain::id, engine::{self, App}};"),
+            ("src/github/mod.rs", "use super::agent;"),
+            ("src/github/a/b.rs", "use super::super::super::agent;"),
+            ("src/github.rs", "mod tests { use super::super::agent; }"),
+            ("src/git.rs", "use crate::sandbox;"),
+            ("src/newroom.rs", "//! Not in the table."),
+            ("src/main.rs", "use greenlight::engine;"),
+        ],
+        &[
+            (
+                "src/engine/a.rs",
+                "use crate::github::{Client, agent}; use super::b; use crate::engine::c;",
+            ),
+            (
+                "src/github/a.rs",
+                "//! See [`crate::engine`].\n// crate::engine\nconst A: &str = \"crate::engine\";",
+            ),
+            ("src/github/a/b.rs", "use super::super::engine;"),
+            ("src/github/a.rs", "use super::agent;"),
+            ("src/journal/refs.rs", "use crate::github::Client;"),
+            (
+                "src/github/a.rs",
+                "fn f<'a>(x: &'a str) -> char { '\"' } // crate::engine",
+            ),
+        ],
+    );
+    holds(rules::imports_point_downwards);
+}
+
+#[test]
+fn crates_stay_in_their_rooms() {
+    sees(
+        rules::crates_stay_in_their_rooms,
+        &[
+            ("src/engine/a.rs", "use octocrab::Octocrab;"),
+            ("src/github/a.rs", "fn f(r: &git2::Repository) {}"),
+            ("src/agent/a.rs", "use async_openai::Client;"),
+            ("src/engine/a.rs", "use axum::Router;"),
+            ("src/engine/a.rs", "std::process::Command::new(\"sh\")"),
+            ("src/engine/a.rs", "let x = std::env::var_os(\"HOME\");"),
+        ],
+        &[
+            ("src/github/a.rs", "use octocrab::Octocrab;"),
+            ("src/demo/a.rs", "use axum::Router; use git2::Repository;"),
+            ("src/engine/a.rs", "let my_octocrab = 1; // octocrab"),
+        ],
+    );
+    holds(rules::crates_stay_in_their_rooms);
+}
+
+#[test]
+fn domain_does_nothing_but_decide() {
+    sees(
+        rules::domain_does_nothing_but_decide,
+        &[
+            ("src/domain/a.rs", "pub async fn f() {}"),
+            ("src/domain/a.rs", "use std::fs;"),
+            ("src/domain/a.rs", "let now = jiff::Timestamp::now();"),
+        ],
+        &[
+            (
+                "src/domain/a.rs",
+                "//! Nothing is async.\nfn f(now: jiff::Timestamp) {}",
+            ),
+            ("src/git/a.rs", "use std::fs;"),
+        ],
+    );
+    holds(rules::domain_does_nothing_but_decide);
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are_for() {
+    let long = format!("//! Long.\n{}", "\n".repeat(400));
+    sees(
+        rules::files_are_short_and_say_what_they_are_for,
+        &[
+            ("src/git/a.rs", &long),
+            ("src/git/a.rs", "use std::fs;\n"),
+            ("tests/it/a.rs", "fn f() {}"),
+        ],
+        &[("src/git/a.rs", "//! Short.\n"), ("tests/it/a.rs", &long)],
+    );
+    holds(rules::files_are_short_and_say_what_they_are_for);
+}
+
+#[test]
+fn production_does_not_know_that_it_is_tested() {
+    sees(
+        rules::production_does_not_know_that_it_is_tested,
+        &[
+            ("src/git/a.rs", "#[cfg(test)]\nfn only_for_tests() {}"),
+            ("src/git/a.rs", "#[cfg(not(test))]\nmod tests {\n}\n"),
+            ("src/git/a.rs", "fn f() { if cfg!(test) {} }"),
+            ("src/git/a.rs", "#[cfg_attr(test, derive(Debug))]\nstruct A;"),
+            ("src/git/a.rs", "#[cfg(any(unix, test))]\nfn f() {}"),
+            (
+                "src/git/a.rs",
+                "//! A.\n#[cfg(test)]\nmod tests {\n    fn f() {}\n}\n\nfn after() {}\n",
+            ),
+        ],
+        &[
+            (
+                "src/git/a.rs",
+                "fn f() {}\n\n#[cfg(test)]\nmod tests {\n    fn f() {}\n}\n",
+            ),
+            ("src/git/a.rs", "#[cfg(target_os = \"linux\")]\nfn f() {}\n"),
+        ],
+    );
+    holds(rules::production_does_not_know_that_it_is_tested);
+}
+
+#[test]
+fn nothing_is_unfinished_skipped_or_slept_through() {
+    sees(
+        rules::nothing_is_unfinished_skipped_or_slept_through,
+        &[
+            ("src/git/a.rs", "fn f() { todo!() }"),
+            ("tests/it/a.rs", "#[ignore = \"slow\"]\nfn f() {}"),
+            ("tests/it/a.rs", "#[should_panic]\nfn f() {}"),
+            ("tests/it/a.rs", "tokio::time::sleep(SECOND).await;"),
+            (
+                "src/git/a.rs",
+                "fn f() {}\nmod tests {\n    fn g() { std::thread::sleep(x) }\n}",
+            ),
+        ],
+        &[(
+            "src/git/a.rs",
+            "async fn back_off() { tokio::time::sleep(SECOND).await }\nmod tests {\n}\n",
+        )],
+    );
+    holds(rules::nothing_is_unfinished_skipped_or_slept_through);
+}
+
+#[test]
+fn types_are_named_for_what_they_are() {
+    sees(
+        rules::types_are_named_for_what_they_are,
+        &[
+            ("src/git/a.rs", "pub struct CloneManager;"),
+            ("src/git/a.rs", "pub(crate) enum RunInfo {}"),
+            ("src/git/a.rs", "trait Service {}"),
+            ("tests/it/a.rs", "struct GitUtils { a: u8 }"),
+        ],
+        &[
+            ("src/git/a.rs", "struct Database; struct Metadata; enum Informed {}"),
+            (
+                "src/git/a.rs",
+                "impl tower::Service<Request> for A {\n    type Data = u8;\n}",
+            ),
+        ],
+    );
+    holds(rules::types_are_named_for_what_they_are);
+}
+
+#[test]
+fn the_architecture_names_every_room() {
+    let rooms = [("src/git.rs", ""), ("src/github/mod.rs", ""), ("src/lib.rs", "")];
+    let with = |text| Tree::planted(&[&rooms[..], &[("ARCHITECTURE.md", text)]].concat());
+    let complaints = |text| rules::the_architecture_names_every_room(&with(text));
+    assert!(complaints("`src/git.rs` and `src/github/`, with `src/github/mod.rs`.").is_empty());
+    assert_eq!(complaints("`src/github/`"), ["ARCHITECTURE.md: git is missing"]);
+    assert_eq!(
+        complaints("src/git.rs src/github/ src/old.rs"),
+        ["ARCHITECTURE.md: there is no src/old.rs"]
+    );
+    holds(rules::the_architecture_names_every_room);
+}
+
+#[test]
+fn the_readme_shows_commands_that_are_tested() {
+    let complaints = |text| rules::the_readme_shows_commands_that_are_tested(&Tree::planted(&[("README.md", text)]));
+    let shown = complaints("```bash\n# a comment\ncargo test   # why\nrm -rf /\n```\nand\n```toml\nx = 1\n```\n");
+    assert!(
+        shown.contains(&"README.md: nothing tests `rm -rf /`".into()),
+        "{shown:?}"
+    );
+    assert!(
+        !shown
+            .iter()
+            .any(|line| line.contains("cargo test") || line.contains("x = 1")),
+        "{shown:?}"
+    );
+    holds(rules::the_readme_shows_commands_that_are_tested);
+}
