@@ -153,7 +153,7 @@ impl Checkout {
                 .as_bytes()
                 .to_vec()
         } else {
-            sandbox::files::read_result(&self.root, Path::new(path.as_str()), MAX_FILE_BYTES).ok()?
+            sandbox::read_result(&self.root, Path::new(path.as_str()), MAX_FILE_BYTES).ok()?
         };
         Some(Blob { mode, bytes })
     }
@@ -269,7 +269,7 @@ impl Workspace {
     /// # Errors
     /// When the path leads through a link, or cannot be written.
     pub fn put(&self, path: &RepoPath, blob: &Blob) -> io::Result<()> {
-        sandbox::files::write_file(
+        sandbox::write_file(
             &self.directory,
             Path::new(path.as_str()),
             &blob.bytes,
@@ -281,7 +281,7 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        if let Err(error) = sandbox::files::remove_tree(&self.directory) {
+        if let Err(error) = sandbox::remove_tree(&self.directory) {
             tracing::warn!(path = %self.directory.display(), %error, "a workspace could not be removed");
         }
     }

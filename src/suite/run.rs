@@ -79,8 +79,8 @@ pub async fn run(
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
     let report = Path::new(directory).join(REPORT);
     // Emptied first, so that a report of an earlier run is never taken for one of this run.
-    let reports = command.framework == Framework::Pytest
-        && sandbox::files::write_file(workspace.path(), &report, b"", false).is_ok();
+    let reports =
+        command.framework == Framework::Pytest && sandbox::write_file(workspace.path(), &report, b"", false).is_ok();
     let mut policy = suite.policy.clone();
     policy.limits.wall = command.timeout;
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
@@ -98,7 +98,7 @@ pub async fn run(
     let (framework, root) = (command.framework, workspace.path().to_path_buf());
     let read = tokio::task::spawn_blocking(move || {
         let bytes = reports
-            .then(|| sandbox::files::read_result(&root, &report, MAX_REPORT).ok())
+            .then(|| sandbox::read_result(&root, &report, MAX_REPORT).ok())
             .flatten();
         read::read_with_report(framework, &output, bytes.as_deref().filter(|bytes| !bytes.is_empty()))
     });

@@ -331,4 +331,16 @@ async fn hostile_names_reach_no_tool_as_options() {
         let run = world.run(&[name]).await;
         assert_eq!(run.outcome, Outcome::NothingRan, "{name}: {}", run.tail);
     }
+    let mut files = PACKAGE.to_vec();
+    files.push(("evil.py", "--version\n"));
+    let world = self::world(&files, &TestSettings::default()).await;
+    for name in [
+        "@evil.py",
+        "--version.py",
+        "-c/dev/null.py::x",
+        "tests/test_shop.py::--co",
+    ] {
+        let run = world.run(&[name]).await;
+        assert_eq!(run.outcome, Outcome::NothingRan, "{name}: {}", run.tail);
+    }
 }

@@ -106,14 +106,14 @@ fn explained(case: &Case) -> (String, Option<Location>) {
 
 /// The last place of a traceback that lies in the project.
 fn last_place(text: &str) -> Option<Location> {
-    let places = text.lines().filter_map(|line| {
+    let mut places = text.lines().filter_map(|line| {
         let place = PLACE
             .as_ref()?
             .captures(line)
             .or_else(|| FRAME.as_ref()?.captures(line))?;
         location(&place[1], &place[2])
     });
-    places.filter(|place| !is_foreign(&place.path)).next_back()
+    places.rfind(|place| !is_foreign(&place.path))
 }
 
 /// Whether a path is one of Python's own or of an installed package.

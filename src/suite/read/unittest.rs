@@ -101,11 +101,11 @@ fn sections(text: &str, reading: &mut Reading) {
 }
 
 fn last_place(traceback: &str) -> Option<Location> {
-    let places = traceback.lines().filter_map(|line| {
+    let mut places = traceback.lines().filter_map(|line| {
         let frame = FRAME.as_ref()?.captures(line)?;
         location(&frame[1], &frame[2])
     });
-    places.filter(|place| !pytest::is_foreign(&place.path)).next_back()
+    places.rfind(|place| !pytest::is_foreign(&place.path))
 }
 
 /// `Ran 8 tests` and the line after it, where the names did not tell (without `-v`).
