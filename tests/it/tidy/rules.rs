@@ -81,9 +81,15 @@ const MAX_LINES: usize = 400;
 
 /// The commands that README.md shows, and what makes sure that they work.
 const SHOWN_COMMANDS: [(&str, &str); 4] = [
-    ("cargo run --release -- demo", "tests/it/doors/demo.rs runs the same binary"),
+    (
+        "cargo run --release -- demo",
+        "tests/it/doors/demo.rs runs the same binary",
+    ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
-    ("greenlight serve --listen 127.0.0.1:8080", "tests/it/doors/serve.rs, on a free port"),
+    (
+        "greenlight serve --listen 127.0.0.1:8080",
+        "tests/it/doors/serve.rs, on a free port",
+    ),
     ("cargo test", ".ci/run"),
 ];
 
