@@ -25,7 +25,12 @@ impl GateId {
         let hash = Sha256::digest(format!("{run}\n{ordinal}\n{digest}"));
         let letter = |byte: u8| char::from(BASE32[usize::from(byte & 31)]);
         let digit = char::from(BASE32[26 + usize::from(hash[4] % 6)]);
-        Self(std::iter::once('g').chain(hash[..4].iter().copied().map(letter)).chain([digit]).collect())
+        Self(
+            std::iter::once('g')
+                .chain(hash[..4].iter().copied().map(letter))
+                .chain([digit])
+                .collect(),
+        )
     }
 }
 

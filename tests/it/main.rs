@@ -14,6 +14,7 @@ mod harness;
 mod openapi;
 mod repair;
 mod sandbox;
+mod stories;
 mod tidy;
 mod webhooks;
 mod workflows;
