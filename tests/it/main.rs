@@ -7,6 +7,7 @@
 )]
 
 mod agent;
+mod anchor;
 mod config;
 mod doors;
 mod double;
@@ -15,6 +16,8 @@ mod harness;
 mod openapi;
 mod repair;
 mod sandbox;
+mod suite;
+mod stories;
 mod tidy;
 mod webhooks;
 mod workflows;

@@ -7,6 +7,7 @@ mod edit;
 mod finish;
 mod look;
 mod run_tests;
+mod search;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -18,7 +19,7 @@ use super::model::ToolSpec;
 use super::transcript::{MAX_ARGUMENTS, ToolCall};
 use super::{Error, Exit, Shell};
 use crate::domain::id::RepoPath;
-use crate::domain::redact::{bounded, inline, redact};
+use crate::domain::redact::{bounded, redact};
 
 /// The longest result, in bytes. Tools that can be asked for more stop before it and say how.
 const MAX_RESULT: usize = 8 << 10;
@@ -44,7 +45,7 @@ pub(super) enum Action {
     Think,
     ListFiles(look::ListFiles),
     ReadFile(look::ReadFile),
-    Search(look::Search),
+    Search(search::Search),
     EditFile(edit::EditFile),
     WriteFile(edit::WriteFile),
     RunTests(run_tests::RunTests),
@@ -60,7 +61,7 @@ pub(super) fn offered(may_execute: bool) -> Vec<ToolSpec> {
             "read_file",
             "Read a text file, or a range of its lines, with line numbers.",
         ),
-        spec::<look::Search>(
+        spec::<search::Search>(
             "search",
             "Search all files, or one folder, line by line with a regular expression.",
         ),
@@ -106,8 +107,13 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
 }
 
 /// Does what a call asks for.
-pub(super) async fn answer(call: &ToolCall, shell: &mut Shell<'_>, stop: &CancellationToken) -> Result<Answer, Error> {
-    let action = match parse(call, &offered(shell.may_execute())) {
+pub(super) async fn answer(
+    call: &ToolCall,
+    tools: &[ToolSpec],
+    shell: &mut Shell<'_>,
+    stop: &CancellationToken,
+) -> Result<Answer, Error> {
+    let action = match parse(call, tools) {
         Ok(action) => action,
         Err(sentence) => return Ok(Answer::text(sentence)),
     };
@@ -115,7 +121,7 @@ pub(super) async fn answer(call: &ToolCall, shell: &mut Shell<'_>, stop: &Cancel
         Action::Think => Answer::text("noted."),
         Action::ListFiles(wanted) => Answer::text(look::list_files(&wanted, &shell.checkout)),
         Action::ReadFile(wanted) => Answer::text(look::read_file(&wanted, &shell.checkout)),
-        Action::Search(wanted) => Answer::text(look::search(wanted, &shell.checkout, stop).await),
+        Action::Search(wanted) => Answer::text(search::search(wanted, &shell.checkout, stop).await),
         Action::EditFile(wanted) => Answer::text(edit::edit_file(&wanted, shell)),
         Action::WriteFile(wanted) => Answer::text(edit::write_file(wanted, shell)),
         Action::RunTests(wanted) => Answer::text(run_tests::run_tests(&wanted, shell, stop).await?),
@@ -125,9 +131,9 @@ pub(super) async fn answer(call: &ToolCall, shell: &mut Shell<'_>, stop: &Cancel
     Ok(answer)
 }
 
-/// Does a call of an earlier life once more, if it was an edit; everything else has no effect on the tree.
-pub(super) fn edit_again(call: &ToolCall, shell: &mut Shell<'_>) {
-    match parse(call, &offered(shell.may_execute())) {
+/// Does a call of an earlier life once more, if it was an edit; nothing else has an effect on the tree.
+pub(super) fn edit_again(call: &ToolCall, tools: &[ToolSpec], shell: &mut Shell<'_>) {
+    match parse(call, tools) {
         Ok(Action::EditFile(wanted)) => drop(edit::edit_file(&wanted, shell)),
         Ok(Action::WriteFile(wanted)) => drop(edit::write_file(wanted, shell)),
         _ => {}
@@ -144,7 +150,7 @@ fn arguments<T: DeserializeOwned>(call: &ToolCall) -> Result<T, String> {
     }
     let text = if text.is_empty() { "{}" } else { text };
     serde_json::from_str(text).map_err(|error| {
-        let error = inline(&error.to_string(), 200);
+        let error = bounded(&error.to_string(), 200);
         format!("the arguments of `{name}` cannot be read: {error}. Call it again with JSON that fits its schema.")
     })
 }
