@@ -5,9 +5,11 @@ mod demo;
 mod fix;
 mod flags;
 mod serve;
+mod stage;
 mod terminal;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
@@ -46,9 +48,18 @@ impl Door {
         self.data.path()
     }
 
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_greenlight")), arguments)
+    }
+
+    /// The same with another copy of the program.
     #[expect(clippy::disallowed_methods, reason = "the tests start the program itself")]
-    pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_greenlight"));
+    pub(crate) fn command_of<S: AsRef<OsStr>>(
+        &self,
+        program: &Path,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .env_clear()
@@ -61,7 +72,7 @@ impl Door {
     }
 
     /// Runs the program to its end, with nobody at the terminal.
-    pub(crate) async fn run<S: AsRef<std::ffi::OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ended {
+    pub(crate) async fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ended {
         ended(self.command(arguments).spawn().unwrap()).await
     }
 }
