@@ -30,15 +30,18 @@ pub(super) fn app(
 
 /// A client for the configured credentials, checked with GitHub: a wrong one is found at the start.
 pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
-    let credentials = match settings.credentials()? {
-        settings::Credentials::App { id, key_pem } => Credentials::App { id, key_pem },
-        settings::Credentials::Token(token) => Credentials::Token(token),
+    let (credentials, named) = match settings.credentials()? {
+        settings::Credentials::App { id, key_pem } => (
+            Credentials::App { id, key_pem },
+            "GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE",
+        ),
+        settings::Credentials::Token(token) => (Credentials::Token(token), "GREENLIGHT_GITHUB_TOKEN or GITHUB_TOKEN"),
     };
     let url = &settings.github_api_url;
     let github = GitHub::new(url, credentials).map_err(|error| Exit::Usage(error.to_string()))?;
     github.me().await.map_err(|error| {
         Exit::Usage(format!(
-            "{error}; the API is asked at {url}: check GREENLIGHT_GITHUB_API_URL, and the App's id and key or the token"
+            "{error}; check {named}, and GREENLIGHT_GITHUB_API_URL or GITHUB_API_URL, which is {url}"
         ))
     })?;
     Ok(github)

@@ -2,6 +2,7 @@
 //! `workflows/*.yml` ask for. What one of them leaves for the next is in a git ref of the repository.
 
 mod hostile;
+mod journal;
 
 use std::path::PathBuf;
 
@@ -48,6 +49,7 @@ impl Step {
             .with("GITHUB_EVENT_NAME", event)
             .with("GITHUB_EVENT_PATH", text(&payload_at))
             .with("GITHUB_REPOSITORY", "acme/rail")
+            .with("GITHUB_ACTIONS", "true")
             .with("GITHUB_RUN_ID", "71")
             .with("GITHUB_API_URL", stage.double.url())
             .with("GITHUB_TOKEN", token)

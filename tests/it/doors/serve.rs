@@ -243,7 +243,11 @@ async fn a_wrong_setting_is_named_before_anything_is_served() {
         ("GREENLIGHT_PRIVATE_KEY_FILE", "/nowhere/app.pem", "/nowhere/app.pem"),
         ("GREENLIGHT_PRIVATE_KEY_FILE", not_a_key, "GREENLIGHT_PRIVATE_KEY_FILE"),
         ("GREENLIGHT_APP_ID", "Iv23li", "GREENLIGHT_APP_ID"),
-        ("GREENLIGHT_APP_ID", "1", "the App's id and key"),
+        (
+            "GREENLIGHT_APP_ID",
+            "1",
+            "check GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE",
+        ),
         (
             "GREENLIGHT_DATABASE_URL",
             "postgres://me:hunter2@db/greenlight",

@@ -9,18 +9,23 @@ use crate::doors::stage::Stage;
 use crate::doors::{PATIENCE, ended, signal};
 use crate::harness::model::{KEY, ScriptedModel, Turn};
 
-/// Whatever a branch is called and a comment says: the runner reads no output that greenlight did not mean.
+/// Whatever a comment says: the runner reads no output that greenlight did not mean, and obeys no line.
 #[tokio::test]
 async fn nobody_writes_outputs_of_their_own() {
-    let config = "[test]\ncommand = \"python3 -m unittest '\\nstate=landed'\"\n";
-    let stage = Stage::opened(config, |new| new.body("state=landed\n::set-output name=state::landed")).await;
+    let stage = Stage::opened("", |new| new.body("state=landed\n::set-output name=state::landed")).await;
     let text = "/greenlight reject because\ncommit=0123\n::add-mask::x\nproposal<<EOF\nx\nEOF";
     says_and_runs(&stage, MAINTAINER, "/greenlight fix").await.1.with(0);
     let (step, ended) = says_and_runs(&stage, MAINTAINER, text).await;
     let names: Vec<String> = step.outputs().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["before", "run", "state", "proposal", "commit"]);
-    assert!(!ended.out.contains("::"), "{ended:#?}");
-    assert!(ended.err.lines().all(|line| !line.starts_with("::")), "{ended:#?}");
+    let word = ended.out.strip_prefix("::stop-commands::").unwrap().trim_end();
+    assert!(
+        word.len() > 20 && word.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        "{word}"
+    );
+    assert!(!ended.err.contains(word), "{}", ended.err);
+    let again = step.run().await.with(0);
+    assert_ne!(again.out, ended.out);
 }
 
 #[tokio::test]
