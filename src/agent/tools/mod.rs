@@ -19,7 +19,7 @@ use super::model::ToolSpec;
 use super::transcript::{MAX_ARGUMENTS, ToolCall};
 use super::{Error, Exit, Shell};
 use crate::domain::id::RepoPath;
-use crate::domain::redact::{bounded, redact};
+use crate::domain::redact::{bounded, redact, visible};
 
 /// The longest result, in bytes. Tools that can be asked for more stop before it and say how.
 const MAX_RESULT: usize = 8 << 10;
@@ -127,7 +127,7 @@ pub(super) async fn answer(
         Action::RunTests(wanted) => Answer::text(run_tests::run_tests(&wanted, shell, stop).await?),
         Action::Submit(wanted) => finish::submit(&wanted, shell),
     };
-    answer.text = bounded(&redact(&answer.text), MAX_RESULT);
+    answer.text = bounded(&redact(&visible(&answer.text)), MAX_RESULT);
     Ok(answer)
 }
 
