@@ -7,6 +7,7 @@
 )]
 
 mod agent;
+mod anchor;
 mod config;
 mod double;
 mod git;
@@ -14,6 +15,8 @@ mod harness;
 mod openapi;
 mod repair;
 mod sandbox;
+mod suite;
+mod stories;
 mod tidy;
 mod webhooks;
 mod workflows;

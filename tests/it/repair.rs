@@ -10,7 +10,7 @@ use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::Blob;
 use greenlight::domain::test_run::{Outcome, TestRun};
 use greenlight::repair::{self, Budget, End, Found, Progress, Task};
-use greenlight::sandbox::{Policy, Sandbox};
+use greenlight::sandbox::Policy;
 use greenlight::suite::{self, Suite, TestSettings};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

@@ -1,3 +1,5 @@
+//! Logs as CI serves them, made of recorded outputs and of noise.
+
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
