@@ -162,6 +162,10 @@ fn spec<T: JsonSchema>(name: &'static str, description: &'static str) -> ToolSpe
     });
     let mut parameters = settings.into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut parameters);
+    if let Some(fields) = parameters.as_object_mut() {
+        // The tool has a description of its own.
+        fields.remove("description");
+    }
     ToolSpec {
         name,
         description,
@@ -193,4 +197,31 @@ fn simplify(schema: &mut Value) {
 fn repo_path(path: &str) -> Result<RepoPath, String> {
     let trimmed = path.trim().trim_start_matches("./");
     trimmed.parse().map_err(|error| format!("{error}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_is_plain_enough_for_every_endpoint() {
+        let tools = offered(true);
+        let read_file = tools.iter().find(|tool| tool.name == "read_file").unwrap();
+        assert_eq!(
+            read_file.parameters,
+            serde_json::json!({
+                "type": "object",
+                "required": ["path"],
+                "properties": {
+                    "path": { "type": "string" },
+                    "from": { "type": "integer", "description": "First line, from 1." },
+                    "to": { "type": "integer", "description": "Last line." },
+                },
+            })
+        );
+        let all: String = tools.iter().map(|tool| tool.parameters.to_string()).collect();
+        for noise in ["$schema", "null", "uint", "$ref", "anyOf"] {
+            assert!(!all.contains(noise), "{noise}: {all}");
+        }
+    }
 }
