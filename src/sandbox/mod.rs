@@ -11,6 +11,7 @@
 mod cgroup;
 mod command;
 mod detect;
+mod disk;
 pub mod files;
 mod guarantees;
 pub mod helper;
@@ -29,7 +30,7 @@ mod unconfined;
 mod watch;
 mod wire;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -92,7 +93,7 @@ impl Sandbox {
     pub async fn detect(choice: Choice, helper: PathBuf) -> Result<Self, Unusable> {
         cgroup::remove_orphans();
         let toolchains = match choice {
-            Choice::Auto => Toolchains::inside(),
+            Choice::Auto => Toolchains::inside()?,
             Choice::None => Toolchains::outside(),
         };
         let mut inner = Inner {
@@ -110,6 +111,11 @@ impl Sandbox {
     /// What was seen to hold on this machine.
     pub fn guarantees(&self) -> &Guarantees {
         &self.0.guarantees
+    }
+
+    /// Whether untrusted code can read this file or directory of the host, so that no key is kept there.
+    pub fn shows(&self, path: &Path) -> bool {
+        self.0.choice == Choice::None || self.0.toolchains.shows(path)
     }
 
     /// Runs one command to its end and returns what came of it; when it returns, none of its processes is left.

@@ -301,7 +301,7 @@ fn flags_for(access: Access) -> MountFlags {
     }
 }
 
-/// Restricts every mount, also those that came along below another one, and the root itself at last.
+/// Restricts the mounts that came along below another one, and the root itself at last.
 fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     let list = fs::read("/proc/self/mountinfo").context("list the mounts")?;
     for mount_point in list
@@ -310,7 +310,9 @@ fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     {
         let path = unescape(mount_point);
         // These were mounted as they should be, and the root has to wait.
-        if path.starts_with("/proc") || path.starts_with("/dev") || path == Path::new("/") {
+        let is_done =
+            path.starts_with("/proc") || path.starts_with("/dev") || accesses.iter().any(|(done, _)| *done == path);
+        if is_done || path == Path::new("/") {
             continue;
         }
         let nearest = accesses

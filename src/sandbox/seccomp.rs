@@ -88,6 +88,9 @@ const REFUSED_HERE: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[c_long] = &[];
 
+/// New in Linux 6.15 and known to no library yet: a mount call in other clothes.
+const OPEN_TREE_ATTR: c_long = 467;
+
 /// Answered as an older kernel would, so that callers use what the filter can judge: the first two hide their
 /// arguments in memory, the third makes memory that no one can count.
 const UNKNOWN: &[c_long] = &[libc::SYS_clone3, libc::SYS_openat2, libc::SYS_memfd_secret];
@@ -129,6 +132,7 @@ fn refused_calls() -> anyhow::Result<BpfProgram> {
     let mut rules: Rules = REFUSED
         .iter()
         .chain(REFUSED_HERE)
+        .chain(&[OPEN_TREE_ATTR])
         .map(|number| (*number, Vec::new()))
         .collect();
     let clone = [

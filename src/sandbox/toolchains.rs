@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::Unusable;
 use super::command::{Access, Mount};
 
 /// The home directory inside, empty and in memory.
@@ -93,7 +94,7 @@ const POINTERS: [(&str, &str); 10] = [
 ];
 
 /// Tools in their places.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Toolchains {
     pub(super) home: PathBuf,
     pub(super) env: BTreeMap<String, String>,
@@ -103,11 +104,24 @@ pub(super) struct Toolchains {
 
 impl Toolchains {
     /// The tools of this machine and user, for a sandbox.
-    pub(super) fn inside() -> Self {
+    ///
+    /// # Errors
+    /// When the home of the user, with all its secrets, lies inside of a directory that has to be shown.
+    pub(super) fn inside() -> Result<Self, Unusable> {
         // The only place of this room that reads greenlight's own environment; nothing of it but these two is used.
         let (home, path) = (env::home_dir(), env::var_os("PATH").unwrap_or_default());
         let home = home.filter(|home| home.is_absolute() && home.parent().is_some());
-        Self::find(home.as_deref(), &path, env::current_exe().ok().as_deref())
+        let found = Self::find(home.as_deref(), &path, env::current_exe().ok().as_deref());
+        match home.filter(|home| found.shows(home)) {
+            Some(home) => Err(Unusable {
+                reason: format!(
+                    "the home directory {} is among the programs that tests need",
+                    home.display()
+                ),
+                remedy: "set HOME to a directory outside of `/usr`, `/lib` and the like".into(),
+            }),
+            None => Ok(found),
+        }
     }
 
     /// The environment for a command that nothing confines.
@@ -209,6 +223,12 @@ impl Toolchains {
         let mut seen = std::collections::BTreeSet::new();
         directories.retain(|directory| !directory.contains(':') && seen.insert(directory.clone()));
         self.env.insert("PATH".into(), directories.join(":"));
+    }
+
+    /// Whether a file of the host is among what is shown, under whatever name.
+    pub(super) fn shows(&self, path: &Path) -> bool {
+        let path = path.canonicalize().unwrap_or_else(|_| path.into());
+        self.mounts.iter().any(|mount| path.starts_with(&mount.source))
     }
 
     fn is_visible(&self, path: &Path) -> bool {

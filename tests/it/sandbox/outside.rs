@@ -29,7 +29,7 @@ for path in ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/drop_caches', '/proc
 }
 
 #[tokio::test]
-async fn nothing_is_written_by_root_or_left_in_the_cargo_home() {
+async fn files_made_inside_belong_to_the_owner_of_the_workspace() {
     let lab = Lab::new().await;
     let output = lab.sh("touch a; mkdir b; ln a b/c; id -u").await;
     assert_ne!(output.stdout.text(), "0\n");
