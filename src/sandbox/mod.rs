@@ -1,8 +1,8 @@
 //! Runs an untrusted command in a checkout, bounded. The only room that spawns processes.
 //!
-//! A run is three processes. greenlight starts itself again as the **supervisor** ([`supervisor`]), which has an empty
+//! A run is three processes. greenlight starts itself again as the **supervisor** (`supervisor.rs`), which has an empty
 //! environment and no inherited descriptors, holds the clock and the other limits, and never shares a namespace of
-//! processes or files with the command. The supervisor starts **init** ([`init`]), process 1 of fresh namespaces,
+//! processes or files with the command. The supervisor starts **init** (`init.rs`), process 1 of fresh namespaces,
 //! which builds the file system, gives up every right, and starts the **command**. The death of any of the three,
 //! or of greenlight, is the death of the command and all it started.
 //!
@@ -85,8 +85,8 @@ pub enum Error {
 impl Sandbox {
     /// Tries the full recipe once, with canaries, and remembers what it was seen to hold.
     ///
-    /// `helper` is the absolute path of the greenlight binary: `std::env::current_exe()` in production.
-    /// Also removes what a killed greenlight left behind.
+    /// `helper` is the absolute path of the greenlight binary, `std::env::current_exe()` in production; its `main` has
+    /// to begin with [`helper::is_wanted`]. Also removes what a killed greenlight left behind.
     ///
     /// # Errors
     /// When the machine cannot confine, with the remedy. Nothing weaker is tried instead.

@@ -30,7 +30,7 @@ const HOST: &str = "/.host";
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Knobs of the whole machine: root's own are closed to the lent user anyway, but a mistake here would be fatal.
-const READ_ONLY_IN_PROC: [&str; 6] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr"];
+const READ_ONLY_IN_PROC: [&str; 7] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr", "pressure"];
 
 /// What the kernel tells about itself and about others.
 const MASKED_IN_PROC: [&str; 10] = [

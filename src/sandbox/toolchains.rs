@@ -262,3 +262,67 @@ fn owned<const N: usize>(variables: [(&str, &str); N]) -> BTreeMap<String, Strin
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_home_only_tools_are_shown() {
+        let home = tempfile::tempdir().unwrap();
+        for directory in [
+            ".cargo/bin",
+            ".cargo/registry/src",
+            ".rustup",
+            ".ssh",
+            ".config/gh",
+            ".local/share/keyrings",
+            "work",
+        ] {
+            fs::create_dir_all(home.path().join(directory)).unwrap();
+        }
+        fs::write(home.path().join(".cargo/credentials.toml"), "").unwrap();
+        let path = env::join_paths([
+            home.path().join("work"),
+            home.path().join(".cargo/bin"),
+            "/usr/bin".into(),
+        ])
+        .unwrap();
+        let found = Toolchains::find(Some(home.path()), &path, None);
+
+        for hidden in [
+            "",
+            ".cargo",
+            ".cargo/credentials.toml",
+            ".ssh",
+            ".config",
+            ".config/gh",
+            ".local/share/keyrings",
+            "work",
+        ] {
+            assert!(!found.shows(&home.path().join(hidden)), "{hidden}");
+        }
+        for shown in [".cargo/bin", ".cargo/registry/src", ".rustup"] {
+            assert!(found.shows(&home.path().join(shown)), "{shown}");
+        }
+        assert_eq!(
+            found.env["PATH"],
+            format!("{}/.cargo/bin:/usr/bin:/usr/local/bin:/bin", home.path().display())
+        );
+        assert_eq!(
+            found.env["RUSTUP_HOME"],
+            home.path().join(".rustup").display().to_string()
+        );
+        assert!(!found.env.contains_key("NVM_DIR"));
+    }
+
+    #[test]
+    fn a_home_among_the_programs_is_shown_and_therefore_noticed() {
+        let found = Toolchains::find(None, OsStr::new(""), None);
+        assert!(
+            found.shows(Path::new("/usr/share"))
+                && !found.shows(Path::new("/var/lib"))
+                && !found.shows(Path::new("/etc"))
+        );
+    }
+}

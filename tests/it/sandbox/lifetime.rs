@@ -1,6 +1,7 @@
 //! Living longer than the run, and hanging greenlight.
 
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
 use greenlight::sandbox::Outcome;
@@ -132,7 +133,10 @@ async fn killing_greenlight_kills_the_sandbox() {
 async fn killing_the_supervisor_kills_the_sandbox() {
     let lab = Lab::new().await;
     let mut alive = Alive::new(lab.path(), "alive");
-    let mut greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000").spawn().unwrap();
+    let mut greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000")
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     alive.has_started().await;
     let supervisor = child_of(greenlight.id());
     kill_process(Pid::from_raw(supervisor.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-use greenlight::sandbox::{Access, Mount, Outcome};
+use greenlight::sandbox::{Access, Command, Mount, Outcome};
 
 use super::Lab;
 
@@ -114,6 +114,25 @@ async fn a_mount_is_read_only_unless_said_otherwise() {
         (output.outcome, output.stdout.text()),
         (Outcome::Exited(1), "content".into())
     );
+}
+
+#[tokio::test]
+async fn a_writable_mount_is_writable_by_every_run() {
+    let lab = Lab::new().await;
+    let cache = tempfile::tempdir().unwrap();
+    for workspace in [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()] {
+        let mut command = Command::new(
+            ["sh", "-c", "mkdir -p /cache/dir && echo x >> /cache/dir/file"],
+            workspace.path(),
+        );
+        command.mounts.push(Mount {
+            source: cache.path().into(),
+            target: "/cache".into(),
+            access: Access::ReadWrite,
+        });
+        assert_eq!(lab.exec(&command).await.outcome, Outcome::Exited(0));
+    }
+    assert_eq!(fs::read_to_string(cache.path().join("dir/file")).unwrap(), "x\nx\n");
 }
 
 #[tokio::test]
