@@ -1,7 +1,7 @@
 //! A posted request for a green light, and what becomes of it.
 //!
 //! An approval means one thing: this content, on this head, before this time, by these people. The digest covers
-//! exactly what will run or land; [`answer`] is the only way from an open gate to an approval.
+//! exactly what will run or land; `Run::answer` is the only way from an open gate to an approval.
 
 use std::fmt;
 use std::str::FromStr;
