@@ -148,7 +148,7 @@ impl Model for OpenAi {
 /// A chat-completions request; the beginning of it is the same in every turn, so endpoints can cache it.
 /// <https://platform.openai.com/docs/api-reference/chat/create>
 fn request(model: &str, history: &[Item], tools: &[ToolSpec]) -> Value {
-    let messages: Vec<Value> = history.iter().map(message).collect();
+    let messages: Vec<Value> = history.iter().flat_map(messages).collect();
     let tools = tools.iter().map(|tool| {
         json!({
             "type": "function",
@@ -158,13 +158,16 @@ fn request(model: &str, history: &[Item], tools: &[ToolSpec]) -> Value {
     json!({ "model": model, "messages": messages, "tools": tools.collect::<Vec<_>>(), "stream": false })
 }
 
-fn message(item: &Item) -> Value {
+fn messages(item: &Item) -> Vec<Value> {
     match item {
-        Item::Instructions(text) => json!({ "role": "system", "content": text }),
-        Item::Task(text) | Item::Note(text) => json!({ "role": "user", "content": text }),
-        Item::Result { call_id, text, .. } => json!({ "role": "tool", "tool_call_id": call_id, "content": text }),
+        Item::Task { instructions, task } => vec![
+            json!({ "role": "system", "content": instructions }),
+            json!({ "role": "user", "content": task }),
+        ],
+        Item::Note(text) => vec![json!({ "role": "user", "content": text })],
+        Item::Result { call_id, text, .. } => vec![json!({ "role": "tool", "tool_call_id": call_id, "content": text })],
         Item::Reply(reply) if reply.calls.is_empty() => {
-            json!({ "role": "assistant", "content": reply.text.as_deref().unwrap_or_default() })
+            vec![json!({ "role": "assistant", "content": reply.text.as_deref().unwrap_or_default() })]
         }
         Item::Reply(reply) => {
             let calls = reply.calls.iter().map(|call| {
@@ -176,7 +179,7 @@ fn message(item: &Item) -> Value {
                 let function = json!({ "name": call.name, "arguments": arguments });
                 json!({ "id": call.id, "type": "function", "function": function })
             });
-            json!({ "role": "assistant", "content": reply.text, "tool_calls": calls.collect::<Vec<_>>() })
+            vec![json!({ "role": "assistant", "content": reply.text, "tool_calls": calls.collect::<Vec<_>>() })]
         }
     }
 }

@@ -13,14 +13,14 @@ const MALFORMED_REPLIES: usize = 3;
 /// So many times in a row a reply without a call is answered with a nudge.
 const NUDGES: usize = 2;
 
-/// The bounds of a run, counted over the whole transcript; only `wall` starts anew with each call of
-/// [`run`](super::run).
+/// The bounds of a run, counted over the whole transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Replies of the model.
     pub turns: u32,
     /// Tokens of prompts and completions together.
     pub tokens: u64,
+    /// Counted from when the [`Shell`](super::Shell) is made.
     pub wall: Duration,
 }
 

@@ -71,11 +71,11 @@ pub async fn run(
     cancel: &CancellationToken,
 ) -> Result<Exit, Error> {
     let stop = cancel.child_token();
-    let wall = shell.limits.wall;
+    let deadline = shell.deadline;
     let mut work = std::pin::pin!(work(model, shell, transcript, journal, &stop));
     let exit = tokio::select! {
         exit = &mut work => exit?,
-        () = tokio::time::sleep(wall) => {
+        () = tokio::time::sleep_until(deadline) => {
             stop.cancel();
             work.await?
         }
@@ -156,7 +156,7 @@ fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) 
                     tools::edit_again(call, tools, shell);
                 }
             }
-            Item::Instructions(_) | Item::Task(_) | Item::Note(_) => ended = None,
+            Item::Task { .. } | Item::Note(_) => ended = None,
         }
     }
     ended

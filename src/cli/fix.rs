@@ -252,7 +252,12 @@ async fn attempt(
             ));
         }
     };
-    match work::work(desk, Some(suite), engine, &brief, (&mut keep, &mut progress), cancel).await? {
+    let watch = work::Watch {
+        keep: &mut keep,
+        progress: &mut progress,
+        cancel,
+    };
+    match work::work(desk, Some(suite), engine, &brief, watch).await? {
         Outcome::Proposed(proposal) => Ok(*proposal),
         Outcome::GaveUp { reason } => Err(Exit::NoFix(format!("no fix found. {reason}"))),
         Outcome::LimitReached { reason } => Err(Exit::Limit(reason)),

@@ -101,24 +101,31 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Makes the request; the digest binds head, kind and `content` (a patch's digest, or a command).
-    pub fn open(run: &RunId, ordinal: usize, kind: GateKind, head: CommitSha, content: &str, terms: Terms) -> Self {
-        let bound = serde_json::json!({ "head": head, "kind": kind, "content": content }).to_string();
+    /// Makes the request; the digest binds run, head, kind and `content` (a patch's digest, or a command).
+    pub fn open(run: &RunId, ordinal: usize, kind: GateKind, content: &str, terms: Terms) -> Self {
+        let Terms {
+            head,
+            approvers,
+            expires,
+        } = terms;
+        let bound = serde_json::json!({ "run": run, "head": head, "kind": kind, "content": content }).to_string();
         let digest = hex::encode(Sha256::digest(bound));
+        let id = GateId::derive(run, ordinal, &digest);
         Self {
-            id: GateId::derive(run, ordinal, &digest),
+            id,
             kind,
             head,
             digest,
-            approvers: terms.approvers,
-            expires: terms.expires,
+            approvers,
+            expires,
         }
     }
 }
 
-/// How long a gate stays open, and how many people it takes.
-#[derive(Debug, Clone, Copy)]
+/// On which head, how long and for how many people a gate is open.
+#[derive(Debug, Clone)]
 pub struct Terms {
+    pub head: CommitSha,
     pub approvers: u32,
     pub expires: Timestamp,
 }
@@ -215,17 +222,11 @@ mod tests {
 
     fn gate(content: &str) -> Gate {
         let terms = Terms {
+            head: head('a'),
             approvers: 1,
             expires: "2026-01-02T00:00:00Z".parse().unwrap(),
         };
-        Gate::open(
-            &RunId("r1".into()),
-            0,
-            GateKind::Land { files: 1 },
-            head('a'),
-            content,
-            terms,
-        )
+        Gate::open(&RunId("r1".into()), 0, GateKind::Land { files: 1 }, content, terms)
     }
 
     #[test]

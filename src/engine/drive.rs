@@ -296,13 +296,16 @@ async fn attempt(
         .boxed()
     };
     let mut progress = |_| {};
-    Ok(
-        match work::work(desk, suite, engine, &brief, (&mut keep, &mut progress), cancel).await? {
-            Outcome::Proposed(proposal) => Step::Proposed(proposal),
-            Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
-            Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
-        },
-    )
+    let watch = work::Watch {
+        keep: &mut keep,
+        progress: &mut progress,
+        cancel,
+    };
+    Ok(match work::work(desk, suite, engine, &brief, watch).await? {
+        Outcome::Proposed(proposal) => Step::Proposed(proposal),
+        Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
+        Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
+    })
 }
 
 /// Lands what was approved, if everybody who approved still may.

@@ -65,7 +65,6 @@ pub(super) async fn open_gate(
     needed: GateNeeded,
     desk: Option<&Desk>,
 ) -> Result<Step, Broken> {
-    let head = run.started.head.clone();
     let files = run
         .proposal
         .as_ref()
@@ -111,7 +110,6 @@ pub(super) async fn open_gate(
         run.id(),
         run.gates.len(),
         kind,
-        head,
         &content,
         run.terms(jiff::Timestamp::now()),
     );

@@ -14,7 +14,6 @@ mod hunt;
 mod language;
 mod localise;
 mod outline;
-mod reach;
 mod syntax;
 mod templates;
 mod test_code;

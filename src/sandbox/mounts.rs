@@ -152,7 +152,8 @@ fn enter_new_root() -> anyhow::Result<()> {
 fn mount_proc(orders: &Orders) -> anyhow::Result<()> {
     fs::create_dir("/proc").context("make /proc")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "/proc", "proc", flags, None).context("mount /proc")?;
+    // Whom the command may not trace, it does not see: that is init.
+    mount("proc", "/proc", "proc", flags, c"hidepid=2").context("mount /proc")?;
     if matches!(orders.identity, Identity::Own { .. }) {
         // One more, which is the one that init itself goes on to make. The filter of system calls refuses them too.
         let _ = fs::write("/proc/sys/user/max_user_namespaces", "1");

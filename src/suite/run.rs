@@ -19,9 +19,11 @@ const MAX_REPORT: u64 = 32 << 20;
 /// Where a framework is asked to write its report, relative to where it runs.
 const REPORT: &str = ".greenlight-report.xml";
 
-/// Puts both output streams in one, in the order in which they were written, and says where Python finds the
-/// project's own packages. Everything else stays in the arguments, so that no name is read by the shell.
-const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"; exec "$@" 2>&1"#;
+/// Puts both output streams in one, in the order in which they were written, says where Python finds the project's
+/// own packages, and keeps what Go compiled for the next run in this workspace (cargo does so by itself). Everything
+/// else stays in the arguments, so that no name is read by the shell.
+const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
+export GOCACHE="$PWD/.greenlight-cache/go"; exec "$@" 2>&1"#;
 
 /// A test command and what it needs to run.
 #[derive(Debug, Clone)]

@@ -16,6 +16,7 @@ mod openapi;
 mod repair;
 mod sandbox;
 mod suite;
+mod stories;
 mod tidy;
 mod webhooks;
 mod workflows;

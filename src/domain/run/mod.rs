@@ -226,6 +226,7 @@ impl Run {
             .checked_add(jiff::SignedDuration::from_secs(seconds))
             .unwrap_or(Timestamp::MAX);
         Terms {
+            head: self.started.head.clone(),
             approvers: self.started.approvers,
             expires,
         }

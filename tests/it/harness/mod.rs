@@ -2,6 +2,7 @@
 
 pub(crate) mod model;
 pub(crate) mod openapi;
+pub(crate) mod story;
 
 use std::path::PathBuf;
 

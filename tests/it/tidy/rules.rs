@@ -276,8 +276,9 @@ pub(super) fn the_architecture_names_every_room(tree: &Tree) -> Vec<String> {
             .collect();
         let path = format!("src/{}", path.trim_end_matches(['.', '/']));
         let there = tree
-            .rust("src/")
-            .any(|(file, _)| file == path || file.starts_with(&format!("{path}/")));
+            .0
+            .iter()
+            .any(|(file, _)| *file == path || file.starts_with(&format!("{path}/")));
         if !there {
             complaints.push(format!("ARCHITECTURE.md: there is no {path}"));
         }

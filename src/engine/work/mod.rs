@@ -1,10 +1,10 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
-use futures::FutureExt as _;
+mod model;
+
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Exit, Item, LimitKind, Shell, Transcript};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Evidence, Proposal, Unfit};
@@ -18,8 +18,6 @@ use crate::suite::{self, Suite};
 use super::Broken;
 use super::desk::Desk;
 
-/// How often a submission that does not prove itself may be followed by another one.
-const MAX_SUBMISSIONS: usize = 4;
 /// How many candidates the built-in engine tries at most.
 const MAX_CANDIDATES: u32 = 2_000;
 
@@ -59,6 +57,13 @@ pub type Keep<'a> = dyn FnMut(serde_json::Value) -> BoxFuture<'a, anyhow::Result
 
 /// Tells how far the search is.
 pub type Progress<'a> = dyn FnMut(repair::Progress) + Send + 'a;
+
+/// How the work is watched from outside.
+pub struct Watch<'a, 'k> {
+    pub keep: &'a mut Keep<'k>,
+    pub progress: &'a mut Progress<'k>,
+    pub cancel: &'a CancellationToken,
+}
 
 /// Runs the whole suite on a fresh copy, and when it is red once more, to tell a bug from a flaky test.
 ///
@@ -107,12 +112,11 @@ pub async fn work(
     suite: Option<&Suite>,
     engine: Engine<'_>,
     brief: &Brief<'_>,
-    (keep, progress): (&mut Keep<'_>, &mut Progress<'_>),
-    cancel: &CancellationToken,
+    watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {
     match (engine, suite, brief.before) {
-        (Engine::Model { model, name }, suite, _) => with_model(desk, suite, (model, name), brief, keep, cancel).await,
-        (Engine::BuiltIn, Some(suite), Some(before)) => built_in(desk, suite, before, brief, progress, cancel).await,
+        (Engine::Model { model, name }, suite, _) => model::work(desk, suite, (model, name), brief, watch).await,
+        (Engine::BuiltIn, Some(suite), Some(before)) => built_in(desk, (suite, before), brief, watch).await,
         (Engine::BuiltIn, _, _) => Ok(Outcome::GaveUp {
             reason: "the built-in engine works only with tests it may run".into(),
         }),
@@ -121,12 +125,11 @@ pub async fn work(
 
 async fn built_in(
     desk: &Desk,
-    suite: &Suite,
-    before: &TestRun,
+    (suite, before): (&Suite, &TestRun),
     brief: &Brief<'_>,
-    progress: &mut Progress<'_>,
-    cancel: &CancellationToken,
+    watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {
+    let Watch { progress, cancel, .. } = watch;
     let excluded: Vec<String> = brief
         .turned_down
         .iter()
@@ -171,107 +174,4 @@ async fn built_in(
             },
         },
     )
-}
-
-async fn with_model(
-    desk: &Desk,
-    suite: Option<&Suite>,
-    (model, name): (&OpenAi, &str),
-    brief: &Brief<'_>,
-    keep: &mut Keep<'_>,
-    cancel: &CancellationToken,
-) -> Result<Outcome, Broken> {
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let limits = &desk.config.limits;
-    let bounds = desk.bounds(&is_protected);
-    let limits = agent::Limits {
-        turns: limits.turns,
-        tokens: limits.tokens,
-        wall: limits.wall,
-    };
-    let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
-    let mut transcript = transcript(desk, suite, brief)?;
-    if brief.said.is_empty() {
-        for item in transcript.items() {
-            keep(serde_json::to_value(item).map_err(|error| Broken::Bug(error.to_string()))?)
-                .await
-                .map_err(agent::Error::Journal)?;
-        }
-    }
-    for _ in 0..MAX_SUBMISSIONS {
-        let mut journal = |item: Item| match serde_json::to_value(item) {
-            Ok(value) => keep(value),
-            Err(error) => async move { Err(error.into()) }.boxed(),
-        };
-        let summary = match agent::run(model, &mut shell, &mut transcript, &mut journal, cancel).await? {
-            Exit::Submitted { summary } => summary,
-            Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
-            Exit::Cancelled => return Ok(Outcome::Interrupted),
-            Exit::Limit(limit) => {
-                return Ok(Outcome::LimitReached {
-                    reason: limit_reached(limit, &limits),
-                });
-            }
-        };
-        let patch = shell.checkout.patch();
-        let unfit = match (suite, brief.before) {
-            (Some(suite), Some(before)) => match prove(desk, suite, &patch, (brief.head, before), cancel).await? {
-                Ok(evidence) => return Ok(proposed(brief, name, patch, (summary, Some(evidence)))),
-                Err(unfit) => unfit,
-            },
-            _ => match proposal::check(&patch, &bounds) {
-                Ok(()) => return Ok(proposed(brief, name, patch, (summary, None))),
-                Err(unfit) => unfit,
-            },
-        };
-        if cancel.is_cancelled() {
-            return Ok(Outcome::Interrupted);
-        }
-        let note = Item::Note(format!(
-            "The submission was not taken: {unfit}. Mend it and submit again."
-        ));
-        keep(serde_json::to_value(&note).map_err(|error| Broken::Bug(error.to_string()))?)
-            .await
-            .map_err(agent::Error::Journal)?;
-        transcript.push(note);
-    }
-    Ok(Outcome::GaveUp {
-        reason: format!("{MAX_SUBMISSIONS} submissions did not prove themselves"),
-    })
-}
-
-fn proposed(brief: &Brief<'_>, name: &str, patch: Patch, (summary, evidence): (String, Option<Evidence>)) -> Outcome {
-    let author = Author::Model(name.to_string());
-    Outcome::Proposed(Box::new(Proposal {
-        head: brief.head.clone(),
-        patch,
-        summary,
-        author,
-        evidence,
-    }))
-}
-
-fn limit_reached(limit: LimitKind, limits: &agent::Limits) -> String {
-    match limit {
-        LimitKind::Turns => format!("The limit of {} turns was reached", limits.turns),
-        LimitKind::Tokens => format!("The limit of {} tokens was reached", limits.tokens),
-        LimitKind::Wall => format!(
-            "The time limit of {} was reached",
-            humantime::format_duration(limits.wall)
-        ),
-    }
-}
-
-/// The transcript as it was cut off, or a new one with the task.
-fn transcript(desk: &Desk, suite: Option<&Suite>, brief: &Brief<'_>) -> Result<Transcript, Broken> {
-    if !brief.said.is_empty() {
-        let items = serde_json::Value::Array(brief.said.to_vec());
-        return serde_json::from_value(items)
-            .map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")));
-    }
-    let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
-    let remarks: Vec<String> = brief.turned_down.iter().map(|down| down.reason.clone()).collect();
-    let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
-    let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
-    Ok(Transcript::new(agent::prompt::DEBUG, task))
 }

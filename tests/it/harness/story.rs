@@ -1,0 +1,274 @@
+//! A story: one pull request on the double, greenlight's real door before it, and an end at which nothing may be left.
+//!
+//! Everything but GitHub and the model is real: router, queue, journal, git, sandbox. A story waits only for rest, never
+//! for time; and it fails, whatever it asserts itself, when [`Story::finish`] finds that a rule of all stories was broken.
+
+mod ending;
+mod process;
+mod scene;
+
+use std::time::Duration;
+
+use greenlight::demo::{CheckRunView, CommentView, Double, JobLog, MAINTAINER, ReviewView};
+use greenlight::domain::id::PullRequestId;
+use greenlight::domain::run::Run;
+use tempfile::TempDir;
+
+use super::model::ScriptedModel;
+pub(crate) use process::SECRET;
+use process::{Log, Process, Settings};
+pub(crate) use scene::{CHANGE, FIXED, LOG, Scene, TESTS};
+
+/// Rest comes long before; a story that waits longer hangs.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+pub(crate) struct Story {
+    pub(crate) double: Double,
+    /// The pull request.
+    pub(crate) number: u64,
+    model: Option<ScriptedModel>,
+    folder: TempDir,
+    settings: Settings,
+    process: Option<Process>,
+    log: Log,
+}
+
+impl Story {
+    /// The default scene with nothing changed.
+    pub(crate) async fn new() -> Self {
+        Scene::default().begin().await
+    }
+
+    // What people and machines do.
+
+    /// Somebody comments; returns when greenlight has nothing more to do.
+    pub(crate) async fn says(&self, login: &str, body: &str) -> u64 {
+        let id = self.double.comment(self.number, login, body).await.unwrap();
+        self.settle().await;
+        id
+    }
+
+    pub(crate) async fn maintainer_says(&self, body: &str) -> u64 {
+        self.says(MAINTAINER, body).await
+    }
+
+    /// CI ends red, with the log of the default scene.
+    pub(crate) async fn ci_fails(&self) {
+        self.ci_fails_with(LOG).await;
+    }
+
+    pub(crate) async fn ci_fails_with(&self, log: &str) {
+        let log = JobLog {
+            workflow: "CI",
+            job: "test",
+            step: "python -m unittest",
+            log,
+        };
+        self.double.fail_ci(self.number, log).await.unwrap();
+        self.settle().await;
+    }
+
+    /// Somebody presses a button of greenlight's check run on the head.
+    pub(crate) async fn presses(&self, login: &str, label: &str) {
+        let check = self.check();
+        let button = check.actions.iter().find(|button| button["label"] == label);
+        let identifier = button.unwrap()["identifier"].as_str().unwrap().to_string();
+        self.double.press_button(check.id, &identifier, login).await.unwrap();
+        self.settle().await;
+    }
+
+    // What becomes of greenlight itself.
+
+    /// Waits until greenlight has nothing more to do. What it posts comes back to it, and may be work again.
+    pub(crate) async fn settle(&self) {
+        let rest = async {
+            loop {
+                let before = *self.double.changes().borrow();
+                self.double.delivered().await;
+                self.process().queue.idle().await;
+                if *self.double.changes().borrow() == before {
+                    return;
+                }
+            }
+        };
+        if tokio::time::timeout(PATIENCE, rest).await.is_err() {
+            panic!("greenlight does not come to rest");
+        }
+    }
+
+    /// Waits until something is to be seen on the double.
+    pub(crate) async fn until(&self, what: &str, seen: impl Fn(&Double) -> bool) {
+        let mut changes = self.double.changes();
+        let waiting = async {
+            while !seen(&self.double) {
+                changes.changed().await.unwrap();
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            panic!("not seen: {what}");
+        }
+    }
+
+    /// Waits until greenlight says on the head that it works.
+    pub(crate) async fn until_it_works(&self) {
+        let head = self.head();
+        let is_ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
+        self.until("greenlight at work", |double| {
+            double.check_runs(&head).iter().any(is_ours)
+        })
+        .await;
+    }
+
+    /// Kills greenlight.
+    pub(crate) async fn kill(&mut self) {
+        self.process.take().unwrap().kill().await;
+    }
+
+    /// Starts greenlight on the data folder of before.
+    pub(crate) async fn start(&mut self) {
+        let process = Process::start(&self.settings, self.folder.path(), &self.log).await;
+        self.double.set_webhook(&format!("{}/webhook", process.url), SECRET);
+        self.process = Some(process);
+    }
+
+    pub(crate) async fn restart(&mut self) {
+        self.kill().await;
+        self.start().await;
+        self.settle().await;
+    }
+
+    pub(crate) fn process(&self) -> &Process {
+        self.process.as_ref().unwrap()
+    }
+
+    pub(crate) fn settings(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    /// The data folder.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn model(&self) -> &ScriptedModel {
+        self.model.as_ref().unwrap()
+    }
+
+    // What is to be seen.
+
+    /// greenlight's comments, oldest first.
+    pub(crate) fn comments(&self) -> Vec<CommentView> {
+        let bot = self.double.bot();
+        let all = self.double.comments(self.number);
+        all.into_iter().filter(|comment| comment.author == bot).collect()
+    }
+
+    /// The one sticky comment.
+    #[track_caller]
+    pub(crate) fn sticky(&self) -> String {
+        let mut found: Vec<_> = self.comments().into_iter().filter(is_sticky).collect();
+        assert_eq!(found.len(), 1, "sticky comments");
+        found.remove(0).body
+    }
+
+    /// greenlight's answers to comments, oldest first.
+    pub(crate) fn answers(&self) -> Vec<String> {
+        let answers = self.comments().into_iter().filter(|comment| !is_sticky(comment));
+        answers.map(|comment| comment.body).collect()
+    }
+
+    /// The last answer to a comment.
+    #[track_caller]
+    pub(crate) fn answer(&self) -> String {
+        self.answers().pop().expect("no answer")
+    }
+
+    /// The one review.
+    #[track_caller]
+    pub(crate) fn review(&self) -> ReviewView {
+        let mut reviews = self.double.reviews(self.number);
+        assert_eq!(reviews.len(), 1, "reviews");
+        reviews.remove(0)
+    }
+
+    #[track_caller]
+    pub(crate) fn has_no_review(&self) {
+        assert_eq!(self.double.reviews(self.number), []);
+    }
+
+    pub(crate) fn head(&self) -> String {
+        self.double.head(self.number).unwrap()
+    }
+
+    /// greenlight's one check run on the head.
+    #[track_caller]
+    pub(crate) fn check(&self) -> CheckRunView {
+        self.check_on(&self.head())
+    }
+
+    #[track_caller]
+    pub(crate) fn check_on(&self, head: &str) -> CheckRunView {
+        let mut runs = self.double.check_runs(head);
+        runs.retain(|run| run.name == "greenlight" && run.app == "greenlight");
+        assert_eq!(runs.len(), 1, "check runs of greenlight on {head}");
+        runs.remove(0)
+    }
+
+    #[track_caller]
+    pub(crate) fn has_commits(&self, count: usize) {
+        assert_eq!(self.double.commits(self.number).unwrap().len(), count, "commits");
+    }
+
+    #[track_caller]
+    pub(crate) fn file(&self, path: &str) -> String {
+        String::from_utf8(self.double.file(self.number, path).unwrap()).unwrap()
+    }
+
+    /// The fix landed as one commit on the first head, and everything says so.
+    #[track_caller]
+    pub(crate) fn has_landed(&self) {
+        self.has_commits(2);
+        assert_eq!(self.file("fare.py"), FIXED);
+        assert!(self.sticky().contains("Landed as"), "{}", self.sticky());
+        assert_eq!(self.check().conclusion.as_deref(), Some("success"));
+    }
+
+    /// Nothing but what the author did is on the branch.
+    #[track_caller]
+    pub(crate) fn has_not_landed(&self) {
+        self.has_commits(1);
+    }
+
+    pub(crate) fn id(&self) -> PullRequestId {
+        PullRequestId {
+            repository: self.double.repository().parse().unwrap(),
+            number: self.number,
+        }
+    }
+
+    /// The runs in the journal, oldest first.
+    pub(crate) async fn runs(&self) -> Vec<Run> {
+        self.process().runs(&self.id()).await
+    }
+
+    /// The newest run in the journal.
+    pub(crate) async fn run(&self) -> Run {
+        self.runs().await.pop().expect("no run")
+    }
+
+    /// Fails if code of the pull request ran so far.
+    pub(crate) async fn has_executed_nothing(&self) {
+        for run in self.runs().await {
+            assert!(run.reproduced.is_none() && run.evidence.is_none(), "{run:#?}");
+        }
+        // The first workspace makes the folder.
+        assert!(
+            !self.folder.path().join("workspaces").exists(),
+            "something was executed"
+        );
+    }
+}
+
+fn is_sticky(comment: &CommentView) -> bool {
+    comment.body.starts_with("<!-- greenlight:sticky -->")
+}

@@ -1,0 +1,135 @@
+//! greenlight as a process of its own, as far as that goes within one: a runtime whose end takes every task with it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use greenlight::config::allow_list::AllowList;
+use greenlight::domain::id::PullRequestId;
+use greenlight::domain::run::Run;
+use greenlight::engine::{App, Interrupts};
+use greenlight::github::webhook::WebhookSecret;
+use greenlight::github::{Credentials, GitHub};
+use greenlight::journal::{Journal, Sqlite};
+use greenlight::openai::{self, OpenAi};
+use greenlight::sandbox::{Sandbox, Unusable};
+use greenlight::server::{self, Queue};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::harness::model::KEY;
+
+/// The webhook secret of every story.
+pub(crate) const SECRET: &str = "story-webhook-secret-53c1";
+/// How long what cannot be stopped may hold up the end of a process.
+const LAST_BREATH: Duration = Duration::from_secs(30);
+
+/// What a process is started with.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    /// Where GitHub's API is.
+    pub(crate) api: String,
+    pub(crate) credentials: Credentials,
+    pub(crate) model: Option<String>,
+    pub(crate) sandbox: Result<Sandbox, Unusable>,
+    pub(crate) allow_list: AllowList,
+}
+
+/// Everything that was logged in a story.
+pub(crate) type Log = Arc<Mutex<Vec<u8>>>;
+
+pub(crate) struct Process {
+    runtime: Option<Runtime>,
+    pub(crate) queue: Queue,
+    /// Base URL of the HTTP door.
+    pub(crate) url: String,
+}
+
+impl Process {
+    /// Starts `greenlight serve` on a data folder; what an earlier process left there is taken up.
+    pub(crate) async fn start(settings: &Settings, folder: &Path, log: &Log) -> Self {
+        let log = Arc::clone(log);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            // Every thread of this process logs to this story, and to no other.
+            .on_thread_start(move || std::mem::forget(tracing::subscriber::set_default(subscriber(&log))))
+            .build()
+            .unwrap();
+        let (settings, folder) = (settings.clone(), folder.to_path_buf());
+        let started = runtime.spawn(async move { serve(settings, &folder).await });
+        let (queue, url) = started.await.unwrap();
+        Self {
+            runtime: Some(runtime),
+            queue,
+            url,
+        }
+    }
+
+    /// Ends at once, wherever it is; what it had not written down is lost.
+    pub(crate) async fn kill(mut self) {
+        let runtime = self.runtime.take().unwrap();
+        tokio::task::spawn_blocking(move || runtime.shutdown_timeout(LAST_BREATH))
+            .await
+            .unwrap();
+    }
+
+    /// The runs of a pull request, as its journal has them.
+    pub(crate) async fn runs(&self, of: &PullRequestId) -> Vec<Run> {
+        self.queue.app().journal.runs_of(of).await.unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
+    let model = settings.model.map(|url| {
+        let mut settings = openai::Settings::new(url.parse().unwrap(), "scripted", KEY.into());
+        settings.first_wait = Duration::from_millis(1);
+        (OpenAi::new(settings).unwrap(), "scripted".to_string())
+    });
+    let app = App {
+        github: GitHub::new(&settings.api.parse().unwrap(), settings.credentials).unwrap(),
+        journal: Journal::Sqlite(Sqlite::open(&folder.join("greenlight.db")).await.unwrap()),
+        sandbox: settings.sandbox,
+        model,
+        folder: folder.to_path_buf(),
+        allow_list: settings.allow_list,
+        interrupts: Interrupts::default(),
+    };
+    let queue = Queue::new(Arc::new(app), 2);
+    server::take_up(&queue).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let router = server::router(queue.clone(), WebhookSecret::new(SECRET.into()).unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (queue, url)
+}
+
+fn subscriber(log: &Log) -> impl tracing::Subscriber + Send + Sync + use<> {
+    let log = Arc::clone(log);
+    tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_max_level(tracing::Level::DEBUG)
+        .with_writer(move || Writer(Arc::clone(&log)))
+        .finish()
+}
+
+struct Writer(Log);
+
+impl std::io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! How a story begins: a repository with people around it, and one pull request with one wrong operator.
+
+use std::sync::{Arc, Mutex};
+
+use greenlight::config::allow_list::AllowList;
+use greenlight::demo::{AUTHOR, Double, NewPullRequest, Role, World};
+use greenlight::github::Credentials;
+
+use super::process::Settings;
+use super::{SECRET, Story};
+use crate::harness::model::{ScriptedModel, Turn};
+
+const FARE: &str = "def fare(stops):\n    return 200 + 50 * stops\n";
+/// The module as the pull request has it.
+pub(crate) const CHANGE: &str =
+    "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    return paid + fare(stops)\n";
+/// The module as it should be.
+pub(crate) const FIXED: &str =
+    "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    return paid - fare(stops)\n";
+/// The tests of the pull request.
+pub(crate) const TESTS: &str = "\
+import unittest
+
+from fare import change, fare
+
+
+class Fares(unittest.TestCase):
+    def test_every_stop_costs(self):
+        self.assertEqual(fare(2), 300)
+
+    def test_change_is_given(self):
+        self.assertEqual(change(500, 2), 200)
+";
+/// What the failed job of the default scene printed.
+pub(crate) const LOG: &str = "\
+2026-01-05T10:00:00.0000000Z ##[group]Run python -m unittest -v
+2026-01-05T10:00:00.1000000Z ##[endgroup]
+2026-01-05T10:00:01.0000000Z test_change_is_given (test_fare.Fares.test_change_is_given) ... FAIL
+2026-01-05T10:00:01.0100000Z test_every_stop_costs (test_fare.Fares.test_every_stop_costs) ... ok
+2026-01-05T10:00:01.0200000Z
+2026-01-05T10:00:01.0300000Z ======================================================================
+2026-01-05T10:00:01.0400000Z FAIL: test_change_is_given (test_fare.Fares.test_change_is_given)
+2026-01-05T10:00:01.0500000Z ----------------------------------------------------------------------
+2026-01-05T10:00:01.0600000Z Traceback (most recent call last):
+2026-01-05T10:00:01.0700000Z   File \"/home/runner/work/rail/rail/test_fare.py\", line 11, in test_change_is_given
+2026-01-05T10:00:01.0800000Z     self.assertEqual(change(500, 2), 200)
+2026-01-05T10:00:01.0900000Z AssertionError: 800 != 200
+2026-01-05T10:00:01.1000000Z
+2026-01-05T10:00:01.1100000Z ----------------------------------------------------------------------
+2026-01-05T10:00:01.1200000Z Ran 2 tests in 0.001s
+2026-01-05T10:00:01.1300000Z
+2026-01-05T10:00:01.1400000Z FAILED (failures=1)
+2026-01-05T10:00:01.1500000Z ##[error]Process completed with exit code 1.
+";
+
+/// What is there before the story begins.
+pub(crate) struct Scene {
+    on_main: Vec<(String, String)>,
+    in_pull_request: Vec<(String, String)>,
+    branch: &'static str,
+    author: &'static str,
+    /// Whether it comes from a fork, and if so, whether maintainers may push there.
+    fork: Option<bool>,
+    people: Vec<(&'static str, Role)>,
+    permissions: Vec<(&'static str, &'static str)>,
+    turns: Option<Vec<Turn>>,
+    allow_list: AllowList,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        let tests = TESTS.replace("change, ", "");
+        let tests = tests.split("\n    def test_change").next().unwrap();
+        Self::of(
+            &[("fare.py", FARE), ("test_fare.py", tests)],
+            &[("fare.py", CHANGE), ("test_fare.py", TESTS)],
+        )
+    }
+}
+
+impl Scene {
+    /// A repository with these files on `main`, and a pull request that writes those.
+    pub(crate) fn of(on_main: &[(&str, &str)], in_pull_request: &[(&str, &str)]) -> Self {
+        let owned = |files: &[(&str, &str)]| {
+            let files = files.iter().map(|(path, text)| ((*path).into(), (*text).into()));
+            files.collect()
+        };
+        Self {
+            on_main: owned(on_main),
+            in_pull_request: owned(in_pull_request),
+            branch: "change",
+            author: AUTHOR,
+            fork: None,
+            people: Vec::new(),
+            permissions: Vec::new(),
+            turns: None,
+            allow_list: AllowList::All,
+        }
+    }
+
+    /// The default repository, whose tests are whatever this command says.
+    pub(crate) fn tested_by(command: &str) -> Self {
+        Self::default().config(&format!("[test]\ncommand = {command:?}\n"))
+    }
+
+    /// `greenlight.toml` on the base branch.
+    pub(crate) fn config(mut self, text: &str) -> Self {
+        self.on_main.push(("greenlight.toml".into(), text.into()));
+        self
+    }
+
+    /// One more file in the pull request.
+    pub(crate) fn adds(mut self, path: &str, text: &str) -> Self {
+        self.in_pull_request.push((path.into(), text.into()));
+        self
+    }
+
+    pub(crate) fn branch(mut self, branch: &'static str) -> Self {
+        self.branch = branch;
+        self
+    }
+
+    pub(crate) fn author(mut self, login: &'static str) -> Self {
+        self.author = login;
+        self
+    }
+
+    /// From a fork of the author's.
+    pub(crate) fn from_fork(mut self, maintainers_may_push: bool) -> Self {
+        self.fork = Some(maintainers_may_push);
+        self
+    }
+
+    pub(crate) fn person(mut self, login: &'static str, role: Role) -> Self {
+        self.people.push((login, role));
+        self
+    }
+
+    /// What the App may do.
+    pub(crate) fn app_permission(mut self, name: &'static str, level: &'static str) -> Self {
+        self.permissions.push((name, level));
+        self
+    }
+
+    /// A model that does these things in turn; without this there is none.
+    pub(crate) fn model(mut self, turns: impl IntoIterator<Item = Turn>) -> Self {
+        self.turns = Some(turns.into_iter().collect());
+        self
+    }
+
+    pub(crate) fn allow_list(mut self, allow_list: AllowList) -> Self {
+        self.allow_list = allow_list;
+        self
+    }
+
+    /// Starts everything and opens the pull request.
+    pub(crate) async fn begin(self) -> Story {
+        let files: Vec<_> = self
+            .on_main
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_bytes()))
+            .collect();
+        let mut world = World::with_repository("acme/rail", &files);
+        for (login, role) in &self.people {
+            world = world.person(login, *role);
+        }
+        for (name, level) in &self.permissions {
+            world = world.app_permission(name, level);
+        }
+        let double = Double::start(world).await.unwrap();
+        let model = match self.turns {
+            Some(turns) => Some(ScriptedModel::start(turns).await),
+            None => None,
+        };
+        let app = double.app_credentials();
+        let credentials = Credentials::App {
+            id: app.app_id,
+            key_pem: app.private_key.into(),
+        };
+        if let Some(model) = &model {
+            model.must_not_see(SECRET).must_not_see("PRIVATE KEY");
+        }
+        let settings = Settings {
+            api: double.url(),
+            credentials,
+            model: model.as_ref().map(|model| model.base_url().to_string()),
+            sandbox: Ok(crate::harness::sandbox().await),
+            allow_list: self.allow_list,
+        };
+        let mut story = Story {
+            double,
+            number: 0,
+            model,
+            folder: tempfile::tempdir().unwrap(),
+            settings,
+            process: None,
+            log: Arc::new(Mutex::default()),
+        };
+        story.start().await;
+        let mut new = NewPullRequest::new(self.author, self.branch, "Give change");
+        for (path, text) in &self.in_pull_request {
+            new = new.write(path, text);
+        }
+        if let Some(maintainers_may_push) = self.fork {
+            new = new.from_fork(maintainers_may_push);
+        }
+        story.number = story.double.open_pull_request(new).await.unwrap();
+        story
+    }
+}

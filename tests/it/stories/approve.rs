@@ -1,0 +1,134 @@
+//! `/greenlight approve`: exactly what the gate said, by who may, on the head it was made for.
+
+use greenlight::demo::{AUTHOR, MAINTAINER, READER, STRANGER};
+
+use crate::harness::model::calls;
+use crate::harness::story::{CHANGE, FIXED, Scene, Story};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_maintainer_fixes_and_approves() {
+    let story = Story::new().await;
+    let command = story.maintainer_says("/greenlight fix").await;
+    let review = story.review();
+    assert_eq!((review.state.as_str(), review.commit), ("COMMENTED", story.head()));
+    assert_eq!(review.comments.len(), 1);
+    assert_eq!(
+        (review.comments[0].path.as_str(), review.comments[0].lines),
+        ("fare.py", Some((6, 6)))
+    );
+    assert_eq!(
+        review.comments[0].body,
+        "```suggestion\n    return paid - fare(stops)\n```"
+    );
+    assert!(review.body.contains("(tested)"), "{}", review.body);
+    assert_eq!(story.check().conclusion.as_deref(), Some("action_required"));
+    story.has_not_landed();
+
+    let approval = story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    let commits = story.double.commits(story.number).unwrap();
+    assert!(commits[1].verified, "made by the App, so signed by GitHub");
+    assert!(
+        commits[1].message.contains("Approved-by: mia"),
+        "{}",
+        commits[1].message
+    );
+    // One comment, edited; every command has its receipt.
+    assert_eq!(story.comments().len(), 1);
+    for comment in story.double.comments(story.number) {
+        if [command, approval].contains(&comment.id) {
+            assert_eq!(comment.reactions, [("eyes".to_string(), story.double.bot())]);
+        }
+    }
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_lands_is_what_applying_the_suggestions_gives() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let suggestions: Vec<u64> = story.review().comments.iter().map(|comment| comment.id).collect();
+    story.double.commit_suggestions(&suggestions, AUTHOR).await.unwrap();
+    story.settle().await;
+    assert_eq!(story.file("fare.py"), FIXED);
+    // The author's commit is a push: the request on the old head is void.
+    assert!(story.sticky().contains("the head moved"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn red_ci_without_a_model_asks_before_anything_runs() {
+    let story = Story::new().await;
+    story.ci_fails().await;
+    story.has_executed_nothing().await;
+    story.has_no_review();
+    let gate = story.sticky();
+    assert!(
+        gate.contains("nothing was executed") && gate.contains("test_change_is_given"),
+        "{gate}"
+    );
+    assert!(gate.contains("search for a fix"), "{gate}");
+
+    story.maintainer_says("/greenlight approve").await;
+    story.review();
+    story.has_not_landed();
+    assert!(story.sticky().contains("exactly as tested"), "{}", story.sticky());
+
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn red_ci_with_a_model_takes_one_approval() {
+    let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
+    let turns = [
+        calls("read_file", json!({ "path": "fare.py" })),
+        calls("edit_file", edit),
+        calls(
+            "submit",
+            json!({ "summary": "Change is what is left of what was paid." }),
+        ),
+    ];
+    let story = Scene::default().model(turns).begin().await;
+    story.ci_fails().await;
+    story.has_executed_nothing().await;
+    assert!(
+        story.review().body.contains("**not executed** yet"),
+        "{}",
+        story.review().body
+    );
+    assert!(story.sticky().contains("if it is green"), "{}", story.sticky());
+    assert_eq!(story.file("fare.py"), CHANGE);
+
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn who_may_not_is_refused_and_nothing_happens() {
+    let story = Story::new().await;
+    for (login, command) in [(STRANGER, "/greenlight fix"), (READER, "/greenlight fix")] {
+        story.says(login, command).await;
+        assert!(story.answer().contains("it takes write access"), "{}", story.answer());
+    }
+    assert!(story.runs().await.is_empty());
+    story.says(MAINTAINER, "/greenlight fix").await;
+    for login in [STRANGER, READER] {
+        for command in [
+            "/greenlight approve",
+            "/greenlight reject no",
+            "/greenlight cancel",
+            "/greenlight undo",
+        ] {
+            story.says(login, command).await;
+            assert!(story.answer().contains("it takes write access"), "{}", story.answer());
+        }
+    }
+    story.has_not_landed();
+    assert_eq!(story.run().await.open_gates().len(), 1);
+    story.finish().await;
+}

@@ -1,0 +1,3 @@
+//! Stories: what a person does on GitHub, and what greenlight does then. One file per verb.
+
+mod approve;
