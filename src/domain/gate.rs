@@ -97,6 +97,7 @@ pub struct Gate {
     pub digest: String,
     /// How many people have to approve.
     pub approvers: u32,
+    pub opened: Timestamp,
     pub expires: Timestamp,
 }
 
@@ -111,6 +112,7 @@ impl Gate {
             head,
             digest,
             approvers: terms.approvers,
+            opened: terms.opened,
             expires: terms.expires,
         }
     }
@@ -120,6 +122,7 @@ impl Gate {
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     pub approvers: u32,
+    pub opened: Timestamp,
     pub expires: Timestamp,
 }
 
@@ -151,6 +154,8 @@ pub enum Refusal {
     SeveralOpen(Vec<GateId>),
     UnknownGate(GateId),
     Expired(GateId),
+    /// The comment was written before anybody could read the request.
+    WrittenBefore(GateId),
     /// The head moved since the gate was posted.
     HeadMoved {
         expected: CommitSha,
@@ -216,6 +221,7 @@ mod tests {
     fn gate(content: &str) -> Gate {
         let terms = Terms {
             approvers: 1,
+            opened: "2026-01-01T00:00:00Z".parse().unwrap(),
             expires: "2026-01-02T00:00:00Z".parse().unwrap(),
         };
         Gate::open(

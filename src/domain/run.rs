@@ -334,6 +334,7 @@ impl Run {
             .unwrap_or(Timestamp::MAX);
         Terms {
             approvers: self.started.approvers,
+            opened: now,
             expires,
         }
     }
