@@ -9,6 +9,7 @@
 mod agent;
 mod anchor;
 mod config;
+mod doors;
 mod double;
 mod git;
 mod harness;
