@@ -14,6 +14,7 @@ mod hunt;
 mod language;
 mod localise;
 mod outline;
+mod reach;
 mod syntax;
 mod templates;
 mod test_code;

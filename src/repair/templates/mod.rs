@@ -243,6 +243,7 @@ mod tests {
             ("return a[1:]", "return a[0:]"),
             ("return a[-1]", "return a[0]"),
             ("return n // 2", "return n / 2"),
+            ("return 1 << (a - n)", "return 1 << (a - n - 1)"),
             ("return n", "return n - 1"),
             ("return f(a, n)", "return f(n, a)"),
             ("return any(a)", "return all(a)"),
