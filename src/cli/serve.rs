@@ -67,24 +67,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, model = app.model.as_ref().map(|(_, name)| name.as_str()), "listening");
     let queue = Queue::new(app, usize::from(arguments.workers));
-    server::serve(listener, queue, secret, stopped())
+    server::serve(listener, queue, secret, terminal::stopped())
         .await
         .map_err(|error| Exit::Fault(error.to_string()))
-}
-
-/// Resolves when somebody asks greenlight to end.
-async fn stopped() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _interrupted = interrupt.await;
-        }
-    }
 }

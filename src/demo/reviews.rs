@@ -39,6 +39,23 @@ pub(super) const ROUTES: &[Route] = &[
         threads::list,
     ),
     post(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/comments",
+        WRITE,
+        &[
+            "body",
+            "commit_id",
+            "path",
+            "position",
+            "line",
+            "side",
+            "start_line",
+            "start_side",
+            "in_reply_to",
+            "subject_type",
+        ],
+        threads::create,
+    ),
+    post(
         "/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
         WRITE,
         &["body"],
@@ -167,7 +184,7 @@ fn check_body(body: &str) -> Result<(), Answer> {
 }
 
 /// The commit a review is about: the head, or an older commit of the pull request.
-fn wanted_commit(call: &Call<'_>, pull: &PullRequest) -> Result<Oid, Answer> {
+pub(super) fn wanted_commit(call: &Call<'_>, pull: &PullRequest) -> Result<Oid, Answer> {
     let Some(text) = call.optional_text("commit_id")? else {
         return Ok(pull.head);
     };
@@ -177,7 +194,7 @@ fn wanted_commit(call: &Call<'_>, pull: &PullRequest) -> Result<Oid, Answer> {
     commit.ok_or_else(|| refuse(&["The given commit_id is not part of the pull request"]))
 }
 
-fn place_all(
+pub(super) fn place_all(
     call: &mut Call<'_>,
     pull: &PullRequest,
     commit: Oid,

@@ -6,6 +6,7 @@ use super::diff_rules;
 use super::limits::page;
 use super::objects;
 use super::pulls;
+use super::reviews;
 use super::routing::{Answer, Call};
 use super::state::{Happening, Review, ReviewComment, State};
 use super::store;
@@ -23,6 +24,39 @@ pub(super) fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
         .map(|comment| object(call.state, comment))
         .collect();
     Ok(page(call, shown))
+}
+
+/// One more comment on the diff, outside of any review: the beginning of a thread of its own.
+/// <https://docs.github.com/en/rest/pulls/comments#create-a-review-comment-for-a-pull-request>
+pub(super) fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let (repository, pull) = call.pull()?;
+    let body = call.comment_body()?;
+    call.text("commit_id")?;
+    let commit = reviews::wanted_commit(call, &pull)?;
+    let mut wanted = call.body.clone();
+    if let Some(wanted) = wanted.as_object_mut() {
+        wanted.remove("commit_id");
+    }
+    let placed = reviews::place_all(call, &pull, commit, &[wanted])?;
+    let Some((place, _)) = placed.into_iter().next() else {
+        return Err(Answer::not_found());
+    };
+    let login = call.login();
+    let comment = ReviewComment {
+        id: 0,
+        repository,
+        number: pull.number,
+        review: 0,
+        author: login.clone(),
+        body,
+        place,
+        commit,
+        reply_to: None,
+        created_at: String::new(),
+        updated_at: String::new(),
+    };
+    let comment = add(call.state, comment);
+    Ok(Answer::created(object(call.state, &comment)))
 }
 
 pub(super) fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
@@ -78,33 +112,41 @@ fn find(call: &Call<'_>) -> Result<ReviewComment, Answer> {
     comment.cloned().ok_or_else(Answer::not_found)
 }
 
-/// Writes a reply in a thread and sends `pull_request_review_comment.created`. GitHub wraps each in a review.
+/// Writes a reply in a thread.
 pub(super) fn add_reply(state: &mut State, top: &ReviewComment, author: &str, body: &str) -> ReviewComment {
+    let reply = ReviewComment {
+        author: author.into(),
+        body: body.into(),
+        reply_to: Some(top.reply_to.unwrap_or(top.id)),
+        ..top.clone()
+    };
+    add(state, reply)
+}
+
+/// Adds a comment under an id of its own and sends `pull_request_review_comment.created`. GitHub wraps each in a review.
+fn add(state: &mut State, comment: ReviewComment) -> ReviewComment {
     let (review, id, now) = (state.fresh_id(), state.fresh_id(), state.now());
     let wrapper = Review {
         id: review,
-        repository: top.repository,
-        number: top.number,
-        author: author.into(),
+        repository: comment.repository,
+        number: comment.number,
+        author: comment.author.clone(),
         body: String::new(),
         state: "COMMENTED".into(),
-        commit: top.commit,
+        commit: comment.commit,
         submitted_at: now.clone(),
     };
     state.reviews.insert(review, wrapper);
     let comment = ReviewComment {
         id,
         review,
-        author: author.into(),
-        body: body.into(),
-        reply_to: Some(top.reply_to.unwrap_or(top.id)),
         created_at: now.clone(),
         updated_at: now,
-        ..top.clone()
+        ..comment
     };
     state.review_comments.insert(id, comment.clone());
-    state.happened(top.repository, top.number, Happening::Reply(id));
-    notify(state, "created", &comment, author, None);
+    state.happened(comment.repository, comment.number, Happening::Reply(id));
+    notify(state, "created", &comment, &comment.author, None);
     comment
 }
 

@@ -1,5 +1,6 @@
 //! Everything that can happen, as a closed enum in the past tense.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::id::{CommitSha, InstallationId, Login, PullRequestId, RepositoryName};
@@ -9,6 +10,8 @@ use super::id::{CommitSha, InstallationId, Login, PullRequestId, RepositoryName}
 pub struct Event {
     /// The App installation the delivery came through; none with a plain webhook or in an Action.
     pub installation: Option<InstallationId>,
+    /// When greenlight heard of it, by its own clock, however late it is worked off.
+    pub received: Timestamp,
     pub fact: Fact,
 }
 

@@ -1,7 +1,7 @@
 //! A posted request for a green light, and what becomes of it.
 //!
 //! An approval means one thing: this content, on this head, before this time, by these people. The digest covers
-//! exactly what will run or land; [`answer`] is the only way from an open gate to an approval.
+//! exactly what will run or land; `Run::answer` is the only way from an open gate to an approval.
 
 use std::fmt;
 use std::str::FromStr;
@@ -97,6 +97,7 @@ pub struct Gate {
     pub digest: String,
     /// How many people have to approve.
     pub approvers: u32,
+    pub opened: Timestamp,
     pub expires: Timestamp,
 }
 
@@ -106,6 +107,7 @@ impl Gate {
         let Terms {
             head,
             approvers,
+            opened,
             expires,
         } = terms;
         let bound = serde_json::json!({ "run": run, "head": head, "kind": kind, "content": content }).to_string();
@@ -117,6 +119,7 @@ impl Gate {
             head,
             digest,
             approvers,
+            opened,
             expires,
         }
     }
@@ -127,6 +130,7 @@ impl Gate {
 pub struct Terms {
     pub head: CommitSha,
     pub approvers: u32,
+    pub opened: Timestamp,
     pub expires: Timestamp,
 }
 
@@ -158,6 +162,8 @@ pub enum Refusal {
     SeveralOpen(Vec<GateId>),
     UnknownGate(GateId),
     Expired(GateId),
+    /// The comment was written before anybody could read the request.
+    WrittenBefore(GateId),
     /// The head moved since the gate was posted.
     HeadMoved {
         expected: CommitSha,
@@ -224,6 +230,7 @@ mod tests {
         let terms = Terms {
             head: head('a'),
             approvers: 1,
+            opened: "2026-01-01T00:00:00Z".parse().unwrap(),
             expires: "2026-01-02T00:00:00Z".parse().unwrap(),
         };
         Gate::open(&RunId("r1".into()), 0, GateKind::Land { files: 1 }, content, terms)

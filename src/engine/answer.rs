@@ -1,5 +1,7 @@
 //! A person approves or rejects. An approval is used at once: on the live head, with the permission fetched live.
 
+use jiff::Timestamp;
+
 use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
 use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
 use crate::domain::permission::authorize;
@@ -7,6 +9,13 @@ use crate::domain::run::{End, Run, Step};
 
 use super::comment::Verdict;
 use super::{App, Broken, Context, drive};
+
+/// The comment an answer was given in; a button needs none, because it names its gate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SaidIn {
+    pub(super) comment: u64,
+    pub(super) received: Timestamp,
+}
 
 /// Takes an approval and goes on with the run.
 ///
@@ -16,9 +25,9 @@ pub(super) async fn approve(
     context: &Context<'_>,
     wanted: Option<&GateId>,
     by: &Login,
-    comment: Option<u64>,
+    said_in: Option<SaidIn>,
 ) -> Result<Verdict, Broken> {
-    let (run, gate) = match find(context, wanted, comment).await? {
+    let (run, gate) = match find(context, wanted, said_in).await? {
         Found::Open(run, gate) => (run, gate),
         Found::Answered(run) => return go_on(context, *run).await,
         Found::Refused(refusal) => return Ok(Err(refusal)),
@@ -32,7 +41,7 @@ pub(super) async fn approve(
             approvers: gate.approvers,
         }));
     }
-    take(context, *run, &gate, Answer::Approved { by: by.clone() }, comment).await
+    take(context, *run, &gate, Answer::Approved { by: by.clone() }, said_in).await
 }
 
 /// Takes a rejection; with a reason, and within its limits, the run tries again.
@@ -43,16 +52,16 @@ pub(super) async fn reject(
     context: &Context<'_>,
     wanted: Option<&GateId>,
     (by, reason): (&Login, Option<String>),
-    comment: Option<u64>,
+    said_in: Option<SaidIn>,
 ) -> Result<Verdict, Broken> {
-    match find(context, wanted, comment).await? {
+    match find(context, wanted, said_in).await? {
         Found::Open(run, gate) => {
             take(
                 context,
                 *run,
                 &gate,
                 Answer::Rejected { by: by.clone(), reason },
-                comment,
+                said_in,
             )
             .await
         }
@@ -106,11 +115,11 @@ enum Found {
     Refused(Refusal),
 }
 
-async fn find(context: &Context<'_>, wanted: Option<&GateId>, comment: Option<u64>) -> Result<Found, Broken> {
+async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<SaidIn>) -> Result<Found, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     if let Some(run) = runs
         .iter()
-        .find(|run| comment.is_some_and(|id| run.answered_in.contains(&id)))
+        .find(|run| said_in.is_some_and(|said_in| run.answered_in.contains(&said_in.comment)))
     {
         return Ok(Found::Answered(Box::new(run.clone())));
     }
@@ -123,6 +132,10 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, comment: Option<u6
             ));
         }
     };
+    // Whoever names no gate means what they could read when they wrote.
+    if wanted.is_none() && said_in.is_some_and(|said_in| said_in.received < gate.opened) {
+        return Ok(Found::Refused(Refusal::WrittenBefore(gate.id)));
+    }
     let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));
     let run = run.ok_or_else(|| Broken::Bug("an open gate without a run".into()))?;
     match gate::still_valid(&gate, &context.pull_request.head, jiff::Timestamp::now()) {
@@ -157,12 +170,12 @@ async fn take(
     mut run: Run,
     gate: &Gate,
     answer: Answer,
-    comment: Option<u64>,
+    said_in: Option<SaidIn>,
 ) -> Result<Verdict, Broken> {
     let step = Step::Answered {
         gate: gate.id.clone(),
         answer,
-        comment,
+        comment: said_in.map(|said_in| said_in.comment),
     };
     context.app.journal.append(&mut run, step).await?;
     go_on(context, run).await

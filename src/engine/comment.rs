@@ -1,5 +1,7 @@
 //! A comment arrived: read its commands, check who wrote it, do what they say, answer once.
 
+use jiff::Timestamp;
+
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::Refusal;
@@ -17,7 +19,12 @@ pub(super) type Verdict = Result<Option<String>, Refusal>;
 ///
 /// # Errors
 /// When something broke; the author is told in a sentence.
-pub(super) async fn comment(app: &App, installation: Option<InstallationId>, comment: Comment) -> Result<(), Broken> {
+pub(super) async fn comment(
+    app: &App,
+    installation: Option<InstallationId>,
+    comment: Comment,
+    received: Timestamp,
+) -> Result<(), Broken> {
     let commands = command::parse(&comment.body);
     if commands.is_empty() || comment.author_is_bot {
         return Ok(());
@@ -37,7 +44,7 @@ pub(super) async fn comment(app: &App, installation: Option<InstallationId>, com
     let mut answers: Vec<String> = Vec::new();
     let mut failure = None;
     for command in commands {
-        match obey(&context, &comment, command).await {
+        match obey(&context, (&comment, received), command).await {
             Ok(Ok(None)) => {}
             Ok(Ok(Some(text))) => answers.push(text),
             Ok(Err(refusal)) => answers.push(reply::refusal(&refusal)),
@@ -71,7 +78,7 @@ async fn say(context: &Context<'_>, comment: &Comment, text: &str) -> Result<(),
 
 async fn obey(
     context: &Context<'_>,
-    comment: &Comment,
+    (comment, received): (&Comment, Timestamp),
     command: Result<Command, CommandError>,
 ) -> Result<Verdict, Broken> {
     let command = match command {
@@ -90,22 +97,28 @@ async fn obey(
         .permission(&context.id().repository, &comment.author)
         .await?;
     match authorize(command, &comment.author, comment.author_is_bot, permission) {
-        Ok(request) => carry_out(context, comment, request).await,
+        Ok(request) => carry_out(context, (comment, received), request).await,
         Err(refusal) => Ok(Err(refusal)),
     }
 }
 
-async fn carry_out(context: &Context<'_>, comment: &Comment, request: Authorized<Command>) -> Result<Verdict, Broken> {
+async fn carry_out(
+    context: &Context<'_>,
+    (comment, received): (&Comment, Timestamp),
+    request: Authorized<Command>,
+) -> Result<Verdict, Broken> {
     if !context.pull_request.is_open {
         return Ok(Err(Refusal::PullRequestClosed));
     }
     let by = request.by().clone();
+    let said_in = answer::SaidIn {
+        comment: comment.id,
+        received,
+    };
     match request.into_inner() {
         Command::Fix => fix(context, comment, &by).await,
-        Command::Approve { gate } => answer::approve(context, gate.as_ref(), &by, Some(comment.id)).await,
-        Command::Reject { gate, reason } => {
-            answer::reject(context, gate.as_ref(), (&by, reason), Some(comment.id)).await
-        }
+        Command::Approve { gate } => answer::approve(context, gate.as_ref(), &by, Some(said_in)).await,
+        Command::Reject { gate, reason } => answer::reject(context, gate.as_ref(), (&by, reason), Some(said_in)).await,
         Command::Cancel => cancel::cancel(context, &by).await,
         Command::Retry => retry::retry(context).await,
         Command::Undo => undo::undo(context, &by).await,

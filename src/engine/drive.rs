@@ -50,6 +50,8 @@ pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Resul
 /// When its end cannot be written down or said.
 pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
     let working = context.app.interrupts.enter(context.id(), &run.started.head);
+    // From here on a push interrupts; what was pushed before is seen by looking again.
+    let context = &context.looked_at_again().await;
     match steps(context, &mut run, &working).await {
         Ok(()) => Ok(()),
         // Another worker has it.
@@ -102,7 +104,14 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &Working) -> Resul
         }
         let step = match next {
             Next::Done => return Ok(()),
-            Next::Wait => return announce::announce(context, run).await,
+            Next::Wait => {
+                announce::announce(context, run).await?;
+                // A cancel that came while that was said found the run at work, and is for this loop to obey.
+                match working.leave() {
+                    Ok(()) => return Ok(()),
+                    Err(_) => continue,
+                }
+            }
             Next::Announce => {
                 announce::announce(context, run).await?;
                 Step::Announced
@@ -137,6 +146,7 @@ fn stop(context: &Context<'_>, run: &Run, next: &Next, working: &Working) -> Opt
         Some(Interrupt::ShuttingDown) => return Some(None),
         Some(Interrupt::Superseded(head)) => return Some(Some(End::Superseded { head })),
         Some(Interrupt::Cancelled(by)) => return Some(Some(End::Cancelled { by: Some(by) })),
+        Some(Interrupt::Closed) => return Some(Some(End::Cancelled { by: None })),
         None => {}
     }
     if !context.pull_request.is_open {

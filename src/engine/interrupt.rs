@@ -13,6 +13,8 @@ use crate::domain::id::{CommitSha, Login, PullRequestId};
 pub enum Interrupt {
     Superseded(CommitSha),
     Cancelled(Login),
+    /// The pull request was closed.
+    Closed,
     /// greenlight itself ends; the run goes on after the restart.
     ShuttingDown,
 }
@@ -93,6 +95,25 @@ impl Working {
         &self.token
     }
 
+    /// Says that the work is over, unless it was interrupted meanwhile: nothing falls between the two.
+    ///
+    /// # Errors
+    /// Why it was interrupted; the work is not over then.
+    pub fn leave(&self) -> Result<(), Interrupt> {
+        let mut working = self.all.lock();
+        let mine = working
+            .get(&self.pull_request)
+            .filter(|entry| entry.ticket == self.ticket);
+        match mine.map(|entry| entry.why.clone()) {
+            Some(Some(why)) => Err(why),
+            Some(None) => {
+                working.remove(&self.pull_request);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     pub fn interrupt(&self) -> Option<Interrupt> {
         self.all
             .lock()
@@ -129,7 +150,8 @@ mod tests {
         assert!(!all.interrupt(&id, Interrupt::Superseded(old)));
         assert!(!working.token().is_cancelled());
         assert!(all.interrupt(&id, Interrupt::Superseded(new.clone())));
-        assert_eq!(working.interrupt(), Some(Interrupt::Superseded(new)));
+        assert_eq!(working.interrupt(), Some(Interrupt::Superseded(new.clone())));
+        assert_eq!(working.leave(), Err(Interrupt::Superseded(new)));
         assert!(working.token().is_cancelled());
         drop(working);
         assert!(!all.interrupt(&id, Interrupt::ShuttingDown));

@@ -98,6 +98,18 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The same pull request as it is by now; as it was, if GitHub does not say.
+    async fn looked_at_again(&self) -> Self {
+        let now = self.client.pull_request(self.id()).await;
+        Self {
+            app: self.app,
+            client: self.client.clone(),
+            installation: self.installation,
+            pull_request: now.unwrap_or_else(|_| self.pull_request.clone()),
+            me: self.me.clone(),
+        }
+    }
+
     pub fn id(&self) -> &PullRequestId {
         &self.pull_request.id
     }
@@ -110,7 +122,7 @@ impl<'a> Context<'a> {
 pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
     let installation = event.installation;
     match event.fact {
-        Fact::CommentCreated(comment) => comment::comment(app, installation, comment).await,
+        Fact::CommentCreated(comment) => comment::comment(app, installation, comment, event.received).await,
         Fact::PullRequestPushed { pull_request, head } => {
             end_open_runs(app, installation, &pull_request, |run| {
                 (run.started.head != head).then(|| End::Superseded { head: head.clone() })

@@ -20,9 +20,10 @@ pub(super) struct User {
     pub(super) login: Login,
 }
 
-/// Whether a text is `me`'s and carries the marker: a stranger's copy of a marker is only text.
+/// Whether a text is `me`'s and begins with the marker. A stranger's copy of a marker is only text, also where a text
+/// of ours quotes it.
 pub(super) fn is_marked(author: Option<&User>, body: Option<&str>, me: &Login, marker: &str) -> bool {
-    author.is_some_and(|user| user.login == *me) && body.is_some_and(|body| body.contains(marker))
+    author.is_some_and(|user| user.login == *me) && body.is_some_and(|body| body.starts_with(marker))
 }
 
 impl Client {

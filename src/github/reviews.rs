@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Error};
 use super::comments::{User, is_marked};
 use crate::domain::id::{CommitSha, Login, PullRequestId};
+use crate::domain::reply;
 
 /// A review to be posted.
 #[derive(Debug, Clone)]
@@ -50,6 +51,24 @@ struct Posted {
     body: Option<String>,
     user: Option<User>,
     in_reply_to_id: Option<u64>,
+    path: String,
+    line: Option<u32>,
+    start_line: Option<u32>,
+    original_commit_id: CommitSha,
+}
+
+impl Posted {
+    /// Whether it begins a thread on this head, and is ours.
+    fn is_suggestion(&self, me: &Login, head: &CommitSha) -> bool {
+        self.user.as_ref().is_some_and(|user| user.login == *me)
+            && self.in_reply_to_id.is_none()
+            && self.original_commit_id == *head
+    }
+
+    fn is_on(&self, comment: &ReviewComment) -> bool {
+        let first = self.start_line.or(self.line);
+        self.path == comment.path && first == Some(comment.start_line) && self.line == Some(comment.line)
+    }
 }
 
 impl Client {
@@ -80,30 +99,42 @@ impl Client {
         Ok(posted.id)
     }
 
-    /// Edits a review: its text, and its suggestions one by one, since a posted review takes no new ones.
-    /// A comment somebody replied to stays, and so does the thread.
+    /// Edits a review: its text, and its suggestions one by one. One on the same lines is edited, which notifies
+    /// nobody; a posted review takes no new ones, so those on other lines begin threads of their own.
     async fn rewrite(&self, id: &PullRequestId, me: &Login, posted: &Review, review: &NewReview) -> Result<(), Error> {
         let pull = format!("/repos/{}/pulls/{}", id.repository, id.number);
-        let all: Vec<Posted> = self.get_all(&format!("{pull}/comments")).await?;
-        let old: Vec<Posted> = self.get_all(&format!("{pull}/reviews/{}/comments", posted.id)).await?;
         let comments = format!("/repos/{}/pulls/comments", id.repository);
-        for comment in &old {
-            let is_mine = is_marked(comment.user.as_ref(), comment.body.as_deref(), me, "");
-            let has_reply = all.iter().any(|other| other.in_reply_to_id == Some(comment.id));
-            if is_mine && !has_reply {
-                self.delete(&format!("{comments}/{}", comment.id)).await?;
-            }
-        }
+        let threads = format!("{pull}/comments");
+        let all = || self.get_all::<Posted>(&threads);
+        let before = all().await?;
         for comment in &review.comments {
+            let is_there = |other: &&Posted| other.is_suggestion(me, &review.head) && other.is_on(comment);
+            if let Some(there) = before.iter().find(is_there) {
+                if there.body.as_deref().map(str::trim_end) != Some(comment.body.trim_end()) {
+                    let body = json!({ "body": comment.body });
+                    let _: Value = self
+                        .set(http::Method::PATCH, &format!("{comments}/{}", there.id), &body)
+                        .await?;
+                }
+                continue;
+            }
             let mut wire = comment.wire();
             wire["commit_id"] = json!(review.head);
-            let find = || async {
-                let all: Vec<Posted> = self.get_all(&format!("{pull}/comments")).await?;
-                Ok(all
-                    .into_iter()
-                    .find(|other| is_marked(other.user.as_ref(), other.body.as_deref(), me, &comment.body)))
-            };
-            let _: Posted = self.once(&format!("{pull}/comments"), &wire, find).await?;
+            let find = || async { Ok(all().await?.into_iter().find(|other| is_there(&other))) };
+            let _: Posted = self.once(&threads, &wire, find).await?;
+        }
+        for old in before.iter().filter(|old| old.is_suggestion(me, &review.head)) {
+            if review.comments.iter().any(|comment| old.is_on(comment)) {
+                continue;
+            }
+            let route = format!("{comments}/{}", old.id);
+            if before.iter().any(|other| other.in_reply_to_id == Some(old.id)) {
+                // Somebody's words hang on it: the thread stays, but nobody must commit what was turned down.
+                let body = json!({ "body": reply::WITHDRAWN });
+                let _: Value = self.set(http::Method::PATCH, &route, &body).await?;
+            } else {
+                self.delete(&route).await?;
+            }
         }
         // The text comes last: while it is the old one, a restart does all of this again.
         let body = json!({ "body": review.body });

@@ -30,7 +30,7 @@ const HOST: &str = "/.host";
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Knobs of the whole machine: root's own are closed to the lent user anyway, but a mistake here would be fatal.
-const READ_ONLY_IN_PROC: [&str; 6] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr"];
+const READ_ONLY_IN_PROC: [&str; 7] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr", "pressure"];
 
 /// What the kernel tells about itself and about others.
 const MASKED_IN_PROC: [&str; 10] = [
@@ -301,7 +301,7 @@ fn flags_for(access: Access) -> MountFlags {
     }
 }
 
-/// Restricts every mount, also those that came along below another one, and the root itself at last.
+/// Restricts the mounts that came along below another one, and the root itself at last.
 fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     let list = fs::read("/proc/self/mountinfo").context("list the mounts")?;
     for mount_point in list
@@ -310,7 +310,9 @@ fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     {
         let path = unescape(mount_point);
         // These were mounted as they should be, and the root has to wait.
-        if path.starts_with("/proc") || path.starts_with("/dev") || path == Path::new("/") {
+        let is_done =
+            path.starts_with("/proc") || path.starts_with("/dev") || accesses.iter().any(|(done, _)| *done == path);
+        if is_done || path == Path::new("/") {
             continue;
         }
         let nearest = accesses

@@ -9,14 +9,15 @@
 mod agent;
 mod anchor;
 mod config;
+mod doors;
 mod double;
 mod git;
 mod harness;
 mod openapi;
 mod repair;
 mod sandbox;
-mod suite;
 mod stories;
+mod suite;
 mod tidy;
 mod webhooks;
 mod workflows;

@@ -19,7 +19,7 @@ use super::model::ToolSpec;
 use super::transcript::{MAX_ARGUMENTS, ToolCall};
 use super::{Error, Exit, Shell};
 use crate::domain::id::RepoPath;
-use crate::domain::redact::{bounded, redact};
+use crate::domain::redact::{bounded, redact, visible};
 
 /// The longest result, in bytes. Tools that can be asked for more stop before it and say how.
 const MAX_RESULT: usize = 8 << 10;
@@ -127,7 +127,7 @@ pub(super) async fn answer(
         Action::RunTests(wanted) => Answer::text(run_tests::run_tests(&wanted, shell, stop).await?),
         Action::Submit(wanted) => finish::submit(&wanted, shell),
     };
-    answer.text = bounded(&redact(&answer.text), MAX_RESULT);
+    answer.text = bounded(&redact(&visible(&answer.text)), MAX_RESULT);
     Ok(answer)
 }
 
@@ -162,6 +162,10 @@ fn spec<T: JsonSchema>(name: &'static str, description: &'static str) -> ToolSpe
     });
     let mut parameters = settings.into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut parameters);
+    if let Some(fields) = parameters.as_object_mut() {
+        // The tool has a description of its own.
+        fields.remove("description");
+    }
     ToolSpec {
         name,
         description,
@@ -193,4 +197,31 @@ fn simplify(schema: &mut Value) {
 fn repo_path(path: &str) -> Result<RepoPath, String> {
     let trimmed = path.trim().trim_start_matches("./");
     trimmed.parse().map_err(|error| format!("{error}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_is_plain_enough_for_every_endpoint() {
+        let tools = offered(true);
+        let read_file = tools.iter().find(|tool| tool.name == "read_file").unwrap();
+        assert_eq!(
+            read_file.parameters,
+            serde_json::json!({
+                "type": "object",
+                "required": ["path"],
+                "properties": {
+                    "path": { "type": "string" },
+                    "from": { "type": "integer", "description": "First line, from 1." },
+                    "to": { "type": "integer", "description": "Last line." },
+                },
+            })
+        );
+        let all: String = tools.iter().map(|tool| tool.parameters.to_string()).collect();
+        for noise in ["$schema", "null", "uint", "$ref", "anyOf"] {
+            assert!(!all.contains(noise), "{noise}: {all}");
+        }
+    }
 }

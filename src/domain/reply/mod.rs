@@ -18,6 +18,9 @@ use super::run::Run;
 /// GitHub takes 65,536 characters; the rest is room for what GitHub counts differently.
 pub const MAX_BODY: usize = 60_000;
 
+/// What stands where a suggestion stood that was turned down, when somebody had replied to it.
+pub const WITHDRAWN: &str = "Withdrawn: this suggestion was turned down.";
+
 /// The hidden marker of the one sticky comment of a pull request.
 pub const STICKY_MARKER: &str = "<!-- greenlight:sticky -->";
 
@@ -98,6 +101,9 @@ pub fn refusal(refusal: &Refusal) -> String {
         }
         Refusal::UnknownGate(id) => format!("No open request is called `{id}`. `/greenlight status` shows what waits."),
         Refusal::Expired(id) => format!("`{id}` expired. `/greenlight fix` starts again."),
+        Refusal::WrittenBefore(id) => format!(
+            "That was written before `{id}` was posted, so it does nothing. If it is meant: `/greenlight approve {id}`."
+        ),
         Refusal::HeadMoved { expected, actual } => format!(
             "The request was made for {}, but the head is {} now, so this approval does nothing. `/greenlight fix` starts again.",
             expected.short(),

@@ -228,6 +228,7 @@ impl Run {
         Terms {
             head: self.started.head.clone(),
             approvers: self.started.approvers,
+            opened: now,
             expires,
         }
     }

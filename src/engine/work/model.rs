@@ -63,9 +63,7 @@ pub(super) async fn work(
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
-        let note = Item::Note(format!(
-            "The submission was not taken: {unfit}. Mend it and submit again."
-        ));
+        let note = Item::Note(agent::prompt::not_good_enough(&unfit.to_string(), None));
         write_down(&note, keep).await?;
         transcript.push(note);
     }

@@ -1,6 +1,6 @@
 //! Turns what GitHub delivers into events: the signature is checked, then the payload is read.
 //!
-//! Pure over bytes: the HTTP door calls it with a request's header and body, the Action with the file that
+//! Pure over bytes but for the time of arrival: the HTTP door calls it with a request's header and body, the Action with the file that
 //! `GITHUB_EVENT_PATH` names, whose payloads are the same. Who may do what is decided elsewhere.
 
 use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks};
@@ -46,6 +46,7 @@ pub fn parse(kind: &str, body: &[u8]) -> Result<Option<Event>, PayloadError> {
     let fact = read_fact(action, body)?;
     Ok(fact.map(|fact| Event {
         installation: installation.map(|installation| installation.id),
+        received: jiff::Timestamp::now(),
         fact,
     }))
 }

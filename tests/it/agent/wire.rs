@@ -101,6 +101,11 @@ async fn what_does_not_pass_is_said_in_a_sentence_one_can_act_on() {
         headers: vec![("retry-after", "3600")],
         body: "{}".into(),
     };
+    let out_of_credit = Turn::Raw {
+        status: 429,
+        headers: vec![("retry-after", "0")],
+        body: json!({ "error": { "message": "no credit", "code": "insufficient_quota" } }).to_string(),
+    };
     let refused = [
         (
             vec![fails(401, &format!("Incorrect API key: {KEY}"))],
@@ -110,10 +115,7 @@ async fn what_does_not_pass_is_said_in_a_sentence_one_can_act_on() {
             vec![fails(404, "no such model")],
             "check GREENLIGHT_MODEL_BASE_URL and GREENLIGHT_MODEL",
         ),
-        (
-            vec![fails(429, "You exceeded your current quota")],
-            "its quota or rate limit is used up",
-        ),
+        (vec![out_of_credit], "its quota or rate limit is used up"),
         (vec![long_wait], "its quota or rate limit is used up"),
         (
             (0..5).map(|_| fails(500, "oops\u{202e}\n@admin")).collect(),

@@ -9,9 +9,11 @@ mod scene;
 
 use std::time::Duration;
 
-use greenlight::demo::{CheckRunView, CommentView, Double, JobLog, MAINTAINER, ReviewView};
+use greenlight::demo::{CheckRunView, CommentView, Double, JobLog, LineComment, MAINTAINER, ReviewView, What};
 use greenlight::domain::id::PullRequestId;
 use greenlight::domain::run::Run;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
 
 use super::model::ScriptedModel;
@@ -131,6 +133,17 @@ impl Story {
         self.process = Some(process);
     }
 
+    /// While greenlight is not there, the gates that are open pass their time.
+    pub(crate) async fn days_pass(&self) {
+        let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
+        let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
+        let gates = "UPDATE step SET step = json_set(step, '$.gate_opened.expires', '2026-01-01T00:00:00Z') \
+                     WHERE json_extract(step, '$.gate_opened') IS NOT NULL";
+        let written = sqlx::query(gates).execute(&mut journal).await.unwrap();
+        assert_ne!(written.rows_affected(), 0, "no gate is open");
+        journal.close().await.unwrap();
+    }
+
     pub(crate) async fn restart(&mut self) {
         self.kill().await;
         self.start().await;
@@ -189,6 +202,19 @@ impl Story {
         let mut reviews = self.double.reviews(self.number);
         assert_eq!(reviews.len(), 1, "reviews");
         reviews.remove(0)
+    }
+
+    /// Every suggestion, also those in threads of their own.
+    #[track_caller]
+    pub(crate) fn suggestions(&self) -> Vec<LineComment> {
+        let mut all = self.review().comments;
+        for entry in self.double.conversation(self.number).unwrap() {
+            match entry.what {
+                What::Replied(comment) if entry.who == self.double.bot() => all.push(comment),
+                _ => {}
+            }
+        }
+        all
     }
 
     #[track_caller]

@@ -1,5 +1,7 @@
 //! Living longer than the run, and hanging greenlight.
 
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
 use greenlight::sandbox::Outcome;
@@ -131,12 +133,35 @@ async fn killing_greenlight_kills_the_sandbox() {
 async fn killing_the_supervisor_kills_the_sandbox() {
     let lab = Lab::new().await;
     let mut alive = Alive::new(lab.path(), "alive");
-    let mut greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000").spawn().unwrap();
+    let mut greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000")
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     alive.has_started().await;
     let supervisor = child_of(greenlight.id());
     kill_process(Pid::from_raw(supervisor.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
     alive.has_ended().await;
     assert!(!greenlight.wait().unwrap().success(), "a lost supervisor is an error");
+    // Nobody was left to remove its control groups; the next greenlight does.
+    Lab::new().await;
+    assert_eq!(groups_of(greenlight.id()), Vec::<PathBuf>::new());
+}
+
+fn groups_of(process: u32) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut unseen = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(directory) = unseen.pop() {
+        let below = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        unseen.extend(
+            below
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
+        found.extend(
+            Some(directory).filter(|path| path.display().to_string().contains(&format!("/greenlight-{process}-"))),
+        );
+    }
+    found
 }
 
 #[tokio::test]

@@ -70,6 +70,19 @@ signal.pause()
 }
 
 #[tokio::test]
+async fn memory_of_a_process_that_hides_counts() {
+    let lab = Lab::new().await.limit(|limits| limits.memory = 96 * MIB);
+    let script = "
+PR_SET_DUMPABLE = 4
+assert libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
+kept = []
+while True:
+    kept.append(b'x' * (1 << 20))
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::OutOfMemory);
+}
+
+#[tokio::test]
 async fn files_in_memory_count_as_memory() {
     for place in ["/tmp", "/dev/shm", "$HOME", "/tmp /dev/shm $HOME"] {
         let lab = Lab::new().await.limit(|limits| limits.memory = 128 * MIB);
@@ -110,17 +123,14 @@ async fn shared_pages_are_not_counted_twice() {
     let lab = Lab::new().await.limit(|limits| limits.memory = 256 * MIB);
     let script = "
 kept = b'x' * (96 << 20)
-children = [os.fork() for _ in range(1)]
-if 0 not in children or True:
-    pids = []
-    for _ in range(8):
-        pid = os.fork()
-        if pid == 0:
-            time.sleep(0.3)
-            os._exit(0)
-        pids.append(pid)
-    for pid in pids:
-        os.waitpid(pid, 0)
+children = []
+for _ in range(8):
+    children.append(os.fork())
+    if children[-1] == 0:
+        time.sleep(0.3)
+        os._exit(0)
+for child in children:
+    os.waitpid(child, 0)
 ";
     assert_eq!(lab.python(script).await.outcome, Outcome::Exited(0));
 }
@@ -136,6 +146,18 @@ async fn a_disk_bomb_ends_as_disk_limit() {
 async fn a_disk_bomb_that_is_over_quickly_is_noticed() {
     let lab = Lab::new().await.limit(|limits| limits.disk = 8 * MIB);
     assert_eq!(lab.sh("head -c 64M /dev/zero > file").await.outcome, Outcome::DiskLimit);
+}
+
+#[tokio::test]
+async fn a_disk_bomb_without_a_name_is_found() {
+    let lab = Lab::new().await.limit(|limits| limits.disk = 32 * MIB);
+    let script = "
+files = []
+while True:
+    files.append(os.open('.', os.O_TMPFILE | os.O_WRONLY))
+    os.write(files[-1], b'x' * (1 << 20))
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::DiskLimit);
 }
 
 #[tokio::test]

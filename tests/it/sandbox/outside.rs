@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-use greenlight::sandbox::{Access, Mount, Outcome};
+use greenlight::sandbox::{Access, Command, Mount, Outcome};
 
 use super::Lab;
 
@@ -29,7 +29,7 @@ for path in ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/drop_caches', '/proc
 }
 
 #[tokio::test]
-async fn nothing_is_written_by_root_or_left_in_the_cargo_home() {
+async fn files_made_inside_belong_to_the_owner_of_the_workspace() {
     let lab = Lab::new().await;
     let output = lab.sh("touch a; mkdir b; ln a b/c; id -u").await;
     assert_ne!(output.stdout.text(), "0\n");
@@ -114,6 +114,25 @@ async fn a_mount_is_read_only_unless_said_otherwise() {
         (output.outcome, output.stdout.text()),
         (Outcome::Exited(1), "content".into())
     );
+}
+
+#[tokio::test]
+async fn a_writable_mount_is_writable_by_every_run() {
+    let lab = Lab::new().await;
+    let cache = tempfile::tempdir().unwrap();
+    for workspace in [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()] {
+        let mut command = Command::new(
+            ["sh", "-c", "mkdir -p /cache/dir && echo x >> /cache/dir/file"],
+            workspace.path(),
+        );
+        command.mounts.push(Mount {
+            source: cache.path().into(),
+            target: "/cache".into(),
+            access: Access::ReadWrite,
+        });
+        assert_eq!(lab.exec(&command).await.outcome, Outcome::Exited(0));
+    }
+    assert_eq!(fs::read_to_string(cache.path().join("dir/file")).unwrap(), "x\nx\n");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ refused('setns', lambda: syscall(308 if platform.machine() == 'x86_64' else 268,
 async fn mounts_are_refused() {
     let script = "
 n = dict(mount=165, umount2=166, chroot=161, pivot_root=155) if platform.machine() == 'x86_64' else dict(mount=40, umount2=39, chroot=51, pivot_root=41)
-n.update(open_tree=428, move_mount=429, fsopen=430, fsconfig=431, fsmount=432, fspick=433, mount_setattr=442)
+n.update(open_tree=428, move_mount=429, fsopen=430, fsconfig=431, fsmount=432, fspick=433, mount_setattr=442, open_tree_attr=467)
 for name, number in n.items():
     refused(name, lambda: syscall(number, b'/tmp', b'/tmp', b'tmpfs', 0, 0), errno.EPERM)
 ";
@@ -66,11 +66,9 @@ for program in ['su', 'sudo', 'mount', 'passwd', 'newuidmap', 'pkexec']:
     Lab::new().await.attack(script).await;
 }
 
+#[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn a_foreign_architecture_is_killed() {
-    if std::env::consts::ARCH != "x86_64" {
-        return;
-    }
     // mov eax, 20; int 0x80; ret: getpid by the numbers of a 32-bit program, which mean other calls here.
     let script = "
 import mmap
@@ -127,7 +125,7 @@ import fcntl, pty
 ours, theirs = pty.openpty()
 for request in [0x5412, 0x541c]:
     refused(request, lambda: fcntl.ioctl(theirs, request, b'x'), errno.EPERM)
-    refused(request, lambda: fcntl.ioctl(theirs, request | 1 << 40, b'x') if False else syscall(16 if platform.machine() == 'x86_64' else 29, theirs, request | 1 << 40, b'x'), errno.EPERM)
+    refused('disguised', lambda: syscall(16 if platform.machine() == 'x86_64' else 29, theirs, request | 1 << 40, b'x'), errno.EPERM)
 ";
     Lab::new().await.attack(script).await;
 }

@@ -1,6 +1,6 @@
 //! `/greenlight approve`: exactly what the gate said, by who may, on the head it was made for.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, READER, STRANGER};
+use greenlight::demo::{AUTHOR, MAINTAINER, READER, Role, STRANGER};
 
 use crate::harness::model::calls;
 use crate::harness::story::{CHANGE, FIXED, Scene, Story};
@@ -130,5 +130,129 @@ async fn who_may_not_is_refused_and_nothing_happens() {
     }
     story.has_not_landed();
     assert_eq!(story.run().await.open_gates().len(), 1);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn an_approval_of_an_outdated_head_is_refused() {
+    let mut story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let old = story.head();
+    // greenlight does not hear of the push: the approval itself has to notice.
+    story.kill().await;
+    let new = story
+        .double
+        .push(story.number, AUTHOR, &[("note.md", Some(b"more\n"))])
+        .await
+        .unwrap();
+    story.start().await;
+    story.maintainer_says("/greenlight approve").await;
+    let answer = story.answer();
+    assert!(answer.contains(&old[..7]) && answer.contains(&new[..7]), "{answer}");
+    assert_eq!(story.head(), new);
+    assert!(story.sticky().contains("Stopped"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn an_approval_after_a_push_names_both_heads() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let old = story.head();
+    let new = story
+        .double
+        .push(story.number, AUTHOR, &[("note.md", Some(b"more\n"))])
+        .await
+        .unwrap();
+    story.settle().await;
+    story.maintainer_says("/greenlight approve").await;
+    let answer = story.answer();
+    assert!(answer.contains(&old[..7]) && answer.contains(&new[..7]), "{answer}");
+    assert_eq!(story.head(), new);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn an_approval_written_before_the_request_approves_nothing() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix\n\n/greenlight approve").await;
+    story.has_not_landed();
+    assert_eq!(story.run().await.open_gates().len(), 1);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn two_approvers_are_two_people() {
+    let story = Scene::default().config("[gate]\napprovers = 2\n").begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert!(
+        story.sticky().contains("2 people have to approve"),
+        "{}",
+        story.sticky()
+    );
+    story.maintainer_says("/greenlight approve").await;
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.answer().contains("2 different people"), "{}", story.answer());
+    story.has_not_landed();
+    story.says(AUTHOR, "/greenlight approve").await;
+    story.has_landed();
+    let commits = story.double.commits(story.number).unwrap();
+    assert!(
+        commits[1].message.contains("Approved-by: mia\nApproved-by: ada"),
+        "{}",
+        commits[1].message
+    );
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn who_lost_the_right_since_approving_lands_nothing() {
+    let story = Scene::default().config("[gate]\napprovers = 2\n").begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.double.set_role(MAINTAINER, Role::Read);
+    story.says(AUTHOR, "/greenlight approve").await;
+    story.has_not_landed();
+    assert!(
+        story.sticky().contains("no write access any more"),
+        "{}",
+        story.sticky()
+    );
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_request_that_nobody_answered_in_time_is_closed() {
+    let mut story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.kill().await;
+    story.days_pass().await;
+    story.start().await;
+    story.settle().await;
+    assert!(story.sticky().contains("Expired"), "{}", story.sticky());
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.answer().contains("expired"), "{}", story.answer());
+    story.has_not_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn an_id_means_that_request_and_no_other() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve gaaaa7").await;
+    assert!(
+        story.answer().contains("No open request is called `gaaaa7`"),
+        "{}",
+        story.answer()
+    );
+    story.has_not_landed();
+    let id = story.run().await.open_gates()[0].id.clone();
+    story.maintainer_says(&format!("/greenlight approve `{id}`")).await;
+    story.has_landed();
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.answer().contains("Nothing waits"), "{}", story.answer());
     story.finish().await;
 }

@@ -1,3 +1,5 @@
 //! Stories: what a person does on GitHub, and what greenlight does then. One file per verb.
 
 mod approve;
+mod cancel;
+mod reject;

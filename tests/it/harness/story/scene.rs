@@ -109,8 +109,9 @@ impl Scene {
         self
     }
 
-    /// One more file in the pull request.
+    /// One more file in the pull request, or another text of one that it has.
     pub(crate) fn adds(mut self, path: &str, text: &str) -> Self {
+        self.in_pull_request.retain(|(other, _)| other != path);
         self.in_pull_request.push((path.into(), text.into()));
         self
     }

@@ -1,0 +1,121 @@
+//! `/greenlight cancel`, a push and the end of a pull request: what is at work stops, what waits is closed.
+
+use greenlight::demo::{AUTHOR, MAINTAINER};
+
+use crate::harness::model::Turn;
+use crate::harness::story::{Scene, Story};
+
+/// A test suite that never ends by itself.
+fn endless() -> Scene {
+    Scene::tested_by("sleep 3000")
+}
+
+#[tokio::test]
+async fn what_waits_is_cancelled() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight cancel").await;
+    assert!(story.sticky().contains("**Cancelled** by `mia`"), "{}", story.sticky());
+    assert_eq!(story.check().conclusion.as_deref(), Some("cancelled"));
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.answer().contains("Nothing waits"), "{}", story.answer());
+    story.has_not_landed();
+    story.maintainer_says("/greenlight cancel").await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn tests_that_run_are_stopped() {
+    let story = endless().begin().await;
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    story.until_it_works().await;
+    story.maintainer_says("/greenlight cancel").await;
+    assert!(story.sticky().contains("**Cancelled** by `mia`"), "{}", story.sticky());
+    story.has_no_review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_model_that_thinks_is_stopped() {
+    let story = Scene::default().model([Turn::Silence]).begin().await;
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    story.model().is_silent().await;
+    story.maintainer_says("/greenlight cancel").await;
+    assert!(story.sticky().contains("**Cancelled** by `mia`"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_push_supersedes_what_is_at_work() {
+    let story = endless().begin().await;
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    story.until_it_works().await;
+    let old = story.head();
+    let new = story
+        .double
+        .push(story.number, AUTHOR, &[("note.md", Some(b"more\n"))])
+        .await
+        .unwrap();
+    story.settle().await;
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains(&format!("the head moved from {} to {}", &old[..7], &new[..7])),
+        "{sticky}"
+    );
+    assert_eq!(story.check_on(&old).conclusion.as_deref(), Some("cancelled"));
+    story.has_no_review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_forced_push_closes_what_waits() {
+    let story = Story::new().await;
+    story.ci_fails().await;
+    let (old, changes) = (
+        story.head(),
+        [("fare.py", Some(&b"def fare(stops):\n    return 1\n"[..]))],
+    );
+    story.double.force_push(story.number, AUTHOR, &changes).await.unwrap();
+    story.settle().await;
+    assert!(story.sticky().contains("Open requests are void"), "{}", story.sticky());
+    assert_eq!(story.check_on(&old).conclusion.as_deref(), Some("cancelled"));
+    story.has_executed_nothing().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn closing_the_pull_request_stops_the_work() {
+    let story = endless().begin().await;
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    story.until_it_works().await;
+    story.double.close(story.number, AUTHOR).await.unwrap();
+    story.settle().await;
+    assert!(story.sticky().contains("**Cancelled**"), "{}", story.sticky());
+    story.maintainer_says("/greenlight fix").await;
+    assert!(story.answer().contains("closed"), "{}", story.answer());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn nothing_is_there_to_cancel() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight cancel").await;
+    assert!(story.answer().contains("Nothing is running"), "{}", story.answer());
+    story.finish().await;
+}

@@ -1,0 +1,166 @@
+//! `/greenlight reject`: with a reason it tries again, on the same review; without, and at the third time, it ends.
+
+use serde_json::json;
+
+use crate::harness::model::{Turn, calls};
+use crate::harness::story::{CHANGE, Scene, Story};
+
+/// Three turns that propose this line instead of the wrong one.
+fn proposes(line: &str) -> [Turn; 2] {
+    let edit = json!({ "path": "fare.py", "old": "return paid + fare(stops)", "new": line });
+    [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ]
+}
+
+fn suggestions(story: &Story) -> Vec<String> {
+    story.suggestions().into_iter().map(|comment| comment.body).collect()
+}
+
+#[tokio::test]
+async fn a_reason_leads_to_a_second_proposal_on_the_same_review() {
+    let turns = [
+        proposes("return (paid - fare(stops))"),
+        proposes("return paid - fare(stops)"),
+    ];
+    let story = Scene::default().model(turns.into_iter().flatten()).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let first = story.review();
+    assert_eq!(
+        suggestions(&story),
+        ["```suggestion\n    return (paid - fare(stops))\n```"]
+    );
+    story
+        .maintainer_says("/greenlight reject no parentheses, please\n@ada: <b>see</b> style guide")
+        .await;
+    assert_eq!(story.review().id, first.id);
+    assert_eq!(
+        suggestions(&story),
+        ["```suggestion\n    return paid - fare(stops)\n```"]
+    );
+    let asked = story.model().requests().pop().unwrap().to_string();
+    assert!(asked.contains("no parentheses, please"), "{asked}");
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("Turned down so far") && !sticky.contains("@ada"),
+        "{sticky}"
+    );
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn an_id_of_a_rejected_request_opens_nothing() {
+    let turns = [
+        proposes("return (paid - fare(stops))"),
+        proposes("return paid - fare(stops)"),
+    ];
+    let story = Scene::default().model(turns.into_iter().flatten()).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let old = story.run().await.open_gates()[0].id.clone();
+    story
+        .maintainer_says(&format!("/greenlight reject {old} no parentheses"))
+        .await;
+    story.maintainer_says(&format!("/greenlight approve {old}")).await;
+    assert!(
+        story.answer().contains("No open request is called"),
+        "{}",
+        story.answer()
+    );
+    story.has_not_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_third_rejection_ends_it() {
+    let lines = ["(paid - fare(stops))", "-fare(stops) + paid", "paid - (fare(stops))"];
+    let turns = lines.map(|line| proposes(&format!("return {line}")));
+    let story = Scene::default().model(turns.into_iter().flatten()).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    for reason in ["uglier", "longer", "stranger"] {
+        assert_eq!(story.check().conclusion.as_deref(), Some("action_required"));
+        story.maintainer_says(&format!("/greenlight reject {reason}")).await;
+    }
+    assert!(
+        story.sticky().contains("**Rejected** by `mia`: stranger"),
+        "{}",
+        story.sticky()
+    );
+    assert_eq!(story.check().conclusion.as_deref(), Some("cancelled"));
+    story.review();
+    assert_eq!(story.file("fare.py"), CHANGE);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn without_a_reason_it_ends_at_once() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight reject").await;
+    assert!(story.sticky().contains("**Rejected** by `mia`"), "{}", story.sticky());
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.answer().contains("Nothing waits"), "{}", story.answer());
+    story.has_not_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_built_in_engine_never_proposes_a_rejected_patch_again() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let first = suggestions(&story);
+    story.maintainer_says("/greenlight reject not like this").await;
+    let run = story.run().await;
+    match &run.proposal {
+        Some(proposal) => assert_ne!(proposal.patch, run.turned_down[0].proposal.patch),
+        None => assert!(story.sticky().contains("No fix found"), "{}", story.sticky()),
+    }
+    assert!(run.proposal.is_none() || suggestions(&story) != first);
+    story.has_not_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_rejected_search_runs_nothing() {
+    let story = Story::new().await;
+    story.ci_fails().await;
+    story.maintainer_says("/greenlight reject we know").await;
+    story.has_executed_nothing().await;
+    assert!(
+        story.sticky().contains("**Rejected** by `mia`: we know"),
+        "{}",
+        story.sticky()
+    );
+    story.has_no_review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_second_proposal_may_say_the_same_on_two_lines() {
+    // A suggestion is the one that is there already only if it is on the same lines.
+    let module = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    if stops < 0:\n        return paid + fare(stops)\n    print(stops)\n    print(paid)\n    if stops >= 0:\n        return paid + fare(stops)\n";
+    let wrong = |from: &str, to: &str| {
+        calls(
+            "write_file",
+            json!({ "path": "fare.py", "content": module.replace(from, to) }),
+        )
+    };
+    let submit = || calls("submit", json!({ "summary": "Change is what is left." }));
+    let turns = [
+        wrong("paid + fare", "(paid - fare(stops)) #"),
+        submit(),
+        wrong("paid + fare(stops)", "paid - fare(stops)"),
+        submit(),
+    ];
+    let story = Scene::default().adds("fare.py", module).model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight reject no comments").await;
+    assert_eq!(suggestions(&story).len(), 2, "{:?}", suggestions(&story));
+    let ids: Vec<u64> = story.suggestions().iter().map(|comment| comment.id).collect();
+    story.double.commit_suggestions(&ids, "ada").await.unwrap();
+    story.settle().await;
+    assert_eq!(story.file("fare.py"), module.replace("paid + fare", "paid - fare"));
+    story.finish().await;
+}
