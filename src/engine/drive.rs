@@ -70,6 +70,7 @@ fn said(broken: &Broken) -> String {
     match broken {
         Broken::Agent(error) => format!("The model could not be used: {error}"),
         Broken::GitHub(error) => format!("GitHub could not be used: {error}"),
+        Broken::Land(error) => format!("The commit could not be made: {error}"),
         Broken::Git(error) => format!("The code could not be fetched: {error}"),
         _ => "Something broke on greenlight's side; its log has the details. `/greenlight fix` tries again.".into(),
     }
