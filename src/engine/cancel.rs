@@ -21,9 +21,17 @@ pub(super) async fn cancel(context: &Context<'_>, by: &Login) -> Result<Verdict,
         return Ok(Ok(None));
     }
     let runs = context.app.journal.runs_of(context.id()).await?;
+    let last = runs.last().cloned();
     let open: Vec<Run> = runs.into_iter().filter(|run| run.end.is_none()).collect();
     if open.is_empty() {
-        return Ok(Err(Refusal::NothingRunning));
+        // Said twice by the same person, or worked off twice: it is done.
+        let end = last.and_then(|run| run.end);
+        let is_done = end == Some(End::Cancelled { by: Some(by.clone()) });
+        return Ok(if is_done {
+            Ok(None)
+        } else {
+            Err(Refusal::NothingRunning)
+        });
     }
     for mut run in open {
         drive::end(context, &mut run, End::Cancelled { by: Some(by.clone()) }).await?;
