@@ -3,15 +3,30 @@
 use crate::domain::gate::Refusal;
 use crate::domain::id::Login;
 use crate::domain::run::{End, Run};
+use crate::journal;
 
 use super::comment::Verdict;
 use super::{Broken, Context, Interrupt, drive};
+
+/// How often a run may go on under the hands of who cancels it.
+const MAX_ATTEMPTS: usize = 5;
 
 /// Cancels.
 ///
 /// # Errors
 /// When something broke.
 pub(super) async fn cancel(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
+    for _ in 1..MAX_ATTEMPTS {
+        match attempt(context, by).await {
+            // The run went on in its own lane in between: it is at work now, or over.
+            Err(Broken::Journal(journal::Error::Taken)) => {}
+            verdict => return verdict,
+        }
+    }
+    attempt(context, by).await
+}
+
+async fn attempt(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
     // At work: the run itself writes its end, in its own lane.
     if context
         .app
