@@ -203,3 +203,16 @@ async fn what_is_not_there_yet_is_said() {
     );
     story.finish().await;
 }
+
+#[tokio::test]
+async fn in_a_long_conversation_greenlight_still_finds_its_own_words() {
+    let story = Story::new().await;
+    for _ in 0..120 {
+        story.double.comment(story.number, STRANGER, "same here").await.unwrap();
+    }
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    assert_eq!(story.comments().len(), 1);
+    story.finish().await;
+}

@@ -36,6 +36,20 @@ async fn execution_in_the_sandbox_is_not_for_an_author_who_may_only_read() {
 }
 
 #[tokio::test]
+async fn what_the_log_says_is_shown_at_the_lines_of_the_repository() {
+    let story = Story::new().await;
+    story.ci_fails().await;
+    assert!(story.sticky().contains("at `test_fare.py:11`"), "{}", story.sticky());
+    let annotations = story.check().annotations;
+    assert_eq!(annotations.len(), 1, "{annotations:#?}");
+    assert_eq!(
+        (annotations[0]["path"].as_str(), annotations[0]["start_line"].as_u64()),
+        (Some("test_fare.py"), Some(11))
+    );
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn ci_can_be_left_alone() {
     let story = Scene::default().config("[trigger]\nci = false\n").begin().await;
     story.ci_fails().await;
