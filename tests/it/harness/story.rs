@@ -13,8 +13,8 @@ use std::time::Duration;
 use greenlight::demo::{CheckRunView, CommentView, Double, JobLog, LineComment, MAINTAINER, ReviewView, What};
 use greenlight::domain::id::PullRequestId;
 use greenlight::domain::run::Run;
+use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
 
 use super::model::ScriptedModel;
@@ -188,10 +188,6 @@ impl Story {
 
     pub(crate) fn process(&self) -> &Process {
         self.process.as_ref().unwrap()
-    }
-
-    pub(crate) fn settings(&mut self) -> &mut Settings {
-        &mut self.settings
     }
 
     /// The data folder.

@@ -11,5 +11,6 @@ mod model;
 mod reject;
 mod restart;
 mod secrets;
+mod suggestions;
 mod trigger;
 mod undo;

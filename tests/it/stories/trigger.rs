@@ -82,7 +82,7 @@ async fn a_fork_gets_suggestions_and_no_commit() {
     for maintainers_may_push in [false, true] {
         let story = Scene::default()
             .author(STRANGER)
-            .from_fork(maintainers_may_push)
+            .forked(maintainers_may_push)
             .begin()
             .await;
         story.ci_fails().await;
@@ -115,7 +115,7 @@ async fn what_was_not_executed_is_not_called_tested_on_a_fork_either() {
     ];
     let story = Scene::default()
         .author(STRANGER)
-        .from_fork(false)
+        .forked(false)
         .model(turns)
         .begin()
         .await;
