@@ -13,7 +13,7 @@ use super::store;
 use super::world::DEFAULT_BRANCH;
 
 /// What stays as it is in the path of a URL.
-const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
+pub(super) const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
 /// Files above this size have no content in the JSON form.
 const MOST_IN_JSON: usize = 1024 * 1024;
 

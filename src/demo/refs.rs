@@ -1,8 +1,10 @@
 //! References over the git data API, and what follows when a branch moves.
 
 use git2::{ObjectType, Oid};
+use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
+use super::contents;
 use super::limits::page;
 use super::objects;
 use super::pulls;
@@ -161,7 +163,7 @@ fn object(state: &State, repository: &Repository, name: &str) -> Option<Value> {
     Some(json!({
         "ref": name,
         "node_id": objects::node(&format!("Ref{name}:"), repository.id),
-        "url": format!("{api}/{name}"),
+        "url": format!("{api}/{}", utf8_percent_encode(name, contents::IN_PATH)),
         "object": { "type": kind, "sha": id.to_string(), "url": format!("{api}/{kind}s/{id}") },
     }))
 }

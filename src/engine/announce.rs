@@ -13,8 +13,14 @@ use super::{Broken, Context};
 /// When GitHub cannot be reached.
 pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Broken> {
     let branch = &context.pull_request.head_branch;
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    let newer: Vec<&Run> = runs.iter().rev().take_while(|other| other.id() != run.id()).collect();
+    // The comment is the newest run's, and so is the check run of its head: what ended late does not take them back.
+    if newer.iter().any(|other| other.started.head == run.started.head) {
+        return Ok(());
+    }
     let has_something_to_say = !run.gates.is_empty() || run.end.is_some();
-    if has_something_to_say {
+    if has_something_to_say && newer.is_empty() {
         let body = reply::marked(reply::STICKY_MARKER, &reply::sticky(run, branch));
         said(
             context

@@ -3,15 +3,30 @@
 use crate::domain::gate::Refusal;
 use crate::domain::id::Login;
 use crate::domain::run::{End, Run};
+use crate::journal;
 
 use super::comment::Verdict;
 use super::{Broken, Context, Interrupt, drive};
+
+/// How often a run may go on under the hands of who cancels it.
+const MAX_ATTEMPTS: usize = 5;
 
 /// Cancels.
 ///
 /// # Errors
 /// When something broke.
 pub(super) async fn cancel(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
+    for _ in 1..MAX_ATTEMPTS {
+        match attempt(context, by).await {
+            // The run went on in its own lane in between: it is at work now, or over.
+            Err(Broken::Journal(journal::Error::Taken)) => {}
+            verdict => return verdict,
+        }
+    }
+    attempt(context, by).await
+}
+
+async fn attempt(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
     // At work: the run itself writes its end, in its own lane.
     if context
         .app
@@ -21,9 +36,17 @@ pub(super) async fn cancel(context: &Context<'_>, by: &Login) -> Result<Verdict,
         return Ok(Ok(None));
     }
     let runs = context.app.journal.runs_of(context.id()).await?;
+    let last = runs.last().cloned();
     let open: Vec<Run> = runs.into_iter().filter(|run| run.end.is_none()).collect();
     if open.is_empty() {
-        return Ok(Err(Refusal::NothingRunning));
+        // Said twice by the same person, or worked off twice: it is done.
+        let end = last.and_then(|run| run.end);
+        let is_done = end == Some(End::Cancelled { by: Some(by.clone()) });
+        return Ok(if is_done {
+            Ok(None)
+        } else {
+            Err(Refusal::NothingRunning)
+        });
     }
     for mut run in open {
         drive::end(context, &mut run, End::Cancelled { by: Some(by.clone()) }).await?;

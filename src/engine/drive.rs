@@ -9,6 +9,7 @@ use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
 use crate::domain::reply;
 use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
+use crate::domain::test_run::Failure;
 use crate::github::LandError;
 use crate::journal;
 use crate::suite;
@@ -70,6 +71,7 @@ fn said(broken: &Broken) -> String {
     match broken {
         Broken::Agent(error) => format!("The model could not be used: {error}"),
         Broken::GitHub(error) => format!("GitHub could not be used: {error}"),
+        Broken::Land(error) => format!("The commit could not be made: {error}"),
         Broken::Git(error) => format!("The code could not be fetched: {error}"),
         _ => "Something broke on greenlight's side; its log has the details. `/greenlight fix` tries again.".into(),
     }
@@ -215,7 +217,9 @@ async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
             }
         };
         let distilled = suite::distil(&log);
-        reading.failures.extend(distilled.failures);
+        reading
+            .failures
+            .extend(distilled.failures.into_iter().map(in_repository));
         if reading.excerpt.is_empty() {
             reading.excerpt = distilled.excerpt;
         }
@@ -224,6 +228,20 @@ async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
         .failures
         .truncate(crate::domain::test_run::TestRun::MAX_FAILURES);
     Ok(reading)
+}
+
+/// Takes the folder of GitHub's own runners off a path, so that it is one of the repository.
+/// <https://docs.github.com/en/actions/reference/workflows-and-actions/variables> (`GITHUB_WORKSPACE`)
+fn in_repository(mut failure: Failure) -> Failure {
+    if let Some(at) = &mut failure.location {
+        let within = ["/home/runner/work/", "/Users/runner/work/"]
+            .iter()
+            .find_map(|root| at.path.strip_prefix(root));
+        if let Some(path) = within.and_then(|path| path.splitn(3, '/').nth(2)) {
+            at.path = path.to_string();
+        }
+    }
+    failure
 }
 
 /// The steps that may run code; none when interrupted.

@@ -41,7 +41,8 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
             body: reply::suggestion(&suggestion.block(), of),
         })
         .collect();
-    let body = reply::review_body(proposal, cut.suggestions.len(), &cut.remainder);
+    let can_land = can_be_pushed(&context.pull_request);
+    let body = reply::review_body(proposal, cut.suggestions.len(), &cut.remainder, can_land);
     let review = NewReview {
         head: run.started.head.clone(),
         body,
@@ -132,9 +133,10 @@ async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Resul
     Ok(found(&desk::fetch(context, &run.started.head, config).await?))
 }
 
-/// Whether a commit can land on the head's branch from here.
+/// Whether a commit can land on the head's branch from here. "Allow edits by maintainers" is for people: an App reaches
+/// only the repositories it is installed in.
 fn can_be_pushed(pull_request: &PullRequest) -> bool {
-    pull_request.head_repository.is_some() && (!pull_request.is_from_fork() || pull_request.maintainer_can_modify)
+    !pull_request.is_from_fork()
 }
 
 /// The name of the tree that was tested, computed from git's own objects; none if the head cannot be fetched any more.

@@ -16,13 +16,12 @@ use super::{Broken, Context};
 pub(super) async fn undo(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     let pull_request = &context.pull_request;
-    let landed = runs.iter().rev().find(|run| {
-        run.end
-            == Some(End::Landed {
-                commit: pull_request.head.clone(),
-            })
+    let landed = runs.iter().rev().find_map(|run| match &run.end {
+        Some(End::Landed { commit }) => Some((run, commit)),
+        _ => None,
     });
-    let Some((run, proposal)) = landed.and_then(|run| Some((run, run.proposal.as_ref()?))) else {
+    let Some((run, commit, proposal)) = landed.and_then(|(run, commit)| Some((run, commit, run.proposal.as_ref()?)))
+    else {
         return Ok(Err(Refusal::NothingToUndo));
     };
     let patch = Patch::new(proposal.patch.files().map(|(path, change)| {
@@ -40,10 +39,11 @@ pub(super) async fn undo(context: &Context<'_>, by: &Login) -> Result<Verdict, B
             .as_ref()
             .unwrap_or(&pull_request.id.repository),
         branch: &pull_request.head_branch,
-        head: &pull_request.head,
+        // Where the branch is by now is looked up there: still here, or at the commit that took it back.
+        head: commit,
         patch: &patch,
         tree: None,
-        message: &format!("Undo {}\n\nAsked for by {by}.", pull_request.head.short()),
+        message: &format!("Undo {}\n\nAsked for by {by}.", commit.short()),
         run: &RunId(format!("{}-undo", run.id())),
     };
     match context.client.land(&landing).await {

@@ -18,6 +18,7 @@ pub struct Job {
 pub struct WorkflowRun {
     pub id: u64,
     pub head_sha: CommitSha,
+    pub status: Option<String>,
     pub conclusion: Option<String>,
 }
 
@@ -51,13 +52,17 @@ impl Client {
             .await
     }
 
-    /// Runs the failed jobs of a workflow run again.
+    /// Runs the failed jobs of a workflow run again; a run that is not over runs already.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
     pub async fn rerun_failed_jobs(&self, repository: &RepositoryName, run: u64) -> Result<(), Error> {
         let route = format!("/repos/{repository}/actions/runs/{run}/rerun-failed-jobs");
-        let _: serde_json::Value = self.post_again(&route, &serde_json::json!({})).await?;
+        let find = || async {
+            let now = self.workflow_run(repository, run).await?;
+            Ok((now.status.as_deref() != Some("completed")).then_some(serde_json::Value::Null))
+        };
+        let _: serde_json::Value = self.once(&route, &serde_json::json!({}), find).await?;
         Ok(())
     }
 

@@ -15,8 +15,9 @@ pub fn suggestion(block: &str, of: usize) -> String {
     }
 }
 
-/// The body of a review. `remainder` is the part of the patch that no suggestion carries.
-pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch) -> String {
+/// The body of a review. `remainder` is the part of the patch that no suggestion carries; `can_land` says whether
+/// greenlight may push to the branch.
+pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, can_land: bool) -> String {
     let mut parts = vec![review_marker(&proposal.head)];
     let state = if proposal.evidence.is_some() {
         "tested"
@@ -27,19 +28,26 @@ pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch) -
     if !remainder.is_empty() {
         let diff = redact::fenced("diff", &remainder.unified(), 30_000);
         let what = if suggestions == 0 {
-            "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch. It lands with the same approval."
+            "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch."
         } else {
-            "This part lies outside the changed lines; it lands with the same approval."
+            "This part lies outside the changed lines."
         };
-        parts.push(format!("{what}\n\n{}", folded("Patch", &diff)));
+        let lands = if can_land {
+            " It lands with the same approval."
+        } else {
+            ""
+        };
+        parts.push(format!("{what}{lands}\n\n{}", folded("Patch", &diff)));
     }
     if let Some(evidence) = &proposal.evidence {
         parts.push(self::evidence(evidence));
     }
-    parts.push(
-        "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
-            .into(),
-    );
+    if can_land {
+        parts.push(
+            "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
+                .into(),
+        );
+    }
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
 }
 
@@ -75,7 +83,8 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
 
 /// The message of the commit that lands a proposal; the trailer with the run is added where it is committed.
 pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Login]) -> String {
-    let plain = redact::visible(&proposal.summary).replace('`', "");
+    // What stands in brackets can tell CI to skip the commit, `#` closes issues, and `@` calls people.
+    let plain = redact::visible(&proposal.summary).replace(['`', '[', ']', '#', '@'], "");
     let first = plain.lines().next().unwrap_or_default().trim().trim_end_matches('.');
     let subject: String = if first.is_empty() {
         "Fix the failing tests".into()

@@ -75,6 +75,9 @@ fn headline(run: &Run) -> String {
             let passed = run.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {}", evidence.after.summary()));
             format!("🟢 **Landed as {}**{passed}.", commit.short())
         }
+        Some(End::Suggested) if run.evidence.is_none() => {
+            "🟡 **A fix is suggested, not executed.** This branch cannot be pushed to from here, so its author commits the suggestions, once they are found right.".into()
+        }
         Some(End::Suggested) => {
             "🟡 **A tested fix is suggested.** This branch cannot be pushed to from here, so its author commits the suggestions.".into()
         }
@@ -84,6 +87,9 @@ fn headline(run: &Run) -> String {
         }
         Some(End::Refused { reason }) => format!("🔴 **Refused.** {}", redact::prose(reason, 1_500)),
         Some(End::NothingToFix { reason }) => format!("⚪ **Nothing to fix.** {}", sentence(reason)),
+        Some(End::GaveUp { reason }) if run.proposal.is_some() => {
+            format!("🔴 **The fix did not land** on {head}. {}", sentence(reason))
+        }
         Some(End::GaveUp { reason }) => format!("🔴 **No fix found** for {head}. {}", sentence(reason)),
         Some(End::Superseded { head: new }) => format!("⚪ **Stopped:** the head moved from {head} to {}. Open requests are void.", new.short()),
         Some(End::Cancelled { by }) => {

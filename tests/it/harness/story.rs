@@ -4,6 +4,7 @@
 //! for time; and it fails, whatever it asserts itself, when [`Story::finish`] finds that a rule of all stories was broken.
 
 mod ending;
+mod gateway;
 mod process;
 mod scene;
 
@@ -12,11 +13,12 @@ use std::time::Duration;
 use greenlight::demo::{CheckRunView, CommentView, Double, JobLog, LineComment, MAINTAINER, ReviewView, What};
 use greenlight::domain::id::PullRequestId;
 use greenlight::domain::run::Run;
+use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
 
 use super::model::ScriptedModel;
+pub(crate) use gateway::Gateway;
 pub(crate) use process::SECRET;
 use process::{Log, Process, Settings};
 pub(crate) use scene::{CHANGE, FIXED, LOG, Scene, TESTS};
@@ -68,6 +70,17 @@ impl Story {
         };
         self.double.fail_ci(self.number, log).await.unwrap();
         self.settle().await;
+    }
+
+    /// CI ends red; returns when that was delivered, and no more.
+    pub(crate) async fn fail_ci_unseen(&self) {
+        let log = JobLog {
+            workflow: "CI",
+            job: "test",
+            step: "python -m unittest",
+            log: LOG,
+        };
+        self.double.fail_ci(self.number, log).await.unwrap();
     }
 
     /// Somebody presses a button of greenlight's check run on the head.
@@ -150,12 +163,31 @@ impl Story {
         self.settle().await;
     }
 
-    pub(crate) fn process(&self) -> &Process {
-        self.process.as_ref().unwrap()
+    /// Puts a gateway between greenlight and GitHub.
+    pub(crate) async fn gateway(&mut self) -> Gateway {
+        let gateway = Gateway::before(self.double.url()).await;
+        self.settings.api.clone_from(&gateway.url);
+        self.restart().await;
+        gateway
     }
 
-    pub(crate) fn settings(&mut self) -> &mut Settings {
-        &mut self.settings
+    /// Waits for rest while greenlight is killed and started again wherever the gateway says so.
+    pub(crate) async fn settle_through(&mut self, gateway: &Gateway) {
+        loop {
+            let is_at_rest = tokio::select! {
+                () = gateway.deadly() => false,
+                () = self.settle() => true,
+            };
+            if is_at_rest {
+                return;
+            }
+            self.kill().await;
+            self.start().await;
+        }
+    }
+
+    pub(crate) fn process(&self) -> &Process {
+        self.process.as_ref().unwrap()
     }
 
     /// The data folder.

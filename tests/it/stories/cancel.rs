@@ -1,6 +1,6 @@
 //! `/greenlight cancel`, a push and the end of a pull request: what is at work stops, what waits is closed.
 
-use greenlight::demo::{AUTHOR, MAINTAINER};
+use greenlight::demo::{AUTHOR, Fault, MAINTAINER};
 
 use crate::harness::model::Turn;
 use crate::harness::story::{Scene, Story};
@@ -117,5 +117,27 @@ async fn nothing_is_there_to_cancel() {
     let story = Story::new().await;
     story.maintainer_says("/greenlight cancel").await;
     assert!(story.answer().contains("Nothing is running"), "{}", story.answer());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_an_older_run_says_late_does_not_hide_what_waits_now() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    // GitHub takes no edit for an hour: the end of this run stays unsaid, and is for the clock to say.
+    let limit = Fault::SecondaryLimit { retry_after: 3600 };
+    story.double.plan_fault("PATCH", "/issues/comments/", limit);
+    story.maintainer_says("/greenlight cancel").await;
+    let old = story.run().await;
+    assert!(old.end.is_some() && !old.announced);
+    story.maintainer_says("/greenlight fix").await;
+    let waiting = story.sticky();
+    assert!(waiting.contains("Approve to commit"), "{waiting}");
+    story.process().resume(old).await;
+    story.settle().await;
+    assert_eq!(story.sticky(), waiting);
+    assert_eq!(story.check().conclusion.as_deref(), Some("action_required"));
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
     story.finish().await;
 }

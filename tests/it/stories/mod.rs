@@ -1,5 +1,16 @@
-//! Stories: what a person does on GitHub, and what greenlight does then. One file per verb.
+//! Stories: what a person does on GitHub, and what greenlight does then. One file per verb, and one per calamity.
 
 mod approve;
+mod ask;
 mod cancel;
+mod door;
+mod faults;
+mod fix;
+mod hostile;
+mod model;
 mod reject;
+mod restart;
+mod secrets;
+mod suggestions;
+mod trigger;
+mod undo;

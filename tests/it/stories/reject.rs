@@ -144,7 +144,7 @@ async fn a_second_proposal_may_say_the_same_on_two_lines() {
     let wrong = |from: &str, to: &str| {
         calls(
             "write_file",
-            json!({ "path": "fare.py", "content": module.replace(from, to) }),
+            json!({ "path": "fare.py", "text": module.replace(from, to) }),
         )
     };
     let submit = || calls("submit", json!({ "summary": "Change is what is left." }));

@@ -130,7 +130,10 @@ impl Drop for Story {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let log = self.log();
-            let all: Vec<&str> = log.lines().filter(|line| line.contains(" greenlight::")).collect();
+            let all: Vec<&str> = log
+                .lines()
+                .filter(|line| line.contains(" greenlight::") && !line.contains(" DEBUG "))
+                .collect();
             let last = all[all.len().saturating_sub(SHOWN_LOG)..].join("\n");
             eprintln!("{}\nthe end of the log:\n{last}", self.told());
         }

@@ -13,7 +13,7 @@ use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Journal, Sqlite};
 use greenlight::openai::{self, OpenAi};
 use greenlight::sandbox::{Sandbox, Unusable};
-use greenlight::server::{self, Queue};
+use greenlight::server::{self, Queue, Work};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -72,6 +72,13 @@ impl Process {
         tokio::task::spawn_blocking(move || runtime.shutdown_timeout(LAST_BREATH))
             .await
             .unwrap();
+    }
+
+    /// Goes on with a run, as the clock has it done.
+    pub(crate) async fn resume(&self, run: Run) {
+        let (queue, work) = (self.queue.clone(), Work::Resume(Box::new(run)));
+        let pushed = self.runtime.as_ref().unwrap().spawn(async move { queue.push(work) });
+        pushed.await.unwrap().unwrap();
     }
 
     /// The runs of a pull request, as its journal has them.

@@ -127,7 +127,7 @@ impl Scene {
     }
 
     /// From a fork of the author's.
-    pub(crate) fn from_fork(mut self, maintainers_may_push: bool) -> Self {
+    pub(crate) fn forked(mut self, maintainers_may_push: bool) -> Self {
         self.fork = Some(maintainers_may_push);
         self
     }

@@ -1,0 +1,360 @@
+//! `/greenlight fix`: what it works on, what it leaves alone, and what it says when there is nothing to do.
+
+use greenlight::demo::{AUTHOR, JobLog, MAINTAINER, STRANGER};
+use greenlight::domain::triage::Verdict;
+use serde_json::json;
+
+use crate::harness::model::calls;
+use crate::harness::story::{CHANGE, FIXED, LOG, Scene, Story, TESTS};
+
+#[tokio::test]
+async fn a_second_fix_shows_what_waits_already() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.says(AUTHOR, "/greenlight fix").await;
+    assert!(story.answer().contains("A tested fix"), "{}", story.answer());
+    assert_eq!(story.runs().await.len(), 1);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn fix_is_the_consent_that_a_waiting_search_asks_for() {
+    let story = Story::new().await;
+    story.ci_fails().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.review();
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn green_tests_need_no_fix() {
+    let story = Scene::default().adds("fare.py", FIXED).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert!(story.sticky().contains("is green here: 2 passed"), "{}", story.sticky());
+    assert_eq!(story.check().conclusion.as_deref(), Some("neutral"));
+    story.has_no_review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn without_tests_it_says_what_it_looked_for() {
+    let story = Scene::of(&[("README", "A rail.\n")], &[("README", "A railway.\n")])
+        .begin()
+        .await;
+    story.maintainer_says("/greenlight fix").await;
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("I found no tests. I looked for: `Cargo.toml`"),
+        "{sticky}"
+    );
+    assert!(
+        sticky.contains("Set `[test]` `command` in `greenlight.toml`"),
+        "{sticky}"
+    );
+    assert_eq!(story.comments().len(), 1);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_bug_that_no_small_edit_mends_is_given_up_honestly() {
+    let hopeless = CHANGE.replace("paid + fare(stops)", "None");
+    let story = Scene::default().adds("fare.py", &hopeless).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert!(story.sticky().contains("No fix found"), "{}", story.sticky());
+    assert!(story.sticky().contains("small edits"), "{}", story.sticky());
+    assert_eq!(story.check().conclusion.as_deref(), Some("failure"));
+    story.has_no_review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_flaky_test_is_told_apart_from_a_bug() {
+    // Each run is red or green by chance; a suite without code has nothing to be edited.
+    let story = Scene::of(
+        &[("greenlight.toml", "[test]\ncommand = \"sh coin\"\n")],
+        &[("coin", "exit $(od -An -N1 -tu1 /dev/urandom | awk '{print $1 % 2}')\n")],
+    );
+    let story = story.begin().await;
+    for _ in 0..60 {
+        story.maintainer_says("/greenlight fix").await;
+        let run = story.run().await;
+        if run.reproduced.unwrap().1.verdict == Verdict::Flaky {
+            let sticky = story.sticky();
+            assert!(sticky.contains("was red in 1 of 2 runs on the same commit"), "{sticky}");
+            story.has_no_review();
+            story.has_not_landed();
+            return story.finish().await;
+        }
+    }
+    panic!("sixty times the same twice");
+}
+
+#[tokio::test]
+async fn a_protected_path_is_never_proposed() {
+    let write = |path: &str| calls("write_file", json!({ "path": path, "text": "on: push\n" }));
+    let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
+    let turns = [
+        write(".github/workflows/ci.yml").and(
+            "write_file",
+            json!({ "path": "greenlight.toml", "text": "execution = \"sandbox\"\n" }),
+        ),
+        write("CODEOWNERS").and(
+            "write_file",
+            json!({ "path": "migrations/1.sql", "text": "drop table fares;\n" }),
+        ),
+        write(".GitHub/workflows/ci.yml").and("write_file", json!({ "path": "x/../.github/a.yml", "text": "" })),
+        calls("edit_file", edit),
+        write("/etc/passwd").and("write_file", json!({ "path": "../../escape", "text": "" })),
+        write(".git/hooks/pre-commit"),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ];
+    let config = "[protect]\npaths = [\"migrations/**\"]\n";
+    let story = Scene::default().config(config).model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    let patch = story.run().await.proposal.unwrap().patch;
+    let paths: Vec<String> = patch.paths().map(ToString::to_string).collect();
+    assert_eq!(paths, ["fare.py"]);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_failing_test_is_neither_changed_nor_deleted_to_make_it_pass() {
+    let weaker = TESTS.replace("self.assertEqual(change(500, 2), 200)", "pass");
+    let write = |path: &str, text: &str| calls("write_file", json!({ "path": path, "text": text }));
+    let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
+    let turns = [
+        write("test_fare.py", &weaker),
+        write("test_fare.py", ""),
+        write("conftest.py", "collect_ignore = ['test_fare.py']\n"),
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "It passes now." })),
+    ];
+    let story = Scene::default().model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let patch = story.run().await.proposal.unwrap().patch;
+    assert!(patch.paths().all(|path| path.as_str() != "test_fare.py"));
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    assert_eq!(story.file("test_fare.py"), TESTS);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn tests_that_do_not_run_any_more_prove_nothing() {
+    let write = json!({ "path": "unittest.py", "text": "print('OK')\n" });
+    let submit = || calls("submit", json!({ "summary": "It passes now." }));
+    let turns = [calls("write_file", write), submit(), submit(), submit(), submit()];
+    let story = Scene::default().model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert!(
+        story.sticky().contains("did not prove themselves"),
+        "{}",
+        story.sticky()
+    );
+    story.has_no_review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_configuration_is_read_from_the_base_branch_only() {
+    let own = "execution = \"sandbox\"\n[gate]\napprovers = 1\n[test]\ncommand = \"true\"\n";
+    let story = Scene::default()
+        .config("[gate]\napprovers = 2\n")
+        .adds("greenlight.toml", own)
+        .begin()
+        .await;
+    story.ci_fails().await;
+    story.has_executed_nothing().await;
+    assert!(
+        story.sticky().contains("2 people have to approve"),
+        "{}",
+        story.sticky()
+    );
+    assert!(
+        story.sticky().contains("python3 -m unittest discover"),
+        "{}",
+        story.sticky()
+    );
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_mistake_in_the_configuration_is_said() {
+    let story = Scene::default().config("[gate]\naprovers = 2\n").begin().await;
+    story.ci_fails().await;
+    story.has_executed_nothing().await;
+    for command in ["/greenlight fix", "/greenlight config"] {
+        story.maintainer_says(command).await;
+        let answer = story.answer();
+        assert!(answer.contains("aprovers") && answer.contains("approvers"), "{answer}");
+    }
+    assert!(story.runs().await.is_empty());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_branch_and_files_with_strange_names_are_no_trouble() {
+    let name = "a \"quoted\" näme/fare's.py";
+    let test = "import importlib.util\nimport unittest\n\npath = \"a \\\"quoted\\\" näme/fare's.py\"\nspec = importlib.util.spec_from_file_location('fare', path)\nfare = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(fare)\n\n\nclass Fares(unittest.TestCase):\n    def test_change(self):\n        self.assertEqual(fare.change(500, 2), 200)\n";
+    let edit = json!({ "path": name, "old": "paid + fare", "new": "paid - fare" });
+    let turns = [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ];
+    let story = Scene::of(&[("README", "A rail.\n")], &[(name, CHANGE), ("test_fare.py", test)])
+        .branch("fix#1x=%2e&y=ü+;'")
+        .model(turns)
+        .begin()
+        .await;
+    story.maintainer_says("/greenlight fix").await;
+    assert_eq!(story.review().comments[0].path, name);
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.sticky().contains("Landed as"), "{}", story.sticky());
+    assert_eq!(story.file(name), FIXED);
+    story.has_commits(2);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_rust_project_is_repaired_as_well() {
+    macro_rules! rail {
+        ($side:literal, $path:literal) => {
+            include_str!(concat!("../../fixtures/repos/rail/", $side, "/", $path))
+        };
+    }
+    let on_main = [
+        ("Cargo.toml", rail!("base", "Cargo.toml")),
+        ("Cargo.lock", rail!("base", "Cargo.lock")),
+        ("src/lib.rs", rail!("base", "src/lib.rs")),
+        ("tests/reserve.rs", rail!("base", "tests/reserve.rs")),
+    ];
+    let in_pull_request = [
+        ("src/lib.rs", rail!("before", "src/lib.rs")),
+        ("tests/on_board.rs", rail!("before", "tests/on_board.rs")),
+    ];
+    let story = Scene::of(&on_main, &in_pull_request).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.has_commits(2);
+    assert_eq!(story.file("src/lib.rs"), rail!("after", "src/lib.rs"));
+    assert_eq!(story.check().conclusion.as_deref(), Some("success"));
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn red_ci_on_greenlights_own_commit_begins_nothing() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.ci_fails().await;
+    assert_eq!(story.runs().await.len(), 1);
+    assert!(story.sticky().contains("Landed as"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn red_ci_of_an_old_head_begins_nothing() {
+    let mut story = Story::new().await;
+    let log = JobLog {
+        workflow: "CI",
+        job: "test",
+        step: "test",
+        log: LOG,
+    };
+    story.kill().await;
+    story.double.fail_ci(story.number, log).await.unwrap();
+    let missed = story.double.last_delivery("workflow_run").unwrap();
+    story
+        .double
+        .push(story.number, AUTHOR, &[("note.md", Some(b"more\n"))])
+        .await
+        .unwrap();
+    story.start().await;
+    // The courier keeps the address it was given, as GitHub does: the late delivery arrives after the push.
+    story.double.deliver_again(&missed).await;
+    story.settle().await;
+    assert!(story.runs().await.is_empty());
+    assert!(story.comments().is_empty());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn two_red_workflows_of_one_head_are_one_run() {
+    let story = Story::new().await;
+    story.ci_fails().await;
+    story.ci_fails().await;
+    assert_eq!(story.runs().await.len(), 1);
+    assert_eq!(story.comments().len(), 1);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_failing_test_is_annotated_once_however_often_the_check_run_changes() {
+    let story = Story::new().await;
+    let head = story.head();
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    // GitHub appends the annotations of an update to those that are there.
+    let annotations = story.check_on(&head).annotations;
+    assert_eq!(annotations.len(), 1, "{annotations:#?}");
+    assert_eq!(annotations[0]["path"], "test_fare.py");
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_same_delivery_twice_posts_once() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let fix = story.double.last_delivery("issue_comment");
+    story.says(STRANGER, "/greenlight hepl").await;
+    story.maintainer_says("/greenlight approve").await;
+    let deliveries = story.double.deliveries();
+    assert!(fix.is_some());
+    for delivery in deliveries.iter().filter(|delivery| delivery.event == "issue_comment") {
+        story.double.deliver_again(delivery).await;
+        story.settle().await;
+    }
+    story.has_landed();
+    assert_eq!((story.comments().len(), story.runs().await.len()), (2, 1));
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_same_comment_under_another_delivery_is_not_obeyed_twice() {
+    let story = Story::new().await;
+    for command in [
+        "/greenlight fix",
+        "/greenlight approve",
+        "/greenlight hepl",
+        "/greenlight undo",
+        "/greenlight cancel",
+    ] {
+        story.says(MAINTAINER, command).await;
+        let mut again = story
+            .double
+            .deliveries()
+            .into_iter()
+            .rfind(|delivery| delivery.event == "issue_comment" && delivery.payload["comment"]["body"] == command)
+            .unwrap();
+        let before = (
+            story.comments().len(),
+            story.double.commits(story.number).unwrap().len(),
+        );
+        // GitHub's "Redeliver" keeps the id; a second webhook of the same repository does not.
+        again.id.push('b');
+        story.double.deliver_again(&again).await;
+        story.settle().await;
+        let after = (
+            story.comments().len(),
+            story.double.commits(story.number).unwrap().len(),
+        );
+        assert_eq!(before, after, "{command}\n{}", story.told());
+    }
+    story.finish().await;
+}

@@ -1,0 +1,130 @@
+//! What is suggested is what was tested: applied the way GitHub does, it gives the tree that was verified.
+
+use greenlight::demo::AUTHOR;
+use serde_json::json;
+
+use crate::harness::model::calls;
+use crate::harness::story::{CHANGE, Scene, TESTS};
+
+/// The author commits the suggestions; the file is then what was tested. Without suggestions, the approval lands it.
+async fn comes_out_as_tested(module: &str) {
+    let story = Scene::default().adds("fare.py", module).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let patch = story.run().await.proposal.expect("no proposal").patch;
+    let tested: Vec<_> = patch
+        .files()
+        .map(|(path, change)| (path.to_string(), change.after.clone()))
+        .collect();
+    let suggestions: Vec<u64> = story.suggestions().iter().map(|comment| comment.id).collect();
+    if suggestions.is_empty() {
+        assert!(story.review().body.contains("```diff"), "{}", story.review().body);
+        story.maintainer_says("/greenlight approve").await;
+    } else {
+        story.double.commit_suggestions(&suggestions, AUTHOR).await.unwrap();
+        story.settle().await;
+    }
+    story.has_commits(2);
+    for (path, after) in tested {
+        let file = story.double.file(story.number, &path).unwrap();
+        assert_eq!(
+            String::from_utf8(file),
+            String::from_utf8(after.unwrap().bytes),
+            "{module:?}"
+        );
+    }
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_file_with_windows_line_ends() {
+    comes_out_as_tested(&CHANGE.replace('\n', "\r\n")).await;
+}
+
+#[tokio::test]
+async fn a_file_without_a_last_line_end() {
+    comes_out_as_tested(CHANGE.trim_end()).await;
+}
+
+#[tokio::test]
+async fn a_line_with_tabs_and_spaces_at_its_end() {
+    comes_out_as_tested(&CHANGE.replace("    return paid + fare(stops)", "\treturn\tpaid  +  fare(stops) \t ")).await;
+}
+
+#[tokio::test]
+async fn a_line_that_would_end_the_suggestion() {
+    comes_out_as_tested(&CHANGE.replace("+ fare(stops)", "+ fare(stops)  # ```` </details> ~~~")).await;
+}
+
+#[tokio::test]
+async fn a_line_of_many_scripts() {
+    comes_out_as_tested(&CHANGE.replace("paid + fare(stops)", "paid + fare(stops)  # süß 日本語 🚆 e\u{301}")).await;
+}
+
+#[tokio::test]
+async fn a_bug_on_the_base_branch_travels_as_a_patch() {
+    let on_main = [("fare.py", CHANGE), ("test_fare.py", "")];
+    let story = Scene::of(&on_main, &[("test_fare.py", TESTS)]).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let review = story.review();
+    assert_eq!(review.comments, []);
+    assert!(
+        review
+            .body
+            .contains("No changed line of this pull request can carry the fix"),
+        "{}",
+        review.body
+    );
+    assert!(
+        review.body.contains("+    return paid - fare(stops)"),
+        "{}",
+        review.body
+    );
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_fix_of_several_files_is_right_only_together() {
+    let price = "PRICE = 20\n\n\ndef price(stops):\n    return PRICE * stops\n";
+    let fare = "from price import price\n\n\ndef fare(stops):\n    return 200 - price(stops)\n";
+    let test = "import unittest\n\nfrom fare import fare\n\n\nclass Fares(unittest.TestCase):\n    def test_every_stop_costs(self):\n        self.assertEqual(fare(2), 300)\n";
+    let turns = [
+        calls(
+            "edit_file",
+            json!({ "path": "price.py", "old": "PRICE = 20", "new": "PRICE = 50" }),
+        ),
+        calls(
+            "edit_file",
+            json!({ "path": "fare.py", "old": "200 - price", "new": "200 + price" }),
+        ),
+        calls(
+            "write_file",
+            json!({ "path": "notes/new file.md", "text": "Fares are in cents.\n" }),
+        ),
+        calls("submit", json!({ "summary": "Stops cost fifty, and add up." })),
+    ];
+    let story = Scene::of(
+        &[("README", "A rail.\n")],
+        &[("price.py", price), ("fare.py", fare), ("test_fare.py", test)],
+    )
+    .model(turns)
+    .begin()
+    .await;
+    story.maintainer_says("/greenlight fix").await;
+    let review = story.review();
+    assert_eq!(review.comments.len(), 2);
+    assert!(
+        review
+            .comments
+            .iter()
+            .all(|comment| comment.body.contains("One of 3 suggestions")),
+        "{review:#?}"
+    );
+    assert!(review.body.contains("outside the changed lines"), "{}", review.body);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_commits(2);
+    assert_eq!(story.file("notes/new file.md"), "Fares are in cents.\n");
+    assert_eq!(story.file("fare.py"), fare.replace("200 -", "200 +"));
+    story.finish().await;
+}
