@@ -31,7 +31,7 @@ impl Own {
 pub(super) fn own(data: &Path) -> Result<Own, Exit> {
     let all = data.join("local");
     let make = || -> io::Result<Own> {
-        fs::create_dir_all(&all)?;
+        make_folder(&all)?;
         // Nobody may look between the making of a folder and its lock.
         let door = File::create(all.join(LOCK))?;
         door.lock()?;
@@ -53,7 +53,7 @@ pub(super) fn own(data: &Path) -> Result<Own, Exit> {
 /// Takes the whole folder for `serve`, and clears what the one before it left unfinished there.
 pub(super) fn take(data: &Path) -> Result<File, Exit> {
     let open = || {
-        fs::create_dir_all(data)?;
+        make_folder(data)?;
         File::create(data.join(LOCK))
     };
     let lock = open().map_err(|error| unusable(data, &error))?;
@@ -71,6 +71,12 @@ pub(super) fn take(data: &Path) -> Result<File, Exit> {
         clear(&folder);
     }
     Ok(lock)
+}
+
+/// Nobody else's business: the journal quotes code that may be private.
+fn make_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn clear(folder: &Path) {
