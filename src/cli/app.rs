@@ -17,6 +17,9 @@ pub(super) fn app(
     journal: Journal,
     sandbox: Result<Sandbox, Unusable>,
 ) -> Result<App, Exit> {
+    if let Ok(sandbox) = &sandbox {
+        keep_secrets_hidden(settings, sandbox)?;
+    }
     Ok(App {
         github,
         journal,
@@ -25,6 +28,19 @@ pub(super) fn app(
         folder: settings.data_dir()?,
         allow_list: settings.allow_list.clone(),
         interrupts: Interrupts::default(),
+    })
+}
+
+/// Refuses to start where untrusted code could read what it must not: some folders, such as `/usr` and `/opt`, are
+/// shown to it for the tools in them.
+fn keep_secrets_hidden(settings: &Settings, sandbox: &Sandbox) -> Result<(), Exit> {
+    let folder = settings.data_dir()?;
+    let shown = settings.secret_files.iter().chain([&folder]).find(|path| sandbox.shows(path));
+    shown.map_or(Ok(()), |path| {
+        Err(Exit::Usage(format!(
+            "{} lies in a folder that the sandbox shows to the code under test; move it elsewhere, such as below /etc or /var/lib",
+            path.display()
+        )))
     })
 }
 

@@ -198,7 +198,7 @@ static PYTHON: Language = Language {
         ),
         ("%", &[("//", Template::OtherOperator)]),
         ("**", &[("*", Template::OtherOperator)]),
-        ("*", &[("**", Template::OtherOperator)]),
+        ("*", &[("**", Template::RareOperator)]),
         ("//=", &[("%=", Template::OtherOperator)]),
         ("%=", &[("//=", Template::OtherOperator)]),
     ],

@@ -77,6 +77,8 @@ pub struct Found {
     /// One sentence without its full stop, in Markdown: what became what, and where.
     pub explanation: String,
     pub candidates_tried: u32,
+    /// The whole suite on a fresh copy with the patch, which shares nothing with the search.
+    pub after: TestRun,
 }
 
 /// How a search ended.

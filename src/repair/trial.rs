@@ -41,10 +41,11 @@ const TARGETS: [&str; 9] = [
 ];
 
 /// What came of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The whole suite is better with the candidate, in a fresh copy of the tree.
-    Better,
+    /// With the run of the whole suite on a fresh copy that shows it.
+    Better(Box<TestRun>),
     NotBetter,
     /// Cancelled before there was a result.
     Stopped,
@@ -167,7 +168,7 @@ impl<'a> Bench<'a> {
         if looks_better {
             let fresh = suite::run_fresh(self.task.suite, &edited, &[], stop).await?;
             if is_better(self.task.before, &fresh).is_ok() {
-                return Ok(Verdict::Better);
+                return Ok(Verdict::Better(Box::new(fresh)));
             }
         }
         Ok(if stop.is_cancelled() {

@@ -67,16 +67,32 @@ pub struct Watch<'a, 'k> {
 
 /// Runs the whole suite on a fresh copy, and when it is red once more, to tell a bug from a flaky test.
 ///
+/// The failing tests alone are enough to see red again. Only when they pass alone, which may also mean that they need
+/// the others before them, the whole suite is run a second time.
+///
 /// # Errors
 /// When the sandbox cannot be used.
 pub async fn reproduce(desk: &Desk, suite: &Suite, cancel: &CancellationToken) -> Result<(TestRun, Triage), Broken> {
-    let first = suite::run_fresh(suite, &desk.checkout, &[], cancel).await?;
+    let (checkout, within) = (desk.checkout.clone(), desk.workspaces.clone());
+    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
+    let workspace = copied.map_err(|error| Broken::Bug(error.to_string()))??;
+    let first = suite::run(suite, &workspace, &[], cancel).await?;
     let mut runs = vec![first];
     if !runs[0].is_green() && !cancel.is_cancelled() {
-        runs.push(suite::run_fresh(suite, &desk.checkout, &[], cancel).await?);
+        let failing: Vec<String> = runs[0].failing_names().map(ToString::to_string).collect();
+        let again = match failing.as_slice() {
+            [] => None,
+            failing => Some(suite::run(suite, &workspace, failing, cancel).await?),
+        };
+        runs.push(match again {
+            Some(red) if red.outcome == runs[0].outcome => red,
+            _ => suite::run_fresh(suite, &desk.checkout, &[], cancel).await?,
+        });
     }
+    // Removing a large tree takes a while.
+    tokio::task::spawn_blocking(move || drop(workspace));
     let triage = judge(&runs);
-    // The red one of the two is the one to show and to work on.
+    // The whole suite's red run is the one to show and to work on.
     let shown = runs.iter().position(|run| !run.is_green()).unwrap_or(0);
     Ok((runs.swap_remove(shown), triage))
 }
@@ -160,8 +176,10 @@ async fn built_in(
         }
         repair::End::Cancelled => return Ok(Outcome::Interrupted),
     };
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let fits = proposal::check(&found.patch, &desk.bounds(&is_protected));
     Ok(
-        match prove(desk, suite, &found.patch, (brief.head, before), cancel).await? {
+        match fits.and_then(|()| proposal::prove(brief.head, &found.patch, before.clone(), found.after)) {
             Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
                 head: brief.head.clone(),
                 patch: found.patch,

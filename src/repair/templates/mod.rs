@@ -36,6 +36,8 @@ pub(super) enum Template {
     Arithmetic,
     Augmented,
     OtherOperator,
+    /// An operator that is seldom written for the other by mistake.
+    RareOperator,
     DropNegation,
     Negate,
     Arguments,
@@ -61,7 +63,7 @@ impl Template {
             Self::Negate => 0.6,
             Self::Attribute | Self::OtherOperator => 0.5,
             Self::ShiftValue | Self::Variable | Self::Operands => 0.45,
-            Self::OtherConstant => 0.3,
+            Self::OtherConstant | Self::RareOperator => 0.3,
             Self::Removal => 0.2,
         }
     }
