@@ -113,16 +113,21 @@ fn refused(broken: Broken) -> Exit {
 }
 
 fn event(step: &WorkflowStep) -> Result<Option<Event>, Exit> {
-    let name = step.event_path.display();
-    let unreadable = |error: std::io::Error| Exit::Usage(format!("GITHUB_EVENT_PATH ({name}) cannot be read: {error}"));
+    let path = step.event_path.display();
+    let unreadable = |error: std::io::Error| Exit::Usage(format!("GITHUB_EVENT_PATH ({path}) cannot be read: {error}"));
     let mut payload = Vec::new();
     let file = std::fs::File::open(&step.event_path).map_err(unreadable)?;
     file.take(MAX_EVENT_BYTES)
         .read_to_end(&mut payload)
         .map_err(unreadable)?;
-    webhook::parse(&step.event_name, &payload).map_err(|error| {
+    // The same payload, for a workflow that runs with the rights of the base branch. Webhooks do not know that name.
+    let name = match step.event_name.as_str() {
+        "pull_request_target" => "pull_request",
+        name => name,
+    };
+    webhook::parse(name, &payload).map_err(|error| {
         Exit::Usage(format!(
-            "the payload in GITHUB_EVENT_PATH ({name}) cannot be used: {error}"
+            "the payload in GITHUB_EVENT_PATH ({path}) cannot be used: {error}"
         ))
     })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 
-use super::{Exit, app, terminal};
+use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
 use crate::config::settings::Settings;
@@ -45,6 +45,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
         tracing::warn!(%error, "other processes of this user may read greenlight's memory");
     }
     let file = settings.database()?;
+    let _taken = folder::take(&settings.data_dir()?)?;
     let journal = Sqlite::open(&file).await.map_err(|error| {
         Exit::Usage(format!(
             "{error}; check GREENLIGHT_DATABASE_URL and GREENLIGHT_DATA_DIR ({})",

@@ -192,5 +192,11 @@ fn epilogue(double: &Double, number: u64, narrator: &Narrator) -> Result<(), Exi
         return Ok(());
     }
     let why = check.and_then(|check| check.title).unwrap_or_default();
+    if double.reviews(number).is_empty() && why.contains("could not be started") {
+        return Err(Exit::Usage(
+            "the story's repository is a Rust one: install Rust (https://rustup.rs), so that `cargo test` can run"
+                .into(),
+        ));
+    }
     Err(Exit::NoFix(format!("the pull request is as red as before: {why}")))
 }

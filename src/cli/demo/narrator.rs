@@ -1,11 +1,17 @@
 //! Tells what happens on the pull request, as it happens, the way its page would show it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::demo::{CheckRunView, Double, Entry, What};
 
 use super::super::terminal;
 use super::markdown;
+
+/// A rest of this length ends a sentence.
+const PAUSE: Duration = Duration::from_millis(100);
+/// After so many changes without a rest it is told all the same.
+const MAX_PAUSES: usize = 50;
 
 /// Prints what is new in the conversation.
 #[derive(Clone)]
@@ -24,7 +30,6 @@ struct Told {
 }
 
 /// An entry, in words.
-#[derive(Clone, PartialEq, Eq)]
 struct Shown {
     text: String,
     reactions: Vec<(String, String)>,
@@ -43,39 +48,45 @@ impl Narrator {
         self.told().number = Some(number);
     }
 
-    /// Tells changes as they come, for ever.
+    /// Tells changes as they come, for ever. What takes several requests is told once it is whole.
     pub(super) async fn listen(self) {
         let mut changes = self.double.changes();
         while changes.changed().await.is_ok() {
+            for _ in 0..MAX_PAUSES {
+                if tokio::time::timeout(PAUSE, changes.changed()).await.is_err() {
+                    break;
+                }
+            }
             self.catch_up();
         }
     }
 
-    /// Tells what was not told yet.
+    /// Tells what was not told yet: first what is new, then what became of the old, the checks last.
     pub(super) fn catch_up(&self) {
         let mut told = self.told();
         let Some(entries) = told.number.and_then(|number| self.double.conversation(number).ok()) else {
             return;
         };
-        for (place, entry) in entries.iter().enumerate() {
-            let now = shown(entry);
+        let known = told.entries.len().min(entries.len());
+        let mut order: Vec<usize> = (known..entries.len()).chain(0..known).collect();
+        order.sort_by_key(|&place| match entries[place].what {
+            What::Checked(_) if place < known => 1,
+            What::Checked(_) => 2,
+            _ => 0,
+        });
+        for &place in &order {
+            let now = shown(&entries[place]);
             let before = told.entries.get(place);
-            if before == Some(&now) {
-                continue;
-            }
             if before.is_none_or(|before| before.text != now.text) {
-                terminal::show(&headed(entry, before.is_some(), &now.text));
+                terminal::show(&headed(&entries[place], before.is_some(), &now.text));
                 told.times += 1;
             }
             let known = told.entries.get(place).map_or(0, |before| before.reactions.len());
             for (content, who) in now.reactions.iter().skip(known) {
                 terminal::show(&format!("  {} {who}", picture(content)));
             }
-            match told.entries.get_mut(place) {
-                Some(before) => *before = now,
-                None => told.entries.push(now),
-            }
         }
+        told.entries = entries.iter().map(shown).collect();
     }
 
     /// A sentence of the narrator's own.

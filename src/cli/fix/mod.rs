@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, terminal};
+use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags, StorageFlags};
 use crate::config::repository::RepoConfig;
@@ -110,7 +110,8 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     if !root.is_dir() {
         return Err(Exit::Usage(format!("{} is no folder", root.display())));
     }
-    let desk = desk(&root, &settings)?;
+    let own = folder::own(&settings.data_dir()?)?;
+    let desk = desk(&root, own.path())?;
     let command = desk.test_command().map_err(|nothing| {
         Exit::Usage(format!(
             "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
@@ -151,7 +152,7 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
 }
 
 /// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
-fn desk(root: &Path, settings: &Settings) -> Result<Desk, Exit> {
+fn desk(root: &Path, workspaces: PathBuf) -> Result<Desk, Exit> {
     let file = root.join(CONFIG_FILE);
     let config = match std::fs::read_to_string(&file) {
         Ok(text) => {
@@ -160,7 +161,6 @@ fn desk(root: &Path, settings: &Settings) -> Result<Desk, Exit> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => RepoConfig::default(),
         Err(error) => return Err(Exit::Usage(format!("{}: {error}", file.display()))),
     };
-    let workspaces = settings.data_dir()?.join("workspaces");
     Desk::local(root, config, workspaces).map_err(|error| Exit::Usage(error.to_string()))
 }
 

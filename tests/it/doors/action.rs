@@ -154,6 +154,55 @@ async fn a_maintainers_fix_is_tested_at_once() {
     stage.has_landed_once(ME);
 }
 
+/// The other events of `workflows/*.yml`: the label, and a command in a thread of the review.
+#[tokio::test]
+async fn a_label_and_a_thread_are_heard_too() {
+    let stage = Stage::new("").await;
+    stage
+        .double
+        .label(stage.number, MAINTAINER, "greenlight")
+        .await
+        .unwrap();
+    let labelled = stage.double.last_delivery("pull_request").unwrap();
+    let step = Step::of(&stage, "pull_request_target", &labelled.payload.to_string());
+    step.run().await.with(0);
+    assert_eq!(step.output("state"), "waiting");
+    says_and_runs(&stage, MAINTAINER, "/greenlight approve").await.1.with(0);
+
+    let comment = stage.double.reviews(stage.number)[0].comments[0].id;
+    stage
+        .double
+        .review_comment_reply(comment, MAINTAINER, "/greenlight approve")
+        .await
+        .unwrap();
+    let step = Step::new(
+        &stage,
+        &stage.double.last_delivery("pull_request_review_comment").unwrap(),
+    );
+    step.run().await.with(0);
+    assert_eq!(step.output("state"), "landed");
+}
+
+/// The payload names no pull request of a fork, and the token of the base repository may not push there.
+#[tokio::test]
+async fn a_forks_pull_request_gets_suggestions() {
+    let stage = Stage::opened("", |new| new.from_fork(true)).await;
+    let (step, ended) = ci_fails_and_runs(&stage).await;
+    ended.with(0);
+    assert_eq!(step.output("state"), "waiting");
+    says_and_runs(&stage, MAINTAINER, "/greenlight approve").await.1.with(0);
+    assert_eq!(
+        stage.double.reviews(stage.number)[0].comments.len(),
+        1,
+        "{}",
+        stage.told()
+    );
+    let (step, ended) = says_and_runs(&stage, MAINTAINER, "/greenlight approve").await;
+    ended.with(0);
+    assert_ne!(step.output("state"), "landed");
+    assert_eq!(stage.double.commits(stage.number).unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn a_rejection_is_remembered_by_the_next_workflow_run() {
     let stage = Stage::new("").await;

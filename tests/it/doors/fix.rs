@@ -195,6 +195,18 @@ async fn a_file_keeps_its_mode() {
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
 }
 
+/// What is worked on may be private, and the machine may have other users.
+#[tokio::test]
+async fn its_own_folder_is_closed_to_others() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let checkout = sums(GREEN, &[]);
+    let door = Door::new();
+    let data = door.data().join("new/greenlight");
+    let door = door.with("GREENLIGHT_DATA_DIR", data.to_str().unwrap());
+    door.run(["fix".as_ref(), checkout.path().as_os_str()]).await.with(0);
+    assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+}
+
 /// A patch that lacked a character which terminals must not see would not apply, and would hide what it does.
 #[tokio::test]
 async fn hidden_characters_are_neither_lost_nor_obeyed() {

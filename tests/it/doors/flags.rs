@@ -56,6 +56,13 @@ async fn odd_settings_are_named() {
             door.run([verb]).await.with(2).saying(name);
         }
     }
+    for verb in ["fix", "serve"] {
+        let door = Door::new()
+            .with("GREENLIGHT_DATA_DIR", "/proc/nowhere")
+            .with("GREENLIGHT_WEBHOOK_SECRET", "s3cret-of-a-test");
+        let door = door.with("GREENLIGHT_GITHUB_TOKEN", "t");
+        door.run([verb]).await.with(2).saying("GREENLIGHT_DATA_DIR");
+    }
     let missing = door.data().join("not-there");
     door.run(["fix".as_ref(), missing.as_os_str()])
         .await

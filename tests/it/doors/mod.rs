@@ -44,6 +44,11 @@ impl Door {
         self
     }
 
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.variables.remove(name);
+        self
+    }
+
     pub(crate) fn data(&self) -> &Path {
         self.data.path()
     }

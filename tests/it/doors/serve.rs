@@ -299,6 +299,8 @@ async fn interrupted_at_work(how: Signal, code: Option<i32>) {
     tokio::time::timeout(PATIENCE, model.is_silent())
         .await
         .expect("the model is asked");
+    // A second one would do everything twice.
+    door.run(ARGUMENTS).await.with(2).saying("GREENLIGHT_DATA_DIR");
     assert_eq!(first.ends_by(how).await, code, "{}", first.log());
 
     let (old, new) = ("paid + fare(stops)", "paid - fare(stops)");
@@ -322,6 +324,10 @@ async fn interrupted_at_work(how: Signal, code: Option<i32>) {
         .await;
     stage.has_landed_once("greenlight[bot]");
     assert_eq!(second.ends_by(Signal::TERM).await, Some(0));
+    for folder in ["trees", "workspaces"] {
+        let left = std::fs::read_dir(door.data().join(folder)).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "{folder}");
+    }
     model.finish();
 }
 

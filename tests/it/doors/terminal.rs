@@ -59,23 +59,15 @@ impl Terminal {
 
     /// Waits until this is shown, after what was waited for before.
     pub(crate) async fn shows(&mut self, part: &str) {
-        self.shows_one_of(&[part]).await;
-    }
-
-    /// Waits until one of these is shown, and says which.
-    pub(crate) async fn shows_one_of<'a>(&mut self, parts: &[&'a str]) -> &'a str {
         loop {
-            let unread = &self.shown[self.read_to..];
-            let found = parts
-                .iter()
-                .filter_map(|part| Some((find(unread, part)? + part.len(), *part)));
-            if let Some((length, part)) = found.min() {
-                self.read_to += length;
-                return part;
+            let mut windows = self.shown[self.read_to..].windows(part.len());
+            if let Some(at) = windows.position(|window| window == part.as_bytes()) {
+                self.read_to += at + part.len();
+                return;
             }
             let more = tokio::time::timeout(PATIENCE, self.screen.recv()).await;
             let Ok(Some(bytes)) = more else {
-                panic!("{parts:?} was not shown:\n{}", String::from_utf8_lossy(&self.shown));
+                panic!("{part:?} was not shown:\n{}", String::from_utf8_lossy(&self.shown));
             };
             self.shown.extend(bytes);
         }
@@ -93,8 +85,4 @@ impl Terminal {
             String::from_utf8_lossy(&self.shown).into_owned(),
         )
     }
-}
-
-fn find(bytes: &[u8], part: &str) -> Option<usize> {
-    bytes.windows(part.len()).position(|window| window == part.as_bytes())
 }

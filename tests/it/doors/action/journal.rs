@@ -107,10 +107,10 @@ async fn only_what_changed_is_sent() {
     journal.append(&mut run, posted(1)).await.unwrap();
     journal.begin(started("r2")).await.unwrap();
     let requests = stage.double.requests();
-    let trees = requests
+    let mut trees = requests
         .iter()
         .filter(|one| one.method == "POST" && one.path.ends_with("/git/trees"));
-    let last = trees.last().unwrap().request["tree"].clone();
+    let last = trees.next_back().unwrap().request["tree"].clone();
     assert_eq!(
         (&last[0]["path"], &last[0]["content"]),
         (&"r1.jsonl".into(), &serde_json::Value::Null)

@@ -92,7 +92,7 @@ async fn an_interrupt_ends_it_and_leaves_nothing_behind() {
         .expect("a moment is enough");
     assert_eq!(code, Some(130), "{shown}");
     assert_eq!(tree(checkout.path()), before);
-    assert_eq!(tree(door.data()).len(), 0);
+    assert_eq!(local(&door).collect::<Vec<_>>(), [".lock"]);
 
     for how in [Signal::INT, Signal::TERM, Signal::KILL] {
         let never_ends = format!(
@@ -115,9 +115,18 @@ async fn an_interrupt_ends_it_and_leaves_nothing_behind() {
         assert_eq!(ended.code, (how != Signal::KILL).then_some(130), "{ended:#?}");
         until("nothing of it runs", || !is_running(&never_ends)).await;
         assert_eq!(tree(checkout.path()), before);
-        if how != Signal::KILL {
-            let left: Vec<_> = std::fs::read_dir(door.data().join("workspaces")).unwrap().collect();
-            assert!(left.is_empty(), "{left:?}");
+        let left = || local(&door).filter(|name| name != ".lock").count();
+        if how == Signal::KILL {
+            assert_eq!(left(), 1);
+            let green = sums(GREEN, &[]);
+            door.run(["fix".as_ref(), green.path().as_os_str()]).await.with(0);
         }
+        assert_eq!(left(), 0);
     }
+}
+
+/// What lies in the folder of local work.
+fn local(door: &Door) -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir(door.data().join("local")).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap())
 }
