@@ -35,7 +35,11 @@ pub(super) fn app(
 /// shown to it for the tools in them.
 fn keep_secrets_hidden(settings: &Settings, sandbox: &Sandbox) -> Result<(), Exit> {
     let folder = settings.data_dir()?;
-    let shown = settings.secret_files.iter().chain([&folder]).find(|path| sandbox.shows(path));
+    let shown = settings
+        .secret_files
+        .iter()
+        .chain([&folder])
+        .find(|path| sandbox.shows(path));
     shown.map_or(Ok(()), |path| {
         Err(Exit::Usage(format!(
             "{} lies in a folder that the sandbox shows to the code under test; move it elsewhere, such as below /etc or /var/lib",

@@ -115,7 +115,9 @@ impl Settings {
             (WEBHOOK_SECRET, &webhook.webhook_secret_file),
             (MODEL_API_KEY, &model.model_api_key_file),
         ];
-        let secret_files = secret_files.iter().filter_map(|(source, flag)| source.file(flag.as_deref(), environment));
+        let secret_files = secret_files
+            .iter()
+            .filter_map(|(source, flag)| source.file(flag.as_deref(), environment));
         let secret_files = secret_files.collect();
         let model_key = MODEL_API_KEY.read(model.model_api_key_file.as_deref(), environment)?;
         let filter = text(log.log, &["GREENLIGHT_LOG"]).unwrap_or_else(|| "info".into());
