@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::stage::Stage;
-use super::{A_MOMENT, Door, PATIENCE, signal};
+use super::{A_MOMENT, Door, PATIENCE, is_running, signal, until};
 use crate::harness::model::{KEY, ScriptedModel, Turn};
 use crate::harness::story::{CHANGE, FIXED, SECRET};
 
@@ -339,6 +339,32 @@ async fn a_run_goes_on_after_an_orderly_end() {
 #[tokio::test]
 async fn a_run_goes_on_after_a_kill() {
     interrupted_at_work(Signal::KILL, None).await;
+}
+
+/// Whatever ends the process ends what it started, and the next one starts it again.
+#[tokio::test]
+async fn tests_under_way_end_with_the_process() {
+    let never_ends = format!("sleep 97{}", std::process::id());
+    let stage = Stage::new(&format!("[test]\ncommand = \"{never_ends}\"\n")).await;
+    let door = stage.app();
+    let mut first = Some(Serving::start(&door).await);
+    for (how, code) in [(Signal::TERM, Some(0)), (Signal::KILL, None)] {
+        let mut serving = match first.take() {
+            Some(serving) => {
+                stage.double.set_webhook(&format!("{}/webhook", serving.url), SECRET);
+                stage
+                    .double
+                    .comment(stage.number, MAINTAINER, "/greenlight fix")
+                    .await
+                    .unwrap();
+                serving
+            }
+            None => Serving::start(&door).await,
+        };
+        until("the tests run", || is_running(&never_ends)).await;
+        assert_eq!(serving.ends_by(how).await, code, "{}", serving.log());
+        until("nothing of it runs", || !is_running(&never_ends)).await;
+    }
 }
 
 /// Another process of the same user must not read the secrets out of this one.
