@@ -374,6 +374,10 @@ async fn land(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<S
     match context.client.land(&landing).await {
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
+        // The branch of a fork, or a protected one: the suggestions are there for whoever may push.
+        Err(LandError::GitHub(crate::github::Error::Refused { status: 403 | 404, .. })) => {
+            Ok(Step::Ended(End::Suggested))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -89,7 +89,7 @@ pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Log
     let subject: String = if first.is_empty() {
         "Fix the failing tests".into()
     } else {
-        first.chars().take(72).collect()
+        shortened(first, 72)
     };
     let by: Vec<_> = approved_by
         .iter()
@@ -104,4 +104,14 @@ pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Log
         redact::redact(&subject),
         by.join("\n")
     )
+}
+
+/// At most `max` characters, cut between words.
+fn shortened(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.into();
+    }
+    let cut: String = text.chars().take(max - 1).collect();
+    let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{whole}…")
 }

@@ -171,7 +171,12 @@ async fn built_in(
             });
         }
         repair::End::BudgetSpent { tried, .. } => {
-            let reason = format!("The built-in engine tried {tried} small edits, then its budget was spent");
+            let reason = if tried >= MAX_CANDIDATES {
+                format!("The built-in engine tried {tried} small edits, which is its limit")
+            } else {
+                let wall = humantime::format_duration(desk.config.limits.wall);
+                format!("The built-in engine tried {tried} small edits until the time limit of {wall} was reached")
+            };
             return Ok(Outcome::LimitReached { reason });
         }
         repair::End::Cancelled => return Ok(Outcome::Interrupted),
