@@ -42,6 +42,8 @@ pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, c
     if let Some(evidence) = &proposal.evidence {
         parts.push(self::evidence(evidence));
     }
+    // Two proposals may say the same in words; the review is brought up to date when its text differs.
+    parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
     if can_land {
         parts.push(
             "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."

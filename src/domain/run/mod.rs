@@ -219,6 +219,18 @@ impl Run {
                 .any(|asked| matches!(asked.gate.kind, GateKind::Search { .. }) && asked.is_approved())
     }
 
+    /// The command, and its minutes, that an approved gate allows to run; none if a consent allows whatever it is.
+    pub fn granted(&self) -> Option<(&str, u64)> {
+        let approved = self.gates.iter().rev().filter(|asked| asked.is_approved());
+        let mut commands = approved.filter_map(|asked| match &asked.gate.kind {
+            GateKind::Search { command, minutes } | GateKind::VerifyAndLand { command, minutes, .. } => {
+                Some((command.as_str(), *minutes))
+            }
+            GateKind::Land { .. } => None,
+        });
+        commands.next().filter(|_| self.started.consent == Consent::None)
+    }
+
     /// Terms for a gate opened now.
     pub fn terms(&self, now: Timestamp) -> Terms {
         let seconds = i64::try_from(self.started.gate_seconds).unwrap_or(i64::MAX);
