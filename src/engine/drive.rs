@@ -185,6 +185,13 @@ async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, B
             }));
         }
     };
+    for login in run.vouched_by() {
+        let permission = context.client.permission(&context.id().repository, login).await?;
+        if !permission.may_approve() {
+            let reason = format!("{login} allowed this, but has no write access any more.");
+            return Ok(Err(End::Refused { reason }));
+        }
+    }
     let desk = desk::fetch(context, &run.started.head, config).await?;
     Ok(match (desk.test_command(), run.granted()) {
         (Ok(now), Some((command, minutes))) if now.to_string() != command || minutes_of(&now) != minutes => {

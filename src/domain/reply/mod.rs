@@ -24,6 +24,9 @@ pub const WITHDRAWN: &str = "Withdrawn: this suggestion was turned down.";
 /// The hidden marker of the one sticky comment of a pull request.
 pub const STICKY_MARKER: &str = "<!-- greenlight:sticky -->";
 
+/// The hidden marker of every suggestion: other tools may write under the same account.
+pub const SUGGESTION_MARKER: &str = "<!-- greenlight:suggestion -->";
+
 /// The hidden marker of the one review of a head.
 pub fn review_marker(head: &CommitSha) -> String {
     format!("<!-- greenlight:review head={head} -->")

@@ -219,6 +219,19 @@ impl Run {
                 .any(|asked| matches!(asked.gate.kind, GateKind::Search { .. }) && asked.is_approved())
     }
 
+    /// Whose word it rests on that code may run: asked for their standing again whenever it does.
+    pub fn vouched_by(&self) -> Vec<&Login> {
+        let consent = match &self.started.consent {
+            Consent::None => None,
+            Consent::Command { by } | Consent::Config { author: by } => Some(by),
+        };
+        let approved = self.gates.iter().filter(|asked| asked.is_approved());
+        consent
+            .into_iter()
+            .chain(approved.flat_map(|asked| &asked.approved_by))
+            .collect()
+    }
+
     /// The command, and its minutes, that an approved gate allows to run; none if a consent allows whatever it is.
     pub fn granted(&self) -> Option<(&str, u64)> {
         let approved = self.gates.iter().rev().filter(|asked| asked.is_approved());

@@ -246,6 +246,9 @@ impl Story {
                 _ => {}
             }
         }
+        for comment in &mut all {
+            comment.body = comment.body.replace("\n<!-- greenlight:suggestion -->", "");
+        }
         all
     }
 
