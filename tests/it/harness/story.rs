@@ -320,10 +320,7 @@ impl Story {
             assert!(run.reproduced.is_none() && run.evidence.is_none(), "{run:#?}");
         }
         // The first workspace makes the folder.
-        assert!(
-            !self.folder.path().join("workspaces").exists(),
-            "something was executed"
-        );
+        assert!(!self.folder.path().join("copies").exists(), "something was executed");
     }
 }
 
