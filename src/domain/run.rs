@@ -123,6 +123,10 @@ pub enum Step {
     Ended(End),
     /// The end is said on GitHub.
     Announced,
+    /// What landed was taken back with this commit.
+    Undone {
+        commit: CommitSha,
+    },
 }
 
 /// A gate with what was said to it.
@@ -167,6 +171,8 @@ pub struct Run {
     pub evidence: Option<Evidence>,
     pub end: Option<End>,
     pub announced: bool,
+    /// The commit that took back what landed.
+    pub undone: Option<CommitSha>,
     /// Comments whose answers were taken.
     pub answered_in: Vec<u64>,
     /// How many steps were folded: the place of the next one in the journal.
@@ -238,6 +244,7 @@ impl Run {
             evidence: None,
             end: None,
             announced: false,
+            undone: None,
             answered_in: Vec::new(),
             length: 1,
         }
@@ -273,6 +280,7 @@ impl Run {
             Step::Verified(evidence) => self.evidence = Some(*evidence),
             Step::Ended(end) => self.end = Some(end),
             Step::Announced => self.announced = true,
+            Step::Undone { commit } => self.undone = Some(commit),
         }
     }
 
