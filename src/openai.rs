@@ -4,21 +4,22 @@
 //! ([`read`] is what tells them apart). Sending is ours as well: the status of a failure stays known, answers have a
 //! size, and neither a body nor the key is ever logged.
 
+mod endpoint;
 mod read;
 
 use std::time::Duration;
 
 use async_openai::Client;
-use async_openai::config::Config;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use backon::{ExponentialBuilder, Retryable as _};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
-use secrecy::{ExposeSecret as _, SecretString};
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use self::endpoint::Endpoint;
 use crate::agent::{Item, Model, ModelError, Reply, ToolSpec};
 use crate::domain::redact::{redact, visible};
 
@@ -148,7 +149,7 @@ impl Model for OpenAi {
 /// A chat-completions request; the beginning of it is the same in every turn, so endpoints can cache it.
 /// <https://platform.openai.com/docs/api-reference/chat/create>
 fn request(model: &str, history: &[Item], tools: &[ToolSpec]) -> Value {
-    let messages: Vec<Value> = history.iter().map(message).collect();
+    let messages: Vec<Value> = history.iter().flat_map(messages).collect();
     let tools = tools.iter().map(|tool| {
         json!({
             "type": "function",
@@ -158,13 +159,16 @@ fn request(model: &str, history: &[Item], tools: &[ToolSpec]) -> Value {
     json!({ "model": model, "messages": messages, "tools": tools.collect::<Vec<_>>(), "stream": false })
 }
 
-fn message(item: &Item) -> Value {
+fn messages(item: &Item) -> Vec<Value> {
     match item {
-        Item::Instructions(text) => json!({ "role": "system", "content": text }),
-        Item::Task(text) | Item::Note(text) => json!({ "role": "user", "content": text }),
-        Item::Result { call_id, text, .. } => json!({ "role": "tool", "tool_call_id": call_id, "content": text }),
+        Item::Task { instructions, task } => vec![
+            json!({ "role": "system", "content": instructions }),
+            json!({ "role": "user", "content": task }),
+        ],
+        Item::Note(text) => vec![json!({ "role": "user", "content": text })],
+        Item::Result { call_id, text, .. } => vec![json!({ "role": "tool", "tool_call_id": call_id, "content": text })],
         Item::Reply(reply) if reply.calls.is_empty() => {
-            json!({ "role": "assistant", "content": reply.text.as_deref().unwrap_or_default() })
+            vec![json!({ "role": "assistant", "content": reply.text.as_deref().unwrap_or_default() })]
         }
         Item::Reply(reply) => {
             let calls = reply.calls.iter().map(|call| {
@@ -176,7 +180,7 @@ fn message(item: &Item) -> Value {
                 let function = json!({ "name": call.name, "arguments": arguments });
                 json!({ "id": call.id, "type": "function", "function": function })
             });
-            json!({ "role": "assistant", "content": reply.text, "tool_calls": calls.collect::<Vec<_>>() })
+            vec![json!({ "role": "assistant", "content": reply.text, "tool_calls": calls.collect::<Vec<_>>() })]
         }
     }
 }
@@ -195,11 +199,16 @@ async fn exchange(http: reqwest::Client, request: HttpRequestFactory) -> Result<
     let parsed = serde_json::from_slice::<Value>(&body);
     if !response.status().is_success() {
         let text = String::from_utf8_lossy(&body);
-        let message = read::error_message(parsed.as_ref().unwrap_or(&Value::Null)).unwrap_or(&text);
+        let error = parsed.unwrap_or_default();
         return Err(Failure::Refused {
             status,
-            message: one_line(message),
-            wait: retry_after(&headers),
+            message: one_line(read::error_message(&error).unwrap_or(&text)),
+            // Without credit there is no use in asking again.
+            wait: if read::is_out_of_credit(&error) {
+                Some(Duration::MAX)
+            } else {
+                retry_after(&headers)
+            },
         }
         .into());
     }
@@ -229,10 +238,7 @@ impl Failure {
         match self {
             Self::Unreachable(_) | Self::Nonsense(_) => true,
             Self::Refused { wait: Some(wait), .. } if *wait > MAX_WAIT => false,
-            Self::Refused {
-                status: 429, message, ..
-            } => !message.contains("quota"),
-            Self::Refused { status, .. } => matches!(status, 408 | 409 | 425 | 500..=599),
+            Self::Refused { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
         }
     }
 
@@ -316,82 +322,4 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 fn one_line(text: &str) -> String {
     let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     redact(&line).chars().take(MAX_MESSAGE).collect()
-}
-
-/// Where requests go and what they carry; unlike async-openai's own configuration it reads no environment.
-#[derive(Debug, Clone)]
-struct Endpoint {
-    base: String,
-    query: Vec<(String, String)>,
-    /// The base for messages: without credentials and query.
-    shown: String,
-    headers: HeaderMap,
-    api_key: SecretString,
-}
-
-impl Endpoint {
-    fn new(mut url: Url, api_key: SecretString) -> Result<Self, InvalidSettings> {
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(InvalidSettings::Url);
-        }
-        let query = url.query_pairs().into_owned().collect();
-        url.set_query(None);
-        url.set_fragment(None);
-        let base = url.as_str().trim_end_matches('/').to_string();
-        let mut headers = HeaderMap::new();
-        let key = api_key.expose_secret().trim();
-        if !key.is_empty() {
-            let mut value = HeaderValue::try_from(format!("Bearer {key}")).map_err(|_| InvalidSettings::Key)?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        let shown = format!(
-            "{}://{}{}",
-            url.scheme(),
-            &url[url::Position::BeforeHost..url::Position::AfterPort],
-            url.path().trim_end_matches('/')
-        );
-        Ok(Self {
-            base,
-            query,
-            shown,
-            headers,
-            api_key,
-        })
-    }
-
-    /// An endpoint's message without the key, should it repeat it.
-    fn without_key(&self, message: &str) -> String {
-        let key = self.api_key.expose_secret().trim();
-        if key.is_empty() {
-            message.into()
-        } else {
-            message.replace(key, "[redacted]")
-        }
-    }
-}
-
-impl Config for Endpoint {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        self.query
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .collect()
-    }
-
-    fn api_base(&self) -> &str {
-        &self.base
-    }
-
-    fn api_key(&self) -> &SecretString {
-        &self.api_key
-    }
 }

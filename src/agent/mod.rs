@@ -2,8 +2,9 @@
 //! a limit is reached.
 //!
 //! Only tool calls steer. What the model says beside them, and what files, tests or logs say, is data. The loop posts
-//! nothing, proves nothing and decides nothing about its result: whoever called it tests the patch afresh.
+//! nothing, proves nothing and judges nothing: whoever called it tests the patch afresh.
 
+mod limits;
 mod model;
 pub mod prompt;
 mod shell;
@@ -11,32 +12,16 @@ mod test_code;
 mod tools;
 mod transcript;
 
-use std::time::Duration;
-
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Model, ModelError, Recorded, ToolSpec};
 pub use self::shell::Shell;
 pub use self::test_code::touches_tests;
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
 use crate::{checkout, sandbox};
-
-/// So many replies in a row may be nothing but calls that cannot be understood.
-const MALFORMED_REPLIES: usize = 3;
-/// So many times in a row a reply without a call is answered with [`prompt::NUDGE`].
-const NUDGES: usize = 2;
-
-/// When to stop, counted over the whole transcript; only `wall` starts anew with each call of [`run`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Replies of the model.
-    pub turns: u32,
-    /// Tokens of prompts and completions together.
-    pub tokens: u64,
-    pub wall: Duration,
-}
 
 /// How a run of the agent ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,15 +37,6 @@ pub enum Exit {
     },
     Limit(LimitKind),
     Cancelled,
-}
-
-/// Which limit was reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitKind {
-    Turns,
-    Tokens,
-    Wall,
 }
 
 /// Why a run of the agent could not go on. What it did so far is in the journal.
@@ -82,7 +58,7 @@ pub type Journal<'a> = dyn FnMut(Item) -> BoxFuture<'a, anyhow::Result<()>> + Se
 /// Works on the transcript's task until there is an [`Exit`]; the edits are then in `shell.checkout`.
 ///
 /// A transcript that was cut anywhere goes on from there: edits are made again, everything else that has a result
-/// is neither asked nor executed again. After [`Exit::Submitted`] it can be called once more when a [`Item::Note`]
+/// is neither asked nor executed again. After [`Exit::Submitted`] it can be called once more when an [`Item::Note`]
 /// was appended that says what is wrong with the submission.
 ///
 /// # Errors
@@ -95,11 +71,11 @@ pub async fn run(
     cancel: &CancellationToken,
 ) -> Result<Exit, Error> {
     let stop = cancel.child_token();
-    let wall = shell.limits.wall;
+    let deadline = shell.deadline;
     let mut work = std::pin::pin!(work(model, shell, transcript, journal, &stop));
     let exit = tokio::select! {
         exit = &mut work => exit?,
-        () = tokio::time::sleep(wall) => {
+        () = tokio::time::sleep_until(deadline) => {
             stop.cancel();
             work.await?
         }
@@ -119,34 +95,35 @@ async fn work(
     stop: &CancellationToken,
 ) -> Result<Exit, Error> {
     let tools = tools::offered(shell.may_execute());
-    let mut exit = catch_up(shell, transcript);
+    let mut exit = catch_up(shell, transcript, &tools);
     loop {
         for call in transcript.unanswered() {
-            if stop.is_cancelled() {
-                return Ok(Exit::Cancelled);
-            }
-            let answer = match &exit {
-                None => tools::answer(&call, shell, stop).await,
+            let answer = match exit {
+                None => tools::answer(&call, &tools, shell, stop).await,
                 Some(_) => Ok(tools::Answer::text(
-                    "not done: the run ended with a call before this one",
+                    "not done: the run ended with a call before this one.",
                 )),
             };
-            let answer = match answer {
-                Err(_) if stop.is_cancelled() => return Ok(Exit::Cancelled),
-                answer => answer?,
-            };
-            exit = exit.or_else(|| answer.exit.clone());
+            if stop.is_cancelled() {
+                // What was cut short says nothing: it is not kept, and done again when the run goes on.
+                return Ok(Exit::Cancelled);
+            }
+            let tools::Answer { text, exit: ended } = answer?;
+            exit = exit.or(ended.clone());
             let result = Item::Result {
                 call_id: call.id,
-                text: answer.text,
-                exit: answer.exit,
+                text,
+                exit: ended,
             };
             append(result, transcript, journal).await?;
         }
-        if let Some(exit) = exit.or_else(|| out_of_patience(transcript, &tools)) {
+        if let Some(exit) = exit {
             return Ok(exit);
         }
-        if let Some(limit) = reached(&shell.limits, transcript) {
+        if let Some(reason) = limits::out_of_patience(transcript, &tools) {
+            return Ok(Exit::GaveUp { reason: reason.into() });
+        }
+        if let Some(limit) = shell.limits.reached(transcript) {
             return Ok(Exit::Limit(limit));
         }
         if matches!(transcript.items().last(), Some(Item::Reply(_))) {
@@ -157,7 +134,6 @@ async fn work(
             reply => reply?.tidied(transcript.turns()),
         };
         append(Item::Reply(reply), transcript, journal).await?;
-        exit = None;
     }
 }
 
@@ -167,8 +143,8 @@ async fn append(item: Item, transcript: &mut Transcript, journal: &mut Journal<'
     Ok(())
 }
 
-/// Makes the edits of the answered calls again, and finds the exit if one of the last reply's calls was one.
-fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript) -> Option<Exit> {
+/// Makes the edits of the answered calls again, and finds the exit if a call of the last reply was one.
+fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) -> Option<Exit> {
     shell.start_over();
     let (mut calls, mut ended) = (&[][..], None);
     for item in transcript.items() {
@@ -177,37 +153,11 @@ fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript) -> Option<Exit> {
             Item::Result { call_id, exit, .. } => {
                 ended = ended.or_else(|| exit.clone());
                 if let Some(call) = calls.iter().find(|call| call.id == *call_id) {
-                    tools::edit_again(call, shell);
+                    tools::edit_again(call, tools, shell);
                 }
             }
-            Item::Instructions(_) | Item::Task(_) | Item::Note(_) => ended = None,
+            Item::Task { .. } | Item::Note(_) => ended = None,
         }
     }
     ended
-}
-
-fn out_of_patience(transcript: &Transcript, tools: &[ToolSpec]) -> Option<Exit> {
-    let is_malformed = |reply: &Reply| {
-        let mut calls = reply.calls.iter();
-        !reply.calls.is_empty() && calls.all(|call| tools::parse(call, tools).is_err())
-    };
-    let reason = if transcript.in_a_row(|reply| reply.calls.is_empty()) > NUDGES {
-        "the model answers without calling a tool"
-    } else if transcript.in_a_row(is_malformed) > MALFORMED_REPLIES {
-        "the model calls the tools in a way that cannot be understood"
-    } else {
-        return None;
-    };
-    Some(Exit::GaveUp { reason: reason.into() })
-}
-
-fn reached(limits: &Limits, transcript: &Transcript) -> Option<LimitKind> {
-    let usage = transcript.usage();
-    if transcript.turns() >= limits.turns {
-        Some(LimitKind::Turns)
-    } else if usage.prompt_tokens.saturating_add(usage.completion_tokens) >= limits.tokens {
-        Some(LimitKind::Tokens)
-    } else {
-        None
-    }
 }

@@ -34,21 +34,24 @@ pub fn debug_task(
     remarks: &[String],
     may_execute: bool,
 ) -> String {
-    let mut task = String::from("Make the failing tests pass.\n");
+    let mut parts = vec!["Make the failing tests pass.".to_string()];
     if !may_execute {
-        task += "Nothing may be executed yet: a maintainer decides about that when they have seen your edits.\n";
+        parts.push(
+            "Nothing may be executed yet: a maintainer decides about that when they have seen your edits.".into(),
+        );
     }
+    let mut section = |title: &str, block: String| parts.push(format!("\n## {title}\n{block}"));
     if let Some(run) = before {
-        task += &format!("\n## The tests as they are\n{}\n", test_run(run, MAX_TEST_RUN));
+        section("The tests as they are", test_run(run, MAX_TEST_RUN));
     }
     if let Some(log) = log_excerpt {
-        task += &format!("\n## From the CI log\n{}\n", fenced("text", log, MAX_LOG));
+        section("From the CI log", fenced("text", log, MAX_LOG));
     }
     if !files.is_empty() {
         let list: Vec<_> = files.iter().map(RepoPath::as_str).collect();
-        task += &format!(
-            "\n## Files the pull request changes\n{}\n",
-            fenced("text", &list.join("\n"), MAX_FILES)
+        section(
+            "Files the pull request changes",
+            fenced("text", &list.join("\n"), MAX_FILES),
         );
     }
     if !remarks.is_empty() {
@@ -57,12 +60,10 @@ pub fn debug_task(
             .iter()
             .map(|remark| format!("- {}", bounded(remark.trim(), each)))
             .collect();
-        task += &format!(
-            "\n## Remarks of people on this failure or on earlier attempts\n{}\n",
-            fenced("text", &list.join("\n"), MAX_REMARKS + 512)
-        );
+        let block = fenced("text", &list.join("\n"), MAX_REMARKS + 512);
+        section("Remarks of people on this failure or on earlier attempts", block);
     }
-    task
+    parts.join("\n") + "\n"
 }
 
 /// A note for a model whose submission was not good enough: what is wrong, in greenlight's words, and the test run

@@ -2,7 +2,9 @@
 //! allowed, its tests in a workspace of their own.
 
 use std::path::Path;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, Limits};
@@ -16,6 +18,8 @@ use crate::suite::{self, Suite};
 
 /// The largest file a tool may leave behind, in bytes.
 const MAX_WRITE: usize = 1 << 20;
+/// A clock cannot be asked for a time that is too far away.
+const LONGEST_WALL: Duration = Duration::from_secs(30 * 24 * 3600);
 /// What stands in a tool's result where a credential stood.
 const REDACTED: &str = "[redacted]";
 
@@ -27,6 +31,8 @@ pub struct Shell<'a> {
     pub tests: Option<Suite>,
     pub bounds: Bounds<'a>,
     pub limits: Limits,
+    /// When the time of the limits is used up.
+    pub(super) deadline: Instant,
     /// The tree as the transcript found it.
     start: Checkout,
     workspace: Option<InUse>,
@@ -47,6 +53,7 @@ impl<'a> Shell<'a> {
             tests,
             bounds,
             limits,
+            deadline: Instant::now() + limits.wall.min(LONGEST_WALL),
             workspace: None,
         }
     }

@@ -10,19 +10,14 @@ const MAX_PARSED: usize = 1 << 20;
 /// Items nested deeper than this are not looked into.
 const MAX_DEPTH: usize = 32;
 
-/// Whether a change of one file touches tests: a file that only tests, or test code within a Rust file.
+/// Whether a change of one file touches tests: a file that only tests, or test code within a Rust or Python file.
 pub fn touches_tests(path: &RepoPath, change: &FileChange) -> bool {
-    if is_test_path(path.as_str()) {
-        return true;
-    }
-    if !path.as_str().ends_with(".rs") {
-        return false;
-    }
-    let regions = |blob: &Option<Blob>| {
-        let text = blob.as_ref().and_then(Blob::text).unwrap_or_default().to_string();
-        rust_test_code(&text)
+    let path = path.as_str();
+    let test_code_of = |blob: &Option<Blob>| {
+        let text = blob.as_ref().and_then(Blob::text).unwrap_or_default();
+        test_code(path, text)
     };
-    regions(&change.before) != regions(&change.after)
+    is_test_path(path) || test_code_of(&change.before) != test_code_of(&change.after)
 }
 
 /// Whether a file, by its name, holds tests, what they expect, or how they are run.
@@ -81,10 +76,10 @@ fn parse(path: &str, text: &str) -> Option<Tree> {
     parser.parse(text, None)
 }
 
-/// The text of every item that is compiled for tests only, with its attributes, in order.
-fn rust_test_code(text: &str) -> Vec<String> {
+/// The text of every item that only tests, with its attributes or decorators, in order.
+fn test_code(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some(tree) = parse("a.rs", text) {
+    if let Some(tree) = parse(path, text) {
         collect(tree.root_node(), text, 0, &mut found);
     }
     found
@@ -97,22 +92,14 @@ fn collect(node: Node<'_>, text: &str, depth: usize, found: &mut Vec<String>) {
     let mut cursor = node.walk();
     let (mut start, mut is_test) = (None, false);
     for child in node.named_children(&mut cursor) {
-        let content = &text[child.byte_range()];
         match child.kind() {
             "attribute_item" => {
                 start = start.or(Some(child.start_byte()));
-                is_test |= is_test_attribute(content);
+                is_test |= is_test_attribute(&text[child.byte_range()]);
             }
             "line_comment" | "block_comment" => {}
-            kind => {
-                let name = child.child_by_field_name(if kind == "macro_invocation" { "macro" } else { "name" });
-                let name = name.map_or("", |name| &text[name.byte_range()]);
-                let by_name = match kind {
-                    "mod_item" => matches!(name, "tests" | "test"),
-                    "macro_invocation" => matches!(name, "proptest" | "quickcheck"),
-                    _ => false,
-                };
-                if is_test || by_name {
+            _ => {
+                if is_test || is_test_item(child, text) {
                     found.push(text[start.unwrap_or(child.start_byte())..child.end_byte()].to_string());
                 } else {
                     collect(child, text, depth + 1, found);
@@ -123,13 +110,31 @@ fn collect(node: Node<'_>, text: &str, depth: usize, found: &mut Vec<String>) {
     }
 }
 
+/// Whether an item is a test by what it is called, in Rust or Python.
+fn is_test_item(item: Node<'_>, text: &str) -> bool {
+    let field = |name| {
+        item.child_by_field_name(name)
+            .map_or("", |field| &text[field.byte_range()])
+    };
+    match item.kind() {
+        "mod_item" => matches!(field("name"), "tests" | "test"),
+        "macro_invocation" => matches!(field("macro"), "proptest" | "quickcheck"),
+        "function_definition" => field("name").starts_with("test_"),
+        "class_definition" => field("superclasses").contains("TestCase"),
+        "decorated_definition" => item
+            .child_by_field_name("definition")
+            .is_some_and(|definition| is_test_item(definition, text)),
+        _ => false,
+    }
+}
+
 /// Whether an attribute marks a test, or code that is compiled for tests only.
 fn is_test_attribute(attribute: &str) -> bool {
     let compact: String = attribute.chars().filter(|c| !c.is_whitespace()).collect();
     if compact.starts_with("#[cfg_attr(") || compact.contains("not(test)") {
         return false;
     }
-    let mut words = compact.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let mut words = compact.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '"')));
     words.any(|word| {
         matches!(
             word,
@@ -156,36 +161,63 @@ mod tests {
 async fn alone() { assert!(true); }
 ";
 
+    const SCRIPT: &str = "\
+def add(a, b):
+    return a - b
+
+@skip_unless(True)
+def test_add():
+    assert add(1, 2) == 3
+
+class Adding(unittest.TestCase):
+    def check(self):
+        pass
+";
+
     #[track_caller]
-    fn check(old: &str, new: &str, touches: bool) {
-        assert!(SOURCE.contains(old), "{old}");
+    fn check((path, source): (&str, &str), old: &str, new: &str, touches: bool) {
+        assert!(source.contains(old), "{old}");
         let change = FileChange {
-            before: Some(Blob::regular(SOURCE)),
-            after: Some(Blob::regular(SOURCE.replacen(old, new, 1))),
+            before: Some(Blob::regular(source)),
+            after: Some(Blob::regular(source.replacen(old, new, 1))),
         };
-        assert_eq!(
-            touches_tests(&"src/lib.rs".parse().unwrap(), &change),
-            touches,
-            "{old} → {new}"
-        );
+        assert_eq!(touches_tests(&path.parse().unwrap(), &change), touches, "{old} → {new}");
     }
 
     #[test]
     fn code_under_test_may_change() {
-        check("a - b", "a + b", false);
-        check("fn log() {}", "fn log() { loop {} }", false);
-        check("/// Adds.\n", "/// Adds.\n#[must_use]\n", false);
+        let rust = ("src/lib.rs", SOURCE);
+        check(rust, "a - b", "a + b", false);
+        check(rust, "fn log() {}", "fn log() { loop {} }", false);
+        check(rust, "/// Adds.\n", "/// Adds.\n#[must_use]\n", false);
+        check(rust, "/// Adds.\n", "#[cfg(feature = \"test\")]\nfn more() {}\n", false);
+        check(("a.py", SCRIPT), "a - b", "a + b", false);
+        check(("a.go", SCRIPT), "== 3", "== 4", false);
     }
 
     #[test]
     fn tests_may_not_change() {
-        check("2), 3", "2), -1", true);
-        check("    #[test]\n", "    #[test]\n    #[ignore]\n", true);
-        check("    #[test]\n", "", true);
-        check("#[cfg(test)]\n", "#[cfg(any())]\n#[cfg(test)]\n", true);
-        check("#[cfg(test)]\n", "/*\n", true);
-        check("assert!(true)", "", true);
-        check("#[tokio::test]\n", "#[test]\nfn more() {}\n#[tokio::test]\n", true);
+        let rust = ("src/lib.rs", SOURCE);
+        check(rust, "2), 3", "2), -1", true);
+        check(rust, "    #[test]\n", "    #[test]\n    #[ignore]\n", true);
+        check(rust, "    #[test]\n", "", true);
+        check(rust, "#[cfg(test)]\n", "#[cfg(any())]\n#[cfg(test)]\n", true);
+        check(rust, "#[cfg(test)]\n", "/*\n", true);
+        check(rust, "assert!(true)", "", true);
+        check(
+            rust,
+            "#[tokio::test]\n",
+            "#[test]\nfn more() {}\n#[tokio::test]\n",
+            true,
+        );
+        for (old, new) in [
+            ("== 3", "== -1"),
+            ("(True)", "(False)"),
+            ("        pass\n", "        return\n"),
+            ("def test_add", "def add"),
+        ] {
+            check(("a.py", SCRIPT), old, new, true);
+        }
     }
 
     #[test]

@@ -24,10 +24,9 @@ const MAX_NAME: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
-    /// What the agent is for and how it works: greenlight's own words.
-    Instructions(String),
-    /// What there is to do; the untrusted parts of it are fenced.
-    Task(String),
+    /// What the agent is for and how it works, in greenlight's own words; and what there is to do, with the untrusted
+    /// parts of it fenced.
+    Task { instructions: String, task: String },
     /// What the model answered.
     Reply(Reply),
     /// What came of one call of the reply before it.
@@ -79,7 +78,10 @@ impl Transcript {
     /// A history that has not begun.
     pub fn new(instructions: impl Into<String>, task: impl Into<String>) -> Self {
         Self {
-            items: vec![Item::Instructions(instructions.into()), Item::Task(task.into())],
+            items: vec![Item::Task {
+                instructions: instructions.into(),
+                task: task.into(),
+            }],
         }
     }
 
@@ -117,7 +119,7 @@ impl Transcript {
                     let open = reply.calls.iter().filter(|call| !answered.contains(call.id.as_str()));
                     return open.cloned().collect();
                 }
-                Item::Instructions(_) | Item::Task(_) | Item::Note(_) => {}
+                Item::Task { .. } | Item::Note(_) => {}
             }
         }
         Vec::new()

@@ -12,13 +12,15 @@ use crate::domain::event::{Event, Fact};
 use crate::domain::id::PullRequestId;
 use crate::domain::reply;
 use crate::domain::run::{End, Run};
-use crate::engine;
+use crate::engine::{self, Broken};
 use crate::github::webhook;
 use crate::journal::{Journal, Refs};
 use crate::sandbox::Choice;
 
 /// GitHub caps payloads at 25 MB.
 const MAX_EVENT_BYTES: u64 = 25 << 20;
+/// How GitHub says that the token of a workflow lacks a right.
+const NOT_ALLOWED: &str = "Resource not accessible by integration";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -33,14 +35,16 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn action(arguments: Arguments) -> Exit {
-    match try_action(arguments).await {
-        Ok(()) => Exit::Done,
-        Err(exit) => exit,
+    let environment = Environment::of_this_process();
+    // The runner obeys lines such as `::set-output …` in what a step prints, and logs quote strangers. This ends that
+    // for the rest of the step; nobody knows the word that would begin it again.
+    if environment.get("GITHUB_ACTIONS").is_some() {
+        terminal::show(&format!("::stop-commands::{}", ulid::Ulid::new()));
     }
+    try_action(arguments, &environment).await.err().unwrap_or(Exit::Done)
 }
 
-async fn try_action(arguments: Arguments) -> Result<(), Exit> {
-    let environment = Environment::of_this_process();
+async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(), Exit> {
     let Arguments {
         github,
         storage,
@@ -55,7 +59,7 @@ async fn try_action(arguments: Arguments) -> Result<(), Exit> {
             log,
             ..Flags::default()
         },
-        &environment,
+        environment,
     )?;
     terminal::start_logging(&settings, None);
     let step = environment.workflow_step()?;
@@ -78,9 +82,9 @@ async fn try_action(arguments: Arguments) -> Result<(), Exit> {
         .await
         .map_err(|error| Exit::Usage(error.to_string()))?;
     let sandbox = app::sandbox(Choice::Auto).await?;
-    let app = app::app(&settings, github, Journal::Refs(Refs::new(client)), sandbox)?;
+    let app = app::app(&settings, github, Journal::Refs(Refs::new(client.clone())), sandbox)?;
     let named = pull_request(&event);
-    engine::handle(&app, event).await?;
+    engine::handle(&app, event).await.map_err(refused)?;
     // The run this event was about: of the pull request it names, or of the one it led to.
     let runs = match &named {
         Some(id) => app.journal.runs_of(id).await,
@@ -88,22 +92,42 @@ async fn try_action(arguments: Arguments) -> Result<(), Exit> {
     };
     let runs = runs.map_err(|error| Exit::Fault(error.to_string()))?;
     if let Some(run) = runs.last() {
-        tell(&step, run)?;
+        let live = client.pull_request(&run.started.pull_request).await;
+        let branch = live.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);
+        tell(&step, run, &branch)?;
     }
     Ok(())
 }
 
+/// What broke; for a token that lacks rights, what it lacks.
+fn refused(broken: Broken) -> Exit {
+    let text = broken.to_string();
+    if !text.contains(NOT_ALLOWED) {
+        return broken.into();
+    }
+    Exit::Usage(format!(
+        "{text}: this step's token may only read, or lacks a right. greenlight needs `permissions:` with contents: write, \
+         pull-requests: write, checks: write and actions: read; and for pull requests from forks the events of \
+         workflows/greenlight.yml, because GitHub cuts the token of the others down to reading"
+    ))
+}
+
 fn event(step: &WorkflowStep) -> Result<Option<Event>, Exit> {
-    let name = step.event_path.display();
-    let unreadable = |error: std::io::Error| Exit::Usage(format!("GITHUB_EVENT_PATH ({name}) cannot be read: {error}"));
+    let path = step.event_path.display();
+    let unreadable = |error: std::io::Error| Exit::Usage(format!("GITHUB_EVENT_PATH ({path}) cannot be read: {error}"));
     let mut payload = Vec::new();
     let file = std::fs::File::open(&step.event_path).map_err(unreadable)?;
     file.take(MAX_EVENT_BYTES)
         .read_to_end(&mut payload)
         .map_err(unreadable)?;
-    webhook::parse(&step.event_name, &payload).map_err(|error| {
+    // The same payload, for a workflow that runs with the rights of the base branch. Webhooks do not know that name.
+    let name = match step.event_name.as_str() {
+        "pull_request_target" => "pull_request",
+        name => name,
+    };
+    webhook::parse(name, &payload).map_err(|error| {
         Exit::Usage(format!(
-            "the payload in GITHUB_EVENT_PATH ({name}) cannot be used: {error}"
+            "the payload in GITHUB_EVENT_PATH ({path}) cannot be used: {error}"
         ))
     })
 }
@@ -134,7 +158,7 @@ fn pull_request(event: &Event) -> Option<PullRequestId> {
 }
 
 /// Writes the outputs of the step and its summary.
-fn tell(step: &WorkflowStep, run: &Run) -> Result<(), Exit> {
+fn tell(step: &WorkflowStep, run: &Run, branch: &str) -> Result<(), Exit> {
     let state = match &run.end {
         None if run.open_gates().is_empty() => "working",
         None => "waiting",
@@ -166,7 +190,7 @@ fn tell(step: &WorkflowStep, run: &Run) -> Result<(), Exit> {
     append(
         step.summary.as_deref(),
         "GITHUB_STEP_SUMMARY",
-        &(reply::sticky(run, "the branch") + "\n"),
+        &(reply::sticky(run, branch) + "\n"),
     )
 }
 

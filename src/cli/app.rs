@@ -17,6 +17,9 @@ pub(super) fn app(
     journal: Journal,
     sandbox: Result<Sandbox, Unusable>,
 ) -> Result<App, Exit> {
+    if let Ok(sandbox) = &sandbox {
+        keep_secrets_hidden(settings, sandbox)?;
+    }
     Ok(App {
         github,
         journal,
@@ -28,17 +31,37 @@ pub(super) fn app(
     })
 }
 
+/// Refuses to start where untrusted code could read what it must not: some folders, such as `/usr` and `/opt`, are
+/// shown to it for the tools in them.
+fn keep_secrets_hidden(settings: &Settings, sandbox: &Sandbox) -> Result<(), Exit> {
+    let folder = settings.data_dir()?;
+    let shown = settings
+        .secret_files
+        .iter()
+        .chain([&folder])
+        .find(|path| sandbox.shows(path));
+    shown.map_or(Ok(()), |path| {
+        Err(Exit::Usage(format!(
+            "{} lies in a folder that the sandbox shows to the code under test; move it elsewhere, such as below /etc or /var/lib",
+            path.display()
+        )))
+    })
+}
+
 /// A client for the configured credentials, checked with GitHub: a wrong one is found at the start.
 pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
-    let credentials = match settings.credentials()? {
-        settings::Credentials::App { id, key_pem } => Credentials::App { id, key_pem },
-        settings::Credentials::Token(token) => Credentials::Token(token),
+    let (credentials, named) = match settings.credentials()? {
+        settings::Credentials::App { id, key_pem } => (
+            Credentials::App { id, key_pem },
+            "GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE",
+        ),
+        settings::Credentials::Token(token) => (Credentials::Token(token), "GREENLIGHT_GITHUB_TOKEN or GITHUB_TOKEN"),
     };
     let url = &settings.github_api_url;
     let github = GitHub::new(url, credentials).map_err(|error| Exit::Usage(error.to_string()))?;
     github.me().await.map_err(|error| {
         Exit::Usage(format!(
-            "{error}; the API is asked at {url}: check GREENLIGHT_GITHUB_API_URL, and the App's id and key or the token"
+            "{error}; check {named}, and GREENLIGHT_GITHUB_API_URL or GITHUB_API_URL, which is {url}"
         ))
     })?;
     Ok(github)

@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use super::terminal;
+use crate::agent;
 use crate::config::settings::SettingsError;
 use crate::engine::Broken;
 
 pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fix found · 2 usage or configuration · \
-     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 a fault of greenlight's own";
+     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 a fault of greenlight's own · 130 stopped with ctrl-c";
 
 /// The end of a subcommand; a text goes to standard error.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub enum Exit {
     Refused(String),
     Limit(String),
     Fault(String),
+    /// Somebody pressed ctrl-c, or ended the process kindly.
+    Stopped,
 }
 
 impl Exit {
@@ -29,6 +32,7 @@ impl Exit {
             Self::Refused(text) => (3, Some(text)),
             Self::Limit(text) => (4, Some(text)),
             Self::Fault(text) => (70, Some(text)),
+            Self::Stopped => (130, Some("stopped".into())),
         };
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             terminal::tell(&format!("greenlight: {text}"));
@@ -45,6 +49,10 @@ impl From<SettingsError> for Exit {
 
 impl From<Broken> for Exit {
     fn from(broken: Broken) -> Self {
-        Self::Fault(broken.to_string())
+        match broken {
+            // The endpoint, its key or its name is wrong, or it is down: greenlight itself is well.
+            Broken::Agent(agent::Error::Model(_)) => Self::Usage(broken.to_string()),
+            _ => Self::Fault(broken.to_string()),
+        }
     }
 }

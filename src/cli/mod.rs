@@ -5,6 +5,7 @@ mod app;
 mod demo;
 mod exit;
 mod fix;
+mod folder;
 mod serve;
 mod terminal;
 

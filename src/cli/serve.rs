@@ -6,7 +6,7 @@ use std::sync::Arc;
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 
-use super::{Exit, app, terminal};
+use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
 use crate::config::settings::Settings;
@@ -45,6 +45,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
         tracing::warn!(%error, "other processes of this user may read greenlight's memory");
     }
     let file = settings.database()?;
+    let _taken = folder::take(&settings.data_dir()?)?;
     let journal = Sqlite::open(&file).await.map_err(|error| {
         Exit::Usage(format!(
             "{error}; check GREENLIGHT_DATABASE_URL and GREENLIGHT_DATA_DIR ({})",
@@ -67,24 +68,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, model = app.model.as_ref().map(|(_, name)| name.as_str()), "listening");
     let queue = Queue::new(app, usize::from(arguments.workers));
-    server::serve(listener, queue, secret, stopped())
+    server::serve(listener, queue, secret, terminal::stopped())
         .await
         .map_err(|error| Exit::Fault(error.to_string()))
-}
-
-/// Resolves when somebody asks greenlight to end.
-async fn stopped() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _interrupted = interrupt.await;
-        }
-    }
 }

@@ -16,6 +16,56 @@ pub(super) fn show(text: &str) {
     let _nobody_listens = writeln!(out, "{}", crate::domain::redact::visible(text)).and_then(|()| out.flush());
 }
 
+/// Code to standard output. What would hide or reorder text is shown as an escape: this is what somebody approves.
+pub(super) fn show_code(code: &str) {
+    show(&escaped(&code.replace("\r\n", "\n"), |c| {
+        c.escape_unicode().to_string()
+    }));
+}
+
+/// A JSON document to standard output, on one line. Nothing is left out: what a terminal must not see is escaped.
+pub(super) fn show_document(document: &serde_json::Value) {
+    // Outside of strings JSON has no such characters, and inside of them this is how it writes them.
+    let units = |c: char| {
+        c.encode_utf16(&mut [0; 2])
+            .iter()
+            .map(|unit| format!("\\u{unit:04x}"))
+            .collect()
+    };
+    show(&escaped(&document.to_string(), units));
+}
+
+fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        let mut bytes = [0; 4];
+        let c_alone: &str = c.encode_utf8(&mut bytes);
+        if crate::domain::redact::visible(c_alone).is_empty() {
+            escaped.push_str(&escape(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// Resolves when somebody asks this process to end: ctrl-c, or `kill`.
+pub(super) async fn stopped() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _interrupted = interrupt.await;
+        }
+    }
+}
+
 /// Whether somebody can be asked.
 pub(super) fn somebody_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
@@ -26,16 +76,17 @@ pub(super) async fn ask(question: &str) -> Option<String> {
     let mut error = std::io::stderr().lock();
     let _nobody_listens = write!(error, "{question} ").and_then(|()| error.flush());
     drop(error);
-    tokio::task::spawn_blocking(|| {
+    let (answer, answered) = tokio::sync::oneshot::channel();
+    // A thread of its own: the runtime would wait for one of its own at the end, until somebody presses Enter.
+    std::thread::spawn(move || {
         let mut line = String::new();
         let mut bounded = std::io::Read::take(std::io::stdin().lock(), MAX_ANSWER as u64);
-        match std::io::BufRead::read_line(&mut bounded, &mut line) {
+        let _nobody_waits = answer.send(match std::io::BufRead::read_line(&mut bounded, &mut line) {
             Ok(0) | Err(_) => None,
             Ok(_) => Some(line.trim().to_string()),
-        }
-    })
-    .await
-    .ok()?
+        });
+    });
+    answered.await.ok()?
 }
 
 /// Starts logging to standard error.

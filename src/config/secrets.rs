@@ -5,7 +5,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -58,6 +58,12 @@ pub(super) const MODEL_API_KEY: SecretSource = SecretSource {
 };
 
 impl SecretSource {
+    /// The file this secret is kept in, if it is kept in one.
+    pub(super) fn file(&self, flag: Option<&Path>, environment: &Environment) -> Option<PathBuf> {
+        let named = || environment.get(self.file_variable).map(PathBuf::from);
+        flag.map(Path::to_path_buf).or_else(named)
+    }
+
     /// The secret from the first place that has one: the file of the flag, the variable, the file of the variable,
     /// the common variable.
     ///

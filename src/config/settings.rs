@@ -50,6 +50,8 @@ pub struct Settings {
     /// A filter that `tracing_subscriber::EnvFilter` understands.
     pub log: String,
     pub log_format: LogFormat,
+    /// The files that secrets were read from: nothing that runs untrusted code may show them.
+    pub secret_files: Vec<PathBuf>,
     app_id: Option<u64>,
     private_key: Option<SecretString>,
     github_token: Option<SecretString>,
@@ -107,6 +109,16 @@ impl Settings {
             "GREENLIGHT_MODEL_BASE_URL",
             model_url.as_deref().unwrap_or(MODEL_BASE_URL),
         )?;
+        let secret_files = [
+            (PRIVATE_KEY, &github.private_key_file),
+            (GITHUB_TOKEN, &github.github_token_file),
+            (WEBHOOK_SECRET, &webhook.webhook_secret_file),
+            (MODEL_API_KEY, &model.model_api_key_file),
+        ];
+        let secret_files = secret_files
+            .iter()
+            .filter_map(|(source, flag)| source.file(flag.as_deref(), environment));
+        let secret_files = secret_files.collect();
         let model_key = MODEL_API_KEY.read(model.model_api_key_file.as_deref(), environment)?;
         let filter = text(log.log, &["GREENLIGHT_LOG"]).unwrap_or_else(|| "info".into());
         Ok(Self {
@@ -115,6 +127,7 @@ impl Settings {
             log: log_filter(filter)?,
             log_format: log_format(text(log.log_format, &["GREENLIGHT_LOG_FORMAT"]).as_deref())?,
             app_id: app_id(text(github.app_id, &["GREENLIGHT_APP_ID"]).as_deref())?,
+            secret_files,
             private_key: PRIVATE_KEY.read(github.private_key_file.as_deref(), environment)?,
             github_token: GITHUB_TOKEN.read(github.github_token_file.as_deref(), environment)?,
             webhook_secret: WEBHOOK_SECRET.read(webhook.webhook_secret_file.as_deref(), environment)?,

@@ -93,6 +93,35 @@ mod tests {
 
     #[test]
     fn the_defaults_read_as_they_are_documented() {
-        insta::assert_snapshot!(RepoConfig::default(), @"");
+        insta::assert_snapshot!(RepoConfig::default(), @r#"
+        execution = "approve"
+
+        [trigger]
+        ci = true
+        label = "greenlight"
+
+        [test]
+        timeout = "10m"
+
+        [gate]
+        expires = "1day"
+        approvers = 1
+
+        [limits]
+        turns = 30
+        tokens = 400000
+        cost_usd = 2.0
+        wall = "30m"
+        patch_lines = 200
+
+        [protect]
+        paths = []
+
+        [sandbox]
+        memory = "2GiB"
+        processes = 256
+        disk = "4GiB"
+        network = []
+        "#);
     }
 }

@@ -252,3 +252,82 @@ pub(super) fn follow(file: Option<&FileDiff>, first: u32, last: u32) -> Option<(
 fn first_old_line(hunk: &Hunk) -> u32 {
     hunk.lines.iter().find_map(|line| line.old).unwrap_or(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file whose one hunk has these lines, the first being line `start` on both sides.
+    fn file(start: u32, lines: &[&str]) -> FileDiff {
+        let (mut old, mut new) = (start, start);
+        let lines = lines.iter().map(|text| {
+            let kind = text.chars().next().unwrap();
+            let line = Line {
+                kind,
+                old: (kind != '+').then_some(old),
+                new: (kind != '-').then_some(new),
+                text: text[1..].to_owned(),
+            };
+            old += u32::from(kind != '+');
+            new += u32::from(kind != '-');
+            line
+        });
+        let hunk = Hunk {
+            header: format!("@@ -{start} +{start} @@"),
+            lines: lines.collect(),
+        };
+        FileDiff {
+            path: "f".into(),
+            previous: None,
+            status: "modified",
+            blob: git2::Oid::from_bytes(&[0; 20]).unwrap(),
+            additions: 0,
+            deletions: 0,
+            binary: false,
+            hunks: vec![hunk],
+        }
+    }
+
+    #[test]
+    fn a_range_follows_its_lines_and_is_lost_once_one_of_them_is_touched() {
+        let inserted = file(3, &[" c", "+new", " d", " e"]);
+        assert_eq!(
+            follow(Some(&inserted), 1, 3),
+            Some((1, 3)),
+            "above the insertion, touching it"
+        );
+        assert_eq!(follow(Some(&inserted), 4, 5), Some((5, 6)), "below it");
+        assert_eq!(follow(Some(&inserted), 3, 4), None, "around it");
+        let removed = file(3, &[" c", "-d", " e"]);
+        assert_eq!(follow(Some(&removed), 1, 3), Some((1, 3)));
+        assert_eq!(follow(Some(&removed), 5, 6), Some((4, 5)));
+        assert_eq!(follow(Some(&removed), 4, 4), None);
+        let on_top = file(1, &["+new", " a"]);
+        assert_eq!(follow(Some(&on_top), 1, 1), Some((2, 2)));
+        assert_eq!(follow(None, 7, 8), Some((7, 8)), "the file was left alone");
+    }
+
+    #[test]
+    fn the_sides_are_numbered_apart() {
+        let files = [file(3, &[" c", "-d", "+D", "+DD", " e"])];
+        let at = |side: &str, start: Option<u32>, line: u32| {
+            let wanted = Wanted {
+                path: "f".into(),
+                side: side.into(),
+                line,
+                start_line: start,
+                start_side: None,
+            };
+            place(&files, wanted)
+                .map(|place| place.position)
+                .map_err(|mut reasons| reasons.remove(0))
+        };
+        assert_eq!(at("RIGHT", None, 5), Ok(4));
+        assert_eq!(at("LEFT", None, 4), Ok(2));
+        assert_eq!(at("LEFT", None, 5), Ok(5), "a line of context is on both sides");
+        assert_eq!(at("RIGHT", Some(4), 6), Ok(5));
+        assert_eq!(at("RIGHT", None, 7), Err(NOT_IN_DIFF.into()));
+        assert_eq!(at("RIGHT", Some(6), 6), Err(START_AFTER_END.into()));
+        assert_eq!(at("RIGHT", Some(2), 6), Err(START_NOT_IN_HUNK.into()));
+    }
+}

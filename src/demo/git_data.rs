@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, ObjectType, Oid, Tree};
+use git2::{FileMode, ObjectType, Oid, Tree, TreeWalkMode, TreeWalkResult};
 use serde_json::{Value, json};
 
 use super::contents::lines_of_base64;
@@ -193,49 +193,34 @@ fn show_tree(call: &mut Call<'_>) -> Result<Answer, Answer> {
 }
 
 fn tree_object(state: &State, repository: &Repository, tree: &Tree<'_>, recursive: bool) -> Result<Value, git2::Error> {
+    let at = api(state, repository);
     let mut entries = Vec::new();
-    list_entries(state, repository, tree, "", recursive, &mut entries)?;
-    Ok(json!({
-        "sha": tree.id().to_string(),
-        "url": format!("{}/trees/{}", api(state, repository), tree.id()),
-        "tree": entries,
-        "truncated": false,
-    }))
-}
-
-#[expect(clippy::too_many_arguments, reason = "the walk carries what every level needs")]
-fn list_entries(
-    state: &State,
-    repository: &Repository,
-    tree: &Tree<'_>,
-    prefix: &str,
-    recursive: bool,
-    entries: &mut Vec<Value>,
-) -> Result<(), git2::Error> {
-    for item in tree {
-        let path = format!("{prefix}{}", String::from_utf8_lossy(item.name_bytes()));
-        let (kind, folder) = match item.kind() {
+    tree.walk(TreeWalkMode::PreOrder, |folder, item| {
+        let (kind, route) = match item.kind() {
             Some(ObjectType::Tree) => ("tree", "trees"),
             Some(ObjectType::Commit) => ("commit", "commits"),
             _ => ("blob", "blobs"),
         };
         let mut entry = json!({
-            "path": path,
+            "path": format!("{folder}{}", String::from_utf8_lossy(item.name_bytes())),
             "mode": format!("{:06o}", item.filemode()),
             "type": kind,
             "sha": item.id().to_string(),
-            "url": format!("{}/{folder}/{}", api(state, repository), item.id()),
+            "url": format!("{at}/{route}/{}", item.id()),
         });
         if kind == "blob" {
             entry["size"] = json!(repository.git.find_blob(item.id()).map_or(0, |blob| blob.size()));
         }
         entries.push(entry);
-        if recursive && kind == "tree" {
-            let below = repository.git.find_tree(item.id())?;
-            list_entries(state, repository, &below, &format!("{path}/"), recursive, entries)?;
+        if recursive {
+            TreeWalkResult::Ok
+        } else {
+            TreeWalkResult::Skip
         }
-    }
-    Ok(())
+    })?;
+    Ok(
+        json!({ "sha": tree.id().to_string(), "url": format!("{at}/trees/{}", tree.id()), "tree": entries, "truncated": false }),
+    )
 }
 
 /// A commit without a branch. Without author and committer GitHub takes the caller's and signs for an App.

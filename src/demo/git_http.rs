@@ -182,7 +182,7 @@ fn advertise_refs(git: &Repository) -> Result<Answer, Answer> {
     pkt::text(&mut bytes, "# service=git-upload-pack\n");
     pkt::flush(&mut bytes);
     let capabilities = format!(
-        "side-band-64k ofs-delta shallow no-progress allow-tip-sha1-in-want allow-reachable-sha1-in-want \
+        "multi_ack_detailed side-band-64k ofs-delta shallow no-progress allow-tip-sha1-in-want allow-reachable-sha1-in-want \
          symref=HEAD:refs/heads/{DEFAULT_BRANCH} object-format=sha1 {AGENT}"
     );
     let mut first = Some(capabilities);

@@ -9,6 +9,7 @@ mod apps;
 mod auth;
 mod check_rules;
 mod checks;
+mod ci;
 mod comments;
 mod contents;
 mod diff_rules;
@@ -17,6 +18,7 @@ mod git_data;
 mod git_http;
 mod limits;
 mod objects;
+mod opening;
 mod pack;
 mod pkt;
 mod play;
@@ -45,8 +47,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use ci::JobLog;
 pub use faults::Fault;
-pub use play::{JobLog, NewPullRequest};
+pub use opening::NewPullRequest;
 pub use reading::{CheckRunView, CommentView, CommitView, Entry, LineComment, ReviewView, What};
 pub use record::RecordedExchange;
 pub use webhooks::Delivery;
@@ -221,14 +224,7 @@ impl Double {
     /// Gives somebody another role from now on, or a first one.
     pub fn set_role(&self, login: &str, role: Role) {
         let mut state = self.shared.lock();
-        if state.account(login).is_none() {
-            let id = state.fresh_id();
-            state.accounts.push(state::Account {
-                id,
-                login: login.into(),
-                kind: "User",
-            });
-        }
+        state.welcome(login);
         let roles = &mut state.repositories[0].roles;
         roles.retain(|name, _| !name.eq_ignore_ascii_case(login));
         roles.insert(login.into(), role);
@@ -254,38 +250,17 @@ impl Double {
         self.shared.lock().limits.secondary = on;
     }
 
-    /// Delivers webhooks to this address from now on, signed with this secret.
-    pub fn set_webhook(&self, url: &str, secret: &str) {
-        self.shared.lock().hooks.set_target(url, secret);
-    }
-
-    /// Sends a delivery again, under the same id, and waits for the answer.
-    pub async fn deliver_again(&self, delivery: &Delivery) {
-        self.shared.lock().hooks.again(delivery.clone());
-        self.delivered().await;
-    }
-
-    /// Delivers `ping`, as GitHub does when a webhook is made.
-    pub async fn ping(&self) {
-        {
-            let mut state = self.shared.lock();
-            let hook = serde_json::json!({ "type": "App", "id": 513_005, "name": "web", "active": true, "events": objects::EVENTS });
-            let payload = serde_json::json!({ "zen": "Keep it logically awesome.", "hook_id": 513_005, "hook": hook });
-            state.notify_plainly("ping", payload);
-        }
-        self.delivered().await;
-    }
-
-    /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
-    pub async fn delivered(&self) {
-        let issued = self.shared.lock().hooks.issued();
-        let mut finished = self.finished.clone();
-        let _ = finished.wait_for(|count| *count >= issued).await;
-    }
-
     /// Ticks whenever something may have changed: for showing the conversation as it happens.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
+    }
+
+    /// Changes the state as somebody, who gets an account when this is the first thing they do.
+    fn act<T>(&self, login: &str, change: impl FnOnce(&mut State) -> Result<T, DoubleError>) -> Result<T, DoubleError> {
+        self.change(|state| {
+            state.welcome(login);
+            change(state)
+        })
     }
 
     /// Changes the state under its lock and tells the watchers.

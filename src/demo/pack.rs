@@ -16,7 +16,8 @@ pub(super) struct Wish {
     shallow: HashSet<Oid>,
     depth: Option<usize>,
     done: bool,
-    side_band: bool,
+    /// Of the older protocol: what the client can do, said behind its first want.
+    capabilities: Vec<String>,
 }
 
 impl Wish {
@@ -29,7 +30,7 @@ impl Wish {
             match word {
                 "want" => {
                     wish.wants.push(id(rest)?);
-                    wish.side_band |= rest.contains("side-band-64k");
+                    wish.capabilities.extend(rest.split(' ').skip(1).map(str::to_owned));
                 }
                 "have" => wish.haves.push(id(rest)?),
                 "shallow" => {
@@ -41,6 +42,10 @@ impl Wish {
             }
         }
         Some(wish)
+    }
+
+    fn can(&self, capability: &str) -> bool {
+        self.capabilities.iter().any(|one| one == capability)
     }
 }
 
@@ -86,7 +91,7 @@ pub(super) fn fetch(git: &Repository, wish: &Wish) -> Result<Vec<u8>, Answer> {
     Ok(bytes)
 }
 
-/// Answers a fetch of the older protocol: shallow points, one acknowledgment, then the pack.
+/// Answers a fetch of the older protocol: shallow points, acknowledgments, then the pack once the client is done.
 pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Result<Vec<u8>, Answer> {
     if let Some(missing) = missing(git, wish) {
         return Ok(pkt::error(&format!("upload-pack: not our ref {missing}")));
@@ -101,7 +106,17 @@ pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Resu
     if only_wishes {
         return Ok(bytes);
     }
+    let detailed = wish.can("multi_ack_detailed");
+    if detailed {
+        for id in &common {
+            pkt::text(&mut bytes, &format!("ACK {id} common\n"));
+        }
+    }
     match common.last() {
+        Some(id) if detailed && !wish.done => {
+            pkt::text(&mut bytes, &format!("ACK {id} ready\n"));
+            pkt::text(&mut bytes, "NAK\n");
+        }
         Some(id) => pkt::text(&mut bytes, &format!("ACK {id}\n")),
         None => pkt::text(&mut bytes, "NAK\n"),
     }
@@ -109,7 +124,7 @@ pub(super) fn fetch_v0(git: &Repository, wish: &Wish, only_wishes: bool) -> Resu
         return Ok(bytes);
     }
     let pack = build(git, &selection)?;
-    if wish.side_band {
+    if wish.can("side-band-64k") {
         pkt::side_band(&mut bytes, &pack);
         pkt::flush(&mut bytes);
     } else {
@@ -135,10 +150,10 @@ fn common(git: &Repository, wish: &Wish) -> Vec<Oid> {
 
 fn write_shallow(bytes: &mut Vec<u8>, selection: &Selection) {
     for id in &selection.shallow {
-        pkt::text(bytes, &format!("shallow {id}\n"));
+        pkt::text(bytes, &format!("shallow {id}"));
     }
     for id in &selection.unshallow {
-        pkt::text(bytes, &format!("unshallow {id}\n"));
+        pkt::text(bytes, &format!("unshallow {id}"));
     }
 }
 

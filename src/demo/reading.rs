@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::play::known;
 use super::state::{CheckRun, Happening, Repository, Review, ReviewComment, State};
+use super::world::HOME;
 use super::{Delivery, Double, DoubleError, RecordedExchange, pulls, store, threads};
 
 /// One entry of a conversation.
@@ -89,9 +90,6 @@ pub struct CommitView {
     /// GitHub would show it as "Verified".
     pub verified: bool,
 }
-
-/// The repository every story is about.
-const HOME: u64 = 1;
 
 impl Double {
     /// The conversation tab of a pull request, oldest first.

@@ -1,6 +1,6 @@
 //! References over the git data API, and what follows when a branch moves.
 
-use git2::Oid;
+use git2::{ObjectType, Oid};
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
         return Err(Answer::invalid(&format!("{name} is not a valid ref name.")));
     }
     let repository = call.repository()?;
-    let id = existing(repository, &sha)?;
+    let id = existing(repository, &name, &sha)?;
     if repository.git.find_reference(&name).is_ok() {
         return Err(Answer::invalid("Reference already exists"));
     }
@@ -81,7 +81,7 @@ pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     if is_hidden(&name) {
         return Err(Answer::invalid("Reference cannot be updated"));
     }
-    let after = existing(repository, &sha)?;
+    let after = existing(repository, &name, &sha)?;
     let forward = before == after || repository.git.graph_descendant_of(after, before).unwrap_or(false);
     if !force && !forward {
         return Err(Answer::invalid("Update is not a fast forward"));
@@ -116,17 +116,21 @@ fn is_hidden(name: &str) -> bool {
     name.starts_with("refs/pull/")
 }
 
-fn existing(repository: &Repository, sha: &str) -> Result<Oid, Answer> {
+/// The object a reference is to point at: any for most of them, a commit for a branch.
+fn existing(repository: &Repository, name: &str, sha: &str) -> Result<Oid, Answer> {
     let id = Some(sha)
         .filter(|sha| sha.len() == 40)
         .and_then(|sha| Oid::from_str(sha).ok());
     let id = id
         .ok_or_else(|| Answer::invalid("The sha parameter must be exactly 40 characters and contain only [0-9a-f]."))?;
-    repository
+    let object = repository
         .git
         .find_object(id, None)
-        .map(|object| object.id())
-        .map_err(|_| Answer::invalid("Object does not exist"))
+        .map_err(|_| Answer::invalid("Object does not exist"))?;
+    if name.starts_with("refs/heads/") && object.kind() != Some(ObjectType::Commit) {
+        return Err(Answer::invalid("Object is not a commit"));
+    }
+    Ok(id)
 }
 
 /// An App without the `workflows` permission may not move a branch over a change of a workflow.

@@ -117,6 +117,10 @@ fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
             "You need to leave a comment indicating the requested changes.",
         ]));
     }
+    let waiting = |one: &Review| one.state == "PENDING" && one.author == login && one.number == pull.number;
+    if call.state.reviews.values().any(waiting) {
+        return Err(refuse(&["User can only have one pending review per pull request"]));
+    }
     let commit = wanted_commit(call, &pull)?;
     let placed = place_all(call, &pull, commit, &comments)?;
     let review = add(

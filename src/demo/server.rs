@@ -22,8 +22,9 @@ use super::state::{Holder, State};
 /// The largest request the double reads.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
 /// The request headers that are recorded.
-const RECORDED_HEADERS: [&str; 6] = [
+const RECORDED_HEADERS: [&str; 7] = [
     "accept",
+    "content-encoding",
     "content-type",
     "user-agent",
     "x-github-api-version",
@@ -83,7 +84,7 @@ fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
     let path = parts.uri.path();
     let effect = state.faults.take(parts.method.as_str(), path);
     let (mut record, answer) = match &effect {
-        Some(Effect::Instead(_)) => (blank_record(parts), Answer::empty(502)),
+        Some(Effect::Instead(_)) => (blank_record(state, parts), Answer::empty(502)),
         _ => dispatch(state, parts, body),
     };
     record.faulty = effect.is_some();
@@ -103,11 +104,12 @@ fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
     sent
 }
 
-fn blank_record(parts: &Parts) -> RecordedExchange {
+fn blank_record(state: &State, parts: &Parts) -> RecordedExchange {
+    let path = parts.uri.path();
     let header = |name: &&str| Some(((*name).to_owned(), parts.headers.get(*name)?.to_str().ok()?.to_owned()));
     RecordedExchange {
         method: parts.method.to_string(),
-        path: parts.uri.path().to_owned(),
+        path: path.strip_prefix(&state.prefix).unwrap_or(path).to_owned(),
         route: None,
         query: parts.uri.query().unwrap_or_default().to_owned(),
         headers: RECORDED_HEADERS.iter().filter_map(header).collect(),
@@ -120,19 +122,20 @@ fn blank_record(parts: &Parts) -> RecordedExchange {
 }
 
 fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange, Answer) {
-    let mut record = blank_record(parts);
+    let mut record = blank_record(state, parts);
     if let Some(answer) = git_http::serve(state, parts, body) {
         return (record, answer);
     }
-    let Some(path) = record.path.strip_prefix(&state.prefix).map(str::to_owned) else {
+    let found = parts
+        .uri
+        .path()
+        .strip_prefix(&state.prefix)
+        .and_then(|path| routing::find(&record.method, path));
+    let Some((route, captures)) = found else {
         let answer = unknown_route(state, &record);
         return (record, answer);
     };
-    record.path.clone_from(&path);
-    let Some((route, captures)) = routing::find(parts.method.as_str(), &path) else {
-        let answer = unknown_route(state, &record);
-        return (record, answer);
-    };
+    let path = record.path.clone();
     record.route = (route.needs != Needs::Nothing).then_some(route.path);
     let credentials = match auth::credentials(state, &parts.headers) {
         Ok(credentials) => credentials,

@@ -108,6 +108,13 @@ pub(super) struct PullRequest {
     pub(super) timeline: Vec<Happening>,
 }
 
+impl PullRequest {
+    /// The full name of the head's branch.
+    pub(super) fn head_reference(&self) -> String {
+        format!("refs/heads/{}", self.head_branch)
+    }
+}
+
 /// One thing on the conversation tab, in the order it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Happening {
@@ -234,6 +241,13 @@ pub(super) struct Job {
     pub(super) completed_at: Option<String>,
 }
 
+/// Where a double is served.
+pub(super) struct Addresses {
+    pub(super) web: String,
+    pub(super) store: String,
+    pub(super) prefix: String,
+}
+
 /// Everything, behind one lock.
 pub(super) struct State {
     /// `http://127.0.0.1:PORT`, under which the web pages and git repositories are.
@@ -271,6 +285,37 @@ pub(super) struct State {
 const DAWN: i64 = 1_767_603_600;
 
 impl State {
+    /// A world with these Apps and nobody and nothing else in it.
+    pub(super) fn empty(addresses: Addresses, apps: [App; 2], folder: TempDir) -> Self {
+        let Addresses { web, store, prefix } = addresses;
+        Self {
+            web,
+            store,
+            prefix,
+            accounts: Vec::new(),
+            apps,
+            tokens: HashMap::new(),
+            repositories: Vec::new(),
+            comments: BTreeMap::new(),
+            reactions: BTreeMap::new(),
+            reviews: BTreeMap::new(),
+            review_comments: BTreeMap::new(),
+            check_runs: BTreeMap::new(),
+            workflow_runs: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            log_links: HashMap::new(),
+            verified: HashSet::new(),
+            hooks: Hooks::default(),
+            faults: Faults::default(),
+            limits: Limits::default(),
+            recorder: Recorder::default(),
+            folder,
+            next_id: 1000,
+            seconds: 0,
+            commit_seconds: 0,
+        }
+    }
+
     /// A number nothing else has, whatever its kind.
     pub(super) fn fresh_id(&mut self) -> u64 {
         self.next_id += 1;

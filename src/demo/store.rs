@@ -9,6 +9,9 @@ use git2::{Commit, Diff, DiffOptions, FileMode, Oid, Repository, Signature, Time
 
 use super::state::State;
 
+/// Higher than the priorities of the backends on disk, so that new objects go to memory.
+const FIRST: i32 = 1000;
+
 /// A file's new content, or `None` to delete it.
 pub(super) type Change = (String, Option<Vec<u8>>);
 
@@ -56,19 +59,23 @@ impl NewCommit {
     }
 }
 
-/// Makes a bare repository; one that is forked shares the object folder of its origin, as on GitHub.
-pub(super) fn init(path: &Path, origin: Option<&Path>) -> Result<Repository, super::DoubleError> {
-    let mut options = git2::RepositoryInitOptions::new();
-    options
-        .bare(true)
-        .external_template(false)
-        .initial_head(super::world::DEFAULT_BRANCH);
-    let repository = Repository::init_opts(path, &options)?;
-    let Some(origin) = origin else { return Ok(repository) };
-    drop(repository);
-    std::fs::remove_dir_all(path.join("objects"))?;
-    std::os::unix::fs::symlink(origin.join("objects"), path.join("objects"))?;
-    Ok(Repository::open_bare(path)?)
+/// Makes a bare repository that keeps its objects in memory; one that is forked shares those of its origin, as on
+/// GitHub. Only references are files. No configuration of the machine is read.
+pub(super) fn init(path: &Path, origin: Option<&Repository>) -> Result<Repository, super::DoubleError> {
+    std::fs::create_dir_all(path.join("refs/heads"))?;
+    std::fs::create_dir(path.join("objects"))?;
+    std::fs::write(
+        path.join("HEAD"),
+        format!("ref: refs/heads/{}\n", super::world::DEFAULT_BRANCH),
+    )?;
+    let repository = Repository::open_bare(path)?;
+    repository.set_config(&git2::Config::new()?)?;
+    if let Some(origin) = origin {
+        repository.set_odb(&origin.odb()?)?;
+    } else {
+        repository.odb()?.add_new_mempack_backend(FIRST)?;
+    }
+    Ok(repository)
 }
 
 /// Writes the tree that `base` becomes with these changes; a file keeps its mode.

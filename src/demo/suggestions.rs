@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-use super::play::{commit_on, known};
+use super::play::{Work, commit_on, known};
 use super::state::{ReviewComment, State};
 use super::store::{self, Change};
 use super::threads;
@@ -30,7 +30,7 @@ impl Double {
     /// # Errors
     /// [`DoubleError::Refused`] with the text of GitHub's page when it would not let the button be pressed.
     pub async fn commit_suggestions(&self, comments: &[u64], login: &str) -> Result<String, DoubleError> {
-        let sha = self.change(|state| commit(state, comments, login))?;
+        let sha = self.act(login, |state| commit(state, comments, login))?;
         self.delivered().await;
         Ok(sha)
     }
@@ -81,13 +81,17 @@ fn commit(state: &mut State, ids: &[u64], login: &str) -> Result<String, DoubleE
         changes.push((path, Some(apply(&before, suggestions)?)));
     }
     let message = message(state, authors);
-    let id = commit_on(state, pull.head_repository, pull.head, login, &message, &changes)?;
-    state.move_reference(
+    let id = commit_on(
+        state,
         pull.head_repository,
-        &format!("refs/heads/{}", pull.head_branch),
-        id,
-        login,
+        pull.head,
+        &Work {
+            author: login,
+            message: &message,
+            changes: &changes,
+        },
     )?;
+    state.move_reference(pull.head_repository, &pull.head_reference(), id, login)?;
     Ok(id.to_string())
 }
 

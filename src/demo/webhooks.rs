@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::sync::{mpsc, watch};
 
-use super::objects;
 use super::state::State;
+use super::{Double, objects};
 
 /// How long a receiver has; GitHub gives ten seconds.
 /// <https://docs.github.com/en/webhooks/using-webhooks/best-practices-for-using-webhooks>
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The id of the App's webhook.
+const HOOK: u64 = 513_005;
 /// How many deliveries are remembered; the oldest go first.
 const REMEMBERED: usize = 4096;
 
@@ -145,6 +147,75 @@ impl State {
     }
 }
 
+impl Double {
+    /// Delivers webhooks to this address from now on, signed with this secret.
+    pub fn set_webhook(&self, url: &str, secret: &str) {
+        self.shared.lock().hooks.set_target(url, secret);
+    }
+
+    /// Sends a delivery again, under the same id, and waits for the answer.
+    pub async fn deliver_again(&self, delivery: &Delivery) {
+        self.shared.lock().hooks.again(delivery.clone());
+        self.delivered().await;
+    }
+
+    /// Delivers `ping`, as GitHub does when a webhook is made.
+    pub async fn ping(&self) {
+        {
+            let mut state = self.shared.lock();
+            let at = format!("{}/app/hook", state.api());
+            let hook = json!({
+                "type": "App", "id": HOOK, "name": "web", "active": true, "events": objects::EVENTS,
+                "config": { "content_type": "json", "insecure_ssl": "0", "url": "http://127.0.0.1" },
+                "created_at": objects::LONG_AGO, "updated_at": objects::LONG_AGO,
+                "url": at, "ping_url": format!("{at}/pings"), "deliveries_url": format!("{at}/deliveries"),
+            });
+            state.notify_plainly(
+                "ping",
+                json!({ "zen": "Keep it logically awesome.", "hook_id": HOOK, "hook": hook }),
+            );
+        }
+        self.delivered().await;
+    }
+
+    /// Delivers `installation.created`, as when the App was installed on the repository just now.
+    pub async fn install(&self) {
+        {
+            let mut state = self.shared.lock();
+            let shown = state
+                .repositories
+                .iter()
+                .filter(|repository| repository.fork_of.is_none());
+            let repositories: Value = shown
+                .map(|repository| {
+                    json!({
+                        "id": repository.id,
+                        "node_id": objects::node("Repository", repository.id),
+                        "name": repository.name,
+                        "full_name": repository.full_name(),
+                        "private": repository.private,
+                    })
+                })
+                .collect();
+            let payload = json!({
+                "action": "created",
+                "installation": super::apps::installation(&state),
+                "repositories": repositories,
+                "sender": objects::account(&state, super::MAINTAINER),
+            });
+            state.notify_plainly("installation", payload);
+        }
+        self.delivered().await;
+    }
+
+    /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
+    pub async fn delivered(&self) {
+        let issued = self.shared.lock().hooks.issued();
+        let mut finished = self.finished.clone();
+        let _ = finished.wait_for(|count| *count >= issued).await;
+    }
+}
+
 /// Starts the one courier of a double; it ends when the double's state is gone.
 pub(super) fn start_courier(hooks: &mut Hooks, app: u64) -> (Arc<DeliveryLog>, watch::Receiver<u64>) {
     let (sender, mut queue) = mpsc::unbounded_channel::<Outgoing>();
@@ -187,7 +258,7 @@ async fn send(
         .header("user-agent", "GitHub-Hookshot/double")
         .header("x-github-delivery", &delivery.id)
         .header("x-github-event", &delivery.event)
-        .header("x-github-hook-id", "513005")
+        .header("x-github-hook-id", HOOK.to_string())
         .header("x-github-hook-installation-target-id", app.to_string())
         .header("x-github-hook-installation-target-type", "integration")
         .header("x-hub-signature-256", sign(&target.secret, body.as_bytes()))

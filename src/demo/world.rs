@@ -2,14 +2,10 @@
 //!
 //! A value to be changed until [`super::Double::start`] takes it; what happens later is done through the double.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
-use super::faults::Faults;
-use super::limits::Limits;
-use super::record::Recorder;
-use super::state::{Account, App, Repository, State};
+use super::state::{Account, Addresses, App, Repository, State};
 use super::store::{self, Change};
-use super::webhooks::Hooks;
 
 /// The maintainer of the default world.
 pub const MAINTAINER: &str = "mia";
@@ -21,6 +17,9 @@ pub const READER: &str = "rae";
 pub const STRANGER: &str = "sam";
 /// The default branch of every repository.
 pub const DEFAULT_BRANCH: &str = "main";
+
+/// The id of the repository every story is about.
+pub(super) const HOME: u64 = 1;
 
 /// A collaborator's role, from least to most, in GitHub's words.
 /// <https://docs.github.com/en/organizations/managing-user-access-to-your-organizations-repositories/managing-repository-roles>
@@ -155,59 +154,42 @@ impl World {
             permissions: BTreeMap::new(),
             installation: 0,
         };
-        let repository = Repository {
-            id: 1,
-            owner: self.owner.clone(),
+        let mut state = State::empty(
+            Addresses {
+                web,
+                store,
+                prefix: self.prefix,
+            },
+            [ours, actions],
+            folder,
+        );
+        state.accounts = vec![
+            Account {
+                id: 100,
+                login: self.owner.clone(),
+                kind: "Organization",
+            },
+            Account {
+                id: 102,
+                login: state.apps[0].bot(),
+                kind: "Bot",
+            },
+            Account {
+                id: 41_898_282,
+                login: state.apps[1].bot(),
+                kind: "Bot",
+            },
+        ];
+        state.repositories.push(Repository {
+            id: HOME,
+            owner: self.owner,
             name: self.name,
             private: self.private,
             fork_of: None,
             roles: self.people.iter().cloned().collect(),
             pulls: BTreeMap::new(),
             git: bare,
-        };
-        let organisation = Account {
-            id: 100,
-            login: self.owner,
-            kind: "Organization",
-        };
-        let mut state = State {
-            web,
-            store,
-            prefix: self.prefix,
-            accounts: vec![
-                organisation,
-                Account {
-                    id: 102,
-                    login: ours.bot(),
-                    kind: "Bot",
-                },
-                Account {
-                    id: 41_898_282,
-                    login: actions.bot(),
-                    kind: "Bot",
-                },
-            ],
-            apps: [ours, actions],
-            tokens: HashMap::new(),
-            repositories: vec![repository],
-            comments: BTreeMap::new(),
-            reactions: BTreeMap::new(),
-            reviews: BTreeMap::new(),
-            review_comments: BTreeMap::new(),
-            check_runs: BTreeMap::new(),
-            workflow_runs: BTreeMap::new(),
-            jobs: BTreeMap::new(),
-            log_links: HashMap::new(),
-            verified: HashSet::new(),
-            hooks: Hooks::default(),
-            faults: Faults::default(),
-            limits: Limits::default(),
-            recorder: Recorder::default(),
-            folder,
-            next_id: 1000,
-            seconds: 0,
-            commit_seconds: 0,
-        };
+        });
         for (number, (login, _)) in (1000_u64..).zip(&self.people) {
             state.accounts.push(Account {
                 id: number,
@@ -228,5 +210,19 @@ impl World {
         let first = store::commit(git, &commit)?;
         git.reference(&format!("refs/heads/{DEFAULT_BRANCH}"), first, true, "start")?;
         Ok(state)
+    }
+}
+
+impl State {
+    /// Gives somebody an account, unless they have one.
+    pub(super) fn welcome(&mut self, login: &str) {
+        if self.account(login).is_none() {
+            let id = self.fresh_id();
+            self.accounts.push(Account {
+                id,
+                login: login.into(),
+                kind: "User",
+            });
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A posted request for a green light, and what becomes of it.
 //!
 //! An approval means one thing: this content, on this head, before this time, by these people. The digest covers
-//! exactly what will run or land; [`answer`] is the only way from an open gate to an approval.
+//! exactly what will run or land; `Run::answer` is the only way from an open gate to an approval.
 
 use std::fmt;
 use std::str::FromStr;
@@ -102,25 +102,33 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Makes the request; the digest binds head, kind and `content` (a patch's digest, or a command).
-    pub fn open(run: &RunId, ordinal: usize, kind: GateKind, head: CommitSha, content: &str, terms: Terms) -> Self {
-        let bound = serde_json::json!({ "head": head, "kind": kind, "content": content }).to_string();
+    /// Makes the request; the digest binds run, head, kind and `content` (a patch's digest, or a command).
+    pub fn open(run: &RunId, ordinal: usize, kind: GateKind, content: &str, terms: Terms) -> Self {
+        let Terms {
+            head,
+            approvers,
+            opened,
+            expires,
+        } = terms;
+        let bound = serde_json::json!({ "run": run, "head": head, "kind": kind, "content": content }).to_string();
         let digest = hex::encode(Sha256::digest(bound));
+        let id = GateId::derive(run, ordinal, &digest);
         Self {
-            id: GateId::derive(run, ordinal, &digest),
+            id,
             kind,
             head,
             digest,
-            approvers: terms.approvers,
-            opened: terms.opened,
-            expires: terms.expires,
+            approvers,
+            opened,
+            expires,
         }
     }
 }
 
-/// How long a gate stays open, and how many people it takes.
-#[derive(Debug, Clone, Copy)]
+/// On which head, how long and for how many people a gate is open.
+#[derive(Debug, Clone)]
 pub struct Terms {
+    pub head: CommitSha,
     pub approvers: u32,
     pub opened: Timestamp,
     pub expires: Timestamp,
@@ -220,18 +228,12 @@ mod tests {
 
     fn gate(content: &str) -> Gate {
         let terms = Terms {
+            head: head('a'),
             approvers: 1,
             opened: "2026-01-01T00:00:00Z".parse().unwrap(),
             expires: "2026-01-02T00:00:00Z".parse().unwrap(),
         };
-        Gate::open(
-            &RunId("r1".into()),
-            0,
-            GateKind::Land { files: 1 },
-            head('a'),
-            content,
-            terms,
-        )
+        Gate::open(&RunId("r1".into()), 0, GateKind::Land { files: 1 }, content, terms)
     }
 
     #[test]

@@ -97,7 +97,7 @@ pub fn prose(text: &str, max: usize) -> String {
             '>' => out.push_str("&gt;"),
             '@' => out.push_str("@\u{2060}"),
             '#' => out.push_str("#\u{2060}"),
-            '[' | ']' | '!' | '|' => {
+            '[' | ']' | '!' | '|' | '\\' => {
                 out.push('\\');
                 out.push(c);
             }

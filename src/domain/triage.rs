@@ -14,6 +14,7 @@ pub struct Triage {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Red every time: a bug to work on.
     Deterministic,

@@ -3,7 +3,7 @@
 use crate::domain::event::{CheckSource, FailedChecks};
 use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
 use crate::domain::permission::authorize;
-use crate::domain::run::{Consent, End, Origin};
+use crate::domain::run::{Consent, End, Origin, Run};
 
 use super::{App, Broken, Context, desk, drive, start};
 
@@ -70,11 +70,8 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
         .iter()
         .any(|run| run.end == Some(End::Landed { commit: head.clone() }) || run.undone.as_ref() == Some(head));
     let same = |other: &Origin| std::mem::discriminant(other) == std::mem::discriminant(&origin);
-    if landed_by_us
-        || runs
-            .iter()
-            .any(|run| run.started.head == *head && !(same(&run.started.origin) && !run.is_over()))
-    {
+    let goes_on = |run: &Run| same(&run.started.origin) && !run.is_over();
+    if landed_by_us || runs.iter().any(|run| run.started.head == *head && !goes_on(run)) {
         return Ok(());
     }
     let config = match desk::config(&context.client, &context.pull_request).await? {

@@ -213,38 +213,6 @@ pub fn diff_files(files: &[ChangedFile]) -> Vec<DiffFile> {
 fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive<u32>>> {
     files
         .iter()
-        .filter_map(|file| Some((file.path()?, added_lines(file.patch.as_deref()?))))
+        .filter_map(|file| Some((file.path()?, anchor::added_lines(file.patch.as_deref()?))))
         .collect()
-}
-
-/// The numbers of the lines that hunks add, as ranges.
-fn added_lines(patch: &str) -> Vec<RangeInclusive<u32>> {
-    let mut added: Vec<RangeInclusive<u32>> = Vec::new();
-    let mut line = 0u32;
-    for text in patch.lines() {
-        if let Some(header) = text.strip_prefix("@@ ") {
-            let new = header.split(' ').find_map(|part| part.strip_prefix('+'));
-            line = new.and_then(|new| new.split(',').next()?.parse().ok()).unwrap_or(0);
-        } else if text.starts_with('+') {
-            match added.last_mut() {
-                Some(last) if *last.end() + 1 == line => *last = *last.start()..=line,
-                _ => added.push(line..=line),
-            }
-            line = line.saturating_add(1);
-        } else if text.starts_with(' ') {
-            line = line.saturating_add(1);
-        }
-    }
-    added
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn added_lines_are_counted_in_the_new_file() {
-        let patch = "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+C\n c\n@@ -10 +11,2 @@ fn x\n x\n+y";
-        assert_eq!(added_lines(patch), [2..=3, 12..=12]);
-    }
 }

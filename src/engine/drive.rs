@@ -186,15 +186,30 @@ async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, B
         }
     };
     let desk = desk::fetch(context, &run.started.head, config).await?;
-    Ok(match desk.test_command() {
-        Ok(_) => Ok(desk),
-        Err(nothing) => Err(End::NothingToFix {
+    Ok(match (desk.test_command(), run.granted()) {
+        (Ok(now), Some((command, minutes))) if now.to_string() != command || minutes_of(&now) != minutes => {
+            Err(End::Refused {
+                reason: format!(
+                    "Approved was to run {command:?} for at most {minutes} minutes, but by now the base branch says \
+                     {:?} and {} minutes. Nothing was executed. `/greenlight fix` starts again.",
+                    now.to_string(),
+                    minutes_of(&now),
+                ),
+            })
+        }
+        (Ok(_), _) => Ok(desk),
+        (Err(nothing), _) => Err(End::NothingToFix {
             reason: format!(
                 "I found no tests. I looked for: {}. Set `[test]` `command` in `greenlight.toml` on the base branch.",
                 nothing.looked_for.join(", ")
             ),
         }),
     })
+}
+
+/// How many minutes a test command may take, as gates say it.
+pub(super) fn minutes_of(command: &suite::TestCommand) -> u64 {
+    command.timeout.as_secs().div_ceil(60)
 }
 
 /// Reads the logs of the failed jobs, and nothing is executed.
@@ -324,13 +339,16 @@ async fn attempt(
         .boxed()
     };
     let mut progress = |_| {};
-    Ok(
-        match work::work(desk, suite, engine, &brief, (&mut keep, &mut progress), cancel).await? {
-            Outcome::Proposed(proposal) => Step::Proposed(proposal),
-            Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
-            Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
-        },
-    )
+    let watch = work::Watch {
+        keep: &mut keep,
+        progress: &mut progress,
+        cancel,
+    };
+    Ok(match work::work(desk, suite, engine, &brief, watch).await? {
+        Outcome::Proposed(proposal) => Step::Proposed(proposal),
+        Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
+        Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
+    })
 }
 
 /// Lands what was approved, if everybody who approved still may.
@@ -350,17 +368,24 @@ async fn land(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<S
             return Ok(Step::Ended(End::Refused { reason }));
         }
     }
-    let pull_request = &context.pull_request;
+    // What was read before the tests ran may be old by now.
+    let pull_request = &context.client.pull_request(context.id()).await?;
+    let Some(head_repository) = &pull_request.head_repository else {
+        return Ok(Step::Ended(End::Refused {
+            reason: "The repository of this branch is gone.".into(),
+        }));
+    };
+    // With another head it landed before, or the branch moved: `Client::land` tells which.
+    if !pull_request.is_open && pull_request.head == run.started.head {
+        return Ok(Step::Ended(End::Cancelled { by: None }));
+    }
     let tree = desk.and_then(|desk| desk.tree_with(&proposal.patch));
     let tree = match tree {
         Some(tree) => Some(tree),
-        None => propose::tested_tree(context, run).await?,
+        None => Some(propose::tested_tree(context, run).await?),
     };
     let landing = crate::github::Landing {
-        repository: pull_request
-            .head_repository
-            .as_ref()
-            .unwrap_or(&pull_request.id.repository),
+        repository: head_repository,
         branch: &pull_request.head_branch,
         head: &run.started.head,
         patch: &proposal.patch,
@@ -371,6 +396,10 @@ async fn land(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<S
     match context.client.land(&landing).await {
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
+        // The branch of a fork, or a protected one: the suggestions are there for whoever may push.
+        Err(LandError::GitHub(crate::github::Error::Refused { status: 403 | 404, .. })) => {
+            Ok(Step::Ended(End::Suggested))
+        }
         Err(error) => Err(error.into()),
     }
 }

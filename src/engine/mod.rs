@@ -124,13 +124,19 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
     match event.fact {
         Fact::CommentCreated(comment) => comment::comment(app, installation, comment, event.received).await,
         Fact::PullRequestPushed { pull_request, head } => {
-            end_open_runs(app, installation, &pull_request, |run| {
-                (run.started.head != head).then(|| End::Superseded { head: head.clone() })
+            // Deliveries come in any order: what counts is where the head is now.
+            tracing::debug!(%pull_request, %head, "pushed");
+            end_open_runs(app, installation, &pull_request, |run, now| {
+                let head = now.head.clone();
+                (run.started.head != head).then_some(End::Superseded { head })
             })
             .await
         }
         Fact::PullRequestClosed { pull_request } => {
-            end_open_runs(app, installation, &pull_request, |_| Some(End::Cancelled { by: None })).await
+            end_open_runs(app, installation, &pull_request, |_, now| {
+                (!now.is_open).then_some(End::Cancelled { by: None })
+            })
+            .await
         }
         Fact::PullRequestLabelled {
             pull_request,
@@ -174,7 +180,7 @@ async fn end_open_runs(
     app: &App,
     installation: Option<InstallationId>,
     id: &PullRequestId,
-    end: impl Fn(&Run) -> Option<End>,
+    end: impl Fn(&Run, &PullRequest) -> Option<End>,
 ) -> Result<(), Broken> {
     let open: Vec<Run> = app
         .journal
@@ -189,7 +195,7 @@ async fn end_open_runs(
     let context = Context::of(app, installation, id).await?;
     for mut run in open {
         if run.end.is_none()
-            && let Some(end) = end(&run)
+            && let Some(end) = end(&run, &context.pull_request)
         {
             drive::end(&context, &mut run, end).await?;
         }

@@ -66,7 +66,6 @@ pub(super) async fn open_gate(
     needed: GateNeeded,
     desk: Option<&Desk>,
 ) -> Result<Step, Broken> {
-    let head = run.started.head.clone();
     let files = run
         .proposal
         .as_ref()
@@ -112,7 +111,6 @@ pub(super) async fn open_gate(
         run.id(),
         run.gates.len(),
         kind,
-        head,
         &content,
         run.terms(jiff::Timestamp::now()),
     );
@@ -124,7 +122,7 @@ async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Resul
     let found = |desk: &Desk| {
         desk.test_command()
             .ok()
-            .map(|command| (command.to_string(), command.timeout.as_secs().div_ceil(60)))
+            .map(|command| (command.to_string(), super::drive::minutes_of(&command)))
     };
     if let Some(desk) = desk {
         return Ok(found(desk));
@@ -141,12 +139,14 @@ fn can_be_pushed(pull_request: &PullRequest) -> bool {
     !pull_request.is_from_fork()
 }
 
-/// The name of the tree that was tested, computed from git's own objects; none if the head cannot be fetched any more.
+/// The name of the tree that was tested, computed from git's own objects. Without it nothing may land.
 ///
 /// # Errors
-/// When GitHub cannot be reached.
-pub(super) async fn tested_tree(context: &Context<'_>, run: &Run) -> Result<Option<String>, Broken> {
-    let Some(proposal) = &run.proposal else { return Ok(None) };
+/// When GitHub cannot be reached, or the head cannot be fetched any more.
+pub(super) async fn tested_tree(context: &Context<'_>, run: &Run) -> Result<String, Broken> {
+    let Some(proposal) = &run.proposal else {
+        return Err(Broken::Bug("nothing was tested".into()));
+    };
     let mirror = desk::mirror(context, &run.started.head).await?;
-    Ok(mirror.tree_with(&run.started.head, &proposal.patch).ok())
+    Ok(mirror.tree_with(&run.started.head, &proposal.patch)?)
 }

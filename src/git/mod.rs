@@ -78,7 +78,7 @@ pub struct FetchLimits {
 ///
 /// Kept between runs, so that the next fetch brings only what is new. Any number of workers and processes may hold
 /// the same mirror at once; hold it for as long as its commits are needed, for a mirror that nobody holds may be
-/// emptied when it has grown too large.
+/// emptied when it has grown too large. Everything but [`Mirror::fetch`] blocks.
 #[derive(Debug, Clone)]
 pub struct Mirror {
     directory: PathBuf,

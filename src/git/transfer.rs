@@ -5,6 +5,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable as _};
@@ -119,6 +120,9 @@ async fn attempt(mirror: &Mirror, remote: &Remote, order: &Order) -> Result<(), 
 async fn post(remote: &Remote, body: Vec<u8>) -> Result<Response, Error> {
     let host = host(&remote.url);
     let mut url = remote.url.clone();
+    // A password in a URL ends up in logs and errors, so only `token` counts. Neither call fails where there is a host.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    url.set_query(None);
     url.set_path(&format!("{}/git-upload-pack", remote.url.path().trim_end_matches('/')));
     let unreachable = |error: reqwest::Error| Error::Unreachable {
         host: host.clone(),
@@ -156,15 +160,27 @@ async fn post(remote: &Remote, body: Vec<u8>) -> Result<Response, Error> {
     Err(Error::Server("it redirects in a circle".into()))
 }
 
-/// A client of its own for each fetch: fetches are rare, and a connection kept for the next would be stale by then.
+/// The client for one fetch.
 fn client(url: &Url) -> Result<Client, reqwest::Error> {
+    // Reading the machine's certificates takes longer than a fetch from a warm server, so it is done once.
+    static CLIENT: OnceLock<Client> = OnceLock::new();
     let builder = Client::builder()
         .user_agent(concat!("greenlight/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
         .connect_timeout(CONNECT)
-        .read_timeout(SILENCE);
-    // A proxy that the environment names knows nothing of this machine's loopback.
-    if is_loopback(url) { builder.no_proxy() } else { builder }.build()
+        .read_timeout(SILENCE)
+        // Fetches are rare: a connection kept for the next one would be stale by then.
+        .pool_max_idle_per_host(0);
+    if url.scheme() == "http" {
+        let builder = builder.tls_certs_only([]);
+        // A proxy that the environment names knows nothing of this machine's loopback.
+        return if is_loopback(url) { builder.no_proxy() } else { builder }.build();
+    }
+    if let Some(client) = CLIENT.get() {
+        return Ok(client.clone());
+    }
+    let client = builder.build()?;
+    Ok(CLIENT.get_or_init(|| client).clone())
 }
 
 /// The token as GitHub wants it for git, and never over an open wire.

@@ -66,7 +66,7 @@ enum Entry {
 
 pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Exported, Error> {
     let repository = open(mirror)?;
-    let found = differences(&repository, None, root(mirror, &repository, sha)?)?;
+    let found = differences(&repository, None, Some(root(mirror, &repository, sha)?))?;
     fresh(into)?;
     let mut made = HashSet::from([into.to_path_buf()]);
     let mut links = Vec::new();
@@ -112,22 +112,11 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
 
 pub(super) fn file(mirror: &Path, sha: &CommitSha, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
     let repository = open(mirror)?;
-    let Some(mut at) = root(mirror, &repository, sha)? else {
+    let Some(leaf) = leaf(&repository, root(mirror, &repository, sha)?, path)? else {
         return Ok(None);
     };
-    let mut parts = path.as_str().split('/').peekable();
-    while let Some(part) = parts.next() {
-        let found = entries(&repository, at)?.remove(part.as_bytes());
-        match (found, parts.peek()) {
-            (Some(Entry::Tree(id)), Some(_)) => at = id,
-            (Some(Entry::Leaf(leaf)), None) => {
-                let bytes = read(&repository, leaf.id, &mut Budget::new(path.as_str(), max))?;
-                return Ok(Some(Blob { mode: leaf.mode, bytes }));
-            }
-            _ => return Ok(None),
-        }
-    }
-    Ok(None)
+    let bytes = read(&repository, leaf.id, &mut Budget::new(path.as_str(), max))?;
+    Ok(Some(Blob { mode: leaf.mode, bytes }))
 }
 
 pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Result<Patch, Error> {
@@ -142,7 +131,7 @@ pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Resu
         .transpose()
     };
     let mut changes = Vec::new();
-    for Difference { path, before, after } in differences(&repository, before, after)?.leaves {
+    for Difference { path, before, after } in differences(&repository, Some(before), Some(after))?.leaves {
         let (before, after) = (blob(before)?, blob(after)?);
         changes.push((path, FileChange { before, after }));
     }
@@ -157,10 +146,16 @@ pub(super) fn with(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<Stri
         .odb()
         .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop))
         .map_err(broken)?;
-    let base = root(mirror, &repository, sha)?.ok_or_else(|| Error::Missing(sha.to_string()))?;
-    let base = repository.find_tree(base).map_err(broken)?;
+    let base = root(mirror, &repository, sha)?;
     let mut update = git2::build::TreeUpdateBuilder::new();
     for (path, change) in patch.files() {
+        let hash = |blob: &Blob| {
+            let id = Oid::hash_object(ObjectType::Blob, &blob.bytes).map_err(broken)?;
+            Ok(Leaf { mode: blob.mode, id })
+        };
+        if leaf(&repository, base, path)? != change.before.as_ref().map(hash).transpose()? {
+            return Err(refused(path.as_str(), "is not the file that the patch changes"));
+        }
         let Some(after) = &change.after else {
             update.remove(path.as_str());
             continue;
@@ -172,10 +167,14 @@ pub(super) fn with(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<Stri
         };
         update.upsert(path.as_str(), repository.blob(&after.bytes).map_err(broken)?, mode);
     }
-    update
+    let base = repository.find_tree(base).map_err(broken)?;
+    let tree = update
         .create_updated(&repository, &base)
-        .map(|tree| tree.to_string())
-        .map_err(broken)
+        .map_err(|error| match error.class() {
+            ErrorClass::Tree => refused("the patch", "puts a file where a directory is, or the other way round"),
+            _ => broken(error),
+        })?;
+    Ok(tree.to_string())
 }
 
 fn open(mirror: &Path) -> Result<Repository, Error> {
@@ -183,14 +182,27 @@ fn open(mirror: &Path) -> Result<Repository, Error> {
 }
 
 /// The tree of a commit that the mirror holds.
-fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Option<Oid>, Error> {
+fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Oid, Error> {
     if !store::is_recorded(mirror, sha) {
         return Err(Error::Missing(sha.to_string()));
     }
     Oid::from_str(sha.as_str())
         .and_then(|id| repository.find_commit(id))
-        .map(|commit| Some(commit.tree_id()))
+        .map(|commit| commit.tree_id())
         .map_err(|error| store::broken(&error))
+}
+
+/// The file or link at a path; none for anything else.
+fn leaf(repository: &Repository, mut tree: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
+    let mut parts = path.as_str().split('/').peekable();
+    while let Some(part) = parts.next() {
+        match (entries(repository, tree)?.remove(part.as_bytes()), parts.peek()) {
+            (Some(Entry::Tree(id)), Some(_)) => tree = id,
+            (Some(Entry::Leaf(leaf)), None) => return Ok(Some(leaf)),
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
 }
 
 /// Walks two trees at once and skips what they share.

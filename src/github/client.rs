@@ -160,7 +160,7 @@ impl Client {
                     None => return Err(Error::Unclear(message)),
                 },
                 Err(Error::RateLimited(wait)) if wait <= MAX_WAIT && waits.next().is_some() => {
-                    tokio::time::sleep(wait).await
+                    tokio::time::sleep(wait).await;
                 }
                 Err(error) => return Err(error),
             }

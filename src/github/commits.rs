@@ -116,11 +116,14 @@ impl Client {
             .await?;
         let is_ours = now.message.lines().any(|line| line == trailer(landing.run));
         let is_child = now.parents.len() == 1 && now.parents.iter().all(|parent| parent.sha == head.as_str());
+        // The run's name is no secret, and anybody may write it into a message: only the same tree is the same commit.
         if is_ours && is_child {
-            Ok(Some(now.sha))
-        } else {
-            Err(LandError::HeadMoved { actual: now.sha })
+            let base: Commit = self.get(&format!("/repos/{repository}/git/commits/{head}")).await?;
+            if self.tree(landing, &base.tree.sha).await? == now.tree.sha {
+                return Ok(Some(now.sha));
+            }
         }
+        Err(LandError::HeadMoved { actual: now.sha })
     }
 
     async fn tree(&self, landing: &Landing<'_>, base: &str) -> Result<String, LandError> {

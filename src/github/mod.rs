@@ -51,7 +51,7 @@ pub struct GitHub {
 
 enum Auth {
     App {
-        crab: Octocrab,
+        crab: Box<Octocrab>,
         clients: Mutex<HashMap<u64, Client>>,
     },
     Token {
@@ -94,7 +94,7 @@ impl GitHub {
                     .build()
                     .map_err(setup)?;
                 Auth::App {
-                    crab,
+                    crab: Box::new(crab),
                     clients: Mutex::default(),
                 }
             }
@@ -122,7 +122,7 @@ impl GitHub {
         let id = match installation {
             Some(InstallationId(id)) => id,
             None => {
-                let app = Client::new(Arc::new(crab.clone()), None);
+                let app = Client::new(Arc::new((**crab).clone()), None);
                 app.get::<Named>(&format!("/repos/{repository}/installation")).await?.id
             }
         };
@@ -154,7 +154,7 @@ impl GitHub {
         match &self.auth {
             Auth::Token { client } => Ok(client.token().cloned()),
             Auth::App { crab, .. } => {
-                let app = Client::new(Arc::new(crab.clone()), None);
+                let app = Client::new(Arc::new((**crab).clone()), None);
                 let id = match installation {
                     Some(InstallationId(id)) => id,
                     None => app.get::<Named>(&format!("/repos/{repository}/installation")).await?.id,
@@ -187,7 +187,7 @@ impl GitHub {
             .get_or_try_init(|| async {
                 match &self.auth {
                     Auth::App { crab, .. } => {
-                        let app: App = Client::new(Arc::new(crab.clone()), None).get("/app").await?;
+                        let app: App = Client::new(Arc::new((**crab).clone()), None).get("/app").await?;
                         Ok(Login::new(format!("{}[bot]", app.slug)))
                     }
                     Auth::Token { client } => match client.get::<User>("/user").await {

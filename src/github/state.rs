@@ -20,12 +20,40 @@ pub struct Place {
     pub name: String,
 }
 
-/// What was found there.
+/// What was found there, and what is to be there.
 #[derive(Debug, Clone, Default)]
 pub struct Saved {
     /// The commit the ref is at; none before the first save.
-    pub commit: Option<String>,
-    pub files: BTreeMap<String, String>,
+    commit: Option<String>,
+    files: BTreeMap<String, File>,
+}
+
+#[derive(Debug, Clone)]
+struct File {
+    text: String,
+    /// Its name in git, while the text is as git has it: then it is not sent again.
+    blob: Option<String>,
+}
+
+impl Saved {
+    /// The files by name, in order.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files
+            .iter()
+            .map(|(name, file)| (name.as_str(), file.text.as_str()))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.files.get(name).map(|file| file.text.as_str())
+    }
+
+    pub fn put(&mut self, name: &str, text: String) {
+        self.files.insert(name.into(), File { text, blob: None });
+    }
+
+    pub fn remove(&mut self, name: &str) {
+        self.files.remove(name);
+    }
 }
 
 /// Why files were not saved.
@@ -56,6 +84,7 @@ struct Commit {
 
 #[derive(Deserialize)]
 struct Tree {
+    sha: String,
     tree: Vec<Entry>,
 }
 
@@ -92,7 +121,9 @@ impl Client {
                     "application/vnd.github.raw+json",
                 )
                 .await?;
-            files.insert(entry.path, String::from_utf8_lossy(&raw).into_owned());
+            let text = String::from_utf8_lossy(&raw).into_owned();
+            let blob = Some(entry.sha);
+            files.insert(entry.path, File { text, blob });
         }
         Ok(Saved {
             commit: Some(commit.sha),
@@ -100,20 +131,28 @@ impl Client {
         })
     }
 
-    /// Saves the files on top of what was loaded, and returns the new commit.
+    /// Saves the files on top of what was loaded, and returns them as they are saved.
     ///
     /// # Errors
     /// [`SaveError::Lost`] when somebody else saved in between.
-    pub async fn save_state(&self, place: &Place, saved: &Saved) -> Result<String, SaveError> {
+    pub async fn save_state(&self, place: &Place, mut saved: Saved) -> Result<Saved, SaveError> {
         let Place { repository, name } = place;
         let entries: Vec<Value> = saved
             .files
             .iter()
-            .map(|(path, text)| json!({ "path": path, "mode": "100644", "type": "blob", "content": text }))
+            .map(|(path, file)| match &file.blob {
+                Some(blob) => json!({ "path": path, "mode": "100644", "type": "blob", "sha": blob }),
+                None => json!({ "path": path, "mode": "100644", "type": "blob", "content": file.text }),
+            })
             .collect();
-        let tree: Object = self
+        let tree: Tree = self
             .post_again(&format!("/repos/{repository}/git/trees"), &json!({ "tree": entries }))
             .await?;
+        for entry in tree.tree {
+            if let Some(file) = saved.files.get_mut(&entry.path) {
+                file.blob = Some(entry.sha);
+            }
+        }
         let parents: Vec<&String> = saved.commit.iter().collect();
         let message = "State of greenlight's runs; see https://github.com/greenlight-rs/greenlight";
         let body = json!({ "message": message, "tree": tree.sha, "parents": parents });
@@ -129,17 +168,18 @@ impl Client {
             self.set(Method::POST, &format!("/repos/{repository}/git/refs"), &body)
                 .await
         };
+        let expected = saved.commit.replace(commit.sha.clone());
         match moved {
-            Ok(_) => Ok(commit.sha),
+            Ok(_) => Ok(saved),
             Err(error) => {
                 // The answer may have been lost after the effect, or another writer may have been first.
                 let reference: Option<Reference> = self
                     .get_optional(&format!("/repos/{repository}/git/ref/greenlight/{}", escaped(name)))
                     .await?;
                 match (reference, error) {
-                    (Some(reference), _) if reference.object.sha == commit.sha => Ok(commit.sha),
+                    (Some(reference), _) if reference.object.sha == commit.sha => Ok(saved),
                     (Some(reference), Error::Refused { status: 422, .. })
-                        if Some(&reference.object.sha) != saved.commit.as_ref() =>
+                        if Some(&reference.object.sha) != expected.as_ref() =>
                     {
                         Err(SaveError::Lost)
                     }

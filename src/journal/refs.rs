@@ -15,6 +15,8 @@ use crate::github::state::{Place, SaveError, Saved};
 
 /// Runs kept in a ref; older ones that are over are dropped.
 const MAX_RUNS: usize = 20;
+/// How often a save that came second is tried again on top of the one that came first.
+const MAX_TRIES: usize = 5;
 
 pub struct Refs {
     client: Client,
@@ -33,51 +35,53 @@ impl Refs {
         let pull_request = &started.pull_request;
         let mut saved = self.saved(pull_request).await?;
         let file = file(&started.run.0);
-        if saved.files.contains_key(&file) {
+        if saved.get(&file).is_some() {
             return Ok(());
         }
-        let over: Vec<String> = in_order(&saved)?
-            .into_iter()
-            .filter(|(_, run)| run.is_over())
-            .map(|(file, _)| file)
-            .collect();
-        let surplus = (saved.files.len() + 1).saturating_sub(MAX_RUNS);
-        for file in over.into_iter().take(surplus) {
-            saved.files.remove(&file);
+        let runs = in_order(pull_request, &saved)?;
+        let surplus = (runs.len() + 1).saturating_sub(MAX_RUNS);
+        for (file, _) in runs.iter().filter(|(_, run)| run.is_over()).take(surplus) {
+            saved.remove(file);
         }
-        saved
-            .files
-            .insert(file, line(&Step::Started(Box::new(started.clone())))?);
-        self.save(pull_request, saved).await
+        saved.put(&file, line(&Step::Started(Box::new(started.clone())))?);
+        match self.save(pull_request, saved, &file).await {
+            // Somebody else began it: then it is there.
+            Err(Error::Taken) if self.saved(pull_request).await?.get(&file).is_some() => Ok(()),
+            result => result,
+        }
     }
 
     pub(super) async fn append(&self, run: &Run, step: &Step) -> Result<(), Error> {
         let pull_request = &run.started.pull_request;
         let mut saved = self.saved(pull_request).await?;
+        let file = file(&run.id().0);
         let text = saved
-            .files
-            .get_mut(&file(&run.id().0))
+            .get(&file)
             .ok_or_else(|| Error::Broken("the run is not in its ref".into()))?;
         if text.lines().count() != run.length {
             return Err(Error::Taken);
         }
-        text.push_str(&line(step)?);
+        let text = text.to_string() + &line(step)?;
+        saved.put(&file, text);
         if matches!(step, Step::Said(_)) {
             self.loaded.lock().await.insert(pull_request.clone(), saved);
             return Ok(());
         }
-        self.save(pull_request, saved).await
+        self.save(pull_request, saved, &file).await
     }
 
     pub(super) async fn runs_of(&self, pull_request: &PullRequestId) -> Result<Vec<Run>, Error> {
         let saved = self.saved(pull_request).await?;
-        Ok(in_order(&saved)?.into_iter().map(|(_, run)| run).collect())
+        Ok(in_order(pull_request, &saved)?
+            .into_iter()
+            .map(|(_, run)| run)
+            .collect())
     }
 
     pub(super) async fn loaded_runs(&self) -> Result<Vec<Run>, Error> {
         let mut runs = Vec::new();
-        for saved in self.loaded.lock().await.values() {
-            runs.extend(in_order(saved)?.into_iter().map(|(_, run)| run));
+        for (pull_request, saved) in self.loaded.lock().await.iter() {
+            runs.extend(in_order(pull_request, saved)?.into_iter().map(|(_, run)| run));
         }
         runs.sort_by_key(|run| run.started.at);
         Ok(runs)
@@ -87,31 +91,41 @@ impl Refs {
         if let Some(saved) = self.loaded.lock().await.get(pull_request) {
             return Ok(saved.clone());
         }
-        let saved = self
-            .client
-            .load_state(&place(pull_request))
-            .await
-            .map_err(|error| Error::Broken(error.to_string()))?;
+        self.load(pull_request).await
+    }
+
+    async fn load(&self, pull_request: &PullRequestId) -> Result<Saved, Error> {
+        let loaded = self.client.load_state(&place(pull_request)).await;
+        let saved = loaded.map_err(|error| Error::Broken(error.to_string()))?;
         self.loaded.lock().await.insert(pull_request.clone(), saved.clone());
         Ok(saved)
     }
 
-    async fn save(&self, pull_request: &PullRequestId, mut saved: Saved) -> Result<(), Error> {
-        match self.client.save_state(&place(pull_request), &saved).await {
-            Ok(commit) => {
-                saved.commit = Some(commit);
-                self.loaded.lock().await.insert(pull_request.clone(), saved);
-                Ok(())
-            }
-            Err(error) => {
-                // What is in memory is behind; the next look reads the ref again.
-                self.loaded.lock().await.remove(pull_request);
-                match error {
-                    SaveError::Lost => Err(Error::Taken),
-                    SaveError::GitHub(error) => Err(Error::Broken(error.to_string())),
+    /// Saves a change to one file. Somebody else who was first, at another file, is not in its way.
+    async fn save(&self, pull_request: &PullRequestId, mut saved: Saved, changed: &str) -> Result<(), Error> {
+        for _ in 0..MAX_TRIES {
+            let mine = saved.get(changed).unwrap_or_default().to_string();
+            match self.client.save_state(&place(pull_request), saved).await {
+                Ok(saved) => {
+                    self.loaded.lock().await.insert(pull_request.clone(), saved);
+                    return Ok(());
+                }
+                Err(SaveError::Lost) => {
+                    let mut theirs = self.load(pull_request).await?;
+                    if theirs.get(changed).is_some_and(|theirs| !mine.starts_with(theirs)) {
+                        return Err(Error::Taken);
+                    }
+                    theirs.put(changed, mine);
+                    saved = theirs;
+                }
+                Err(SaveError::GitHub(error)) => {
+                    // What is in memory may be behind; the next look reads the ref again.
+                    self.loaded.lock().await.remove(pull_request);
+                    return Err(Error::Broken(error.to_string()));
                 }
             }
         }
+        Err(Error::Taken)
     }
 }
 
@@ -133,16 +147,18 @@ fn line(step: &Step) -> Result<String, Error> {
 }
 
 /// The runs of a ref with their file names, oldest first.
-fn in_order(saved: &Saved) -> Result<Vec<(String, Run)>, Error> {
+fn in_order(pull_request: &PullRequestId, saved: &Saved) -> Result<Vec<(String, Run)>, Error> {
     let mut runs = Vec::new();
-    for (file, text) in &saved.files {
+    for (file, text) in saved.files() {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            let name = format!("refs/greenlight/pr-{}", pull_request.number);
+            Error::Broken(format!(
+                "{file} in {name} cannot be read: {error}; `git push origin :{name}` starts over"
+            ))
+        };
         let steps: Result<Vec<Step>, _> = text.lines().map(serde_json::from_str).collect();
-        let steps =
-            steps.map_err(|error| Error::Broken(format!("{file} in refs/greenlight cannot be read: {error}")))?;
-        runs.push((
-            file.clone(),
-            Run::fold(steps).map_err(|error| Error::Broken(error.to_string()))?,
-        ));
+        let steps = steps.map_err(|error| unreadable(&error))?;
+        runs.push((file.to_string(), Run::fold(steps).map_err(|error| unreadable(&error))?));
     }
     runs.sort_by_key(|(_, run)| run.started.at);
     Ok(runs)

@@ -40,6 +40,13 @@ pub(super) fn error_message(body: &Value) -> Option<&str> {
     places.iter().find_map(|place| body.pointer(place)?.as_str())
 }
 
+/// Whether an error body says that the account has no credit, which a status 429 alone does not tell from haste.
+pub(super) fn is_out_of_credit(body: &Value) -> bool {
+    ["/error/code", "/error/type"]
+        .iter()
+        .any(|place| body.pointer(place).is_some_and(|code| code == "insufficient_quota"))
+}
+
 /// A string, or the text parts of a list.
 fn text(content: &Value) -> Option<String> {
     match content {

@@ -72,7 +72,7 @@ pub(super) async fn hunt(
             total_estimate: limit.min(started.saturating_add(candidates.estimate())),
             current: candidate.path.clone(),
         });
-        if verdict == Verdict::Better {
+        if let Verdict::Better(after) = verdict {
             stop.cancel();
             // The trials that were ahead end before their workspaces go.
             while trials.next().await.is_some() {}
@@ -80,6 +80,7 @@ pub(super) async fn hunt(
                 patch: candidate.patch(task.checkout),
                 explanation: explain::sentence(&candidate),
                 candidates_tried: tried,
+                after: *after,
             }));
         }
     }

@@ -1,7 +1,7 @@
 //! Ranks code by how likely it holds the fault: what the failing tests mention and the passing ones don't, what
 //! failures point at, and what the pull request changed. Nothing is executed for it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
@@ -9,20 +9,15 @@ use tokio_util::sync::CancellationToken;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 
-use super::evidence::{Evidence, TestName};
+use super::evidence::Evidence;
 use super::language;
 use super::outline::{Definition, Outline};
+use super::reach::Reach;
 use super::syntax::Source;
 
 /// Bounds on what is read of a large tree; files that the evidence names come first.
 const MAX_FILES: usize = 3_000;
 const MAX_TOTAL_BYTES: usize = 16 << 20;
-/// How far names are followed from a test.
-const MAX_HOPS: usize = 5;
-/// Tests that names are followed from, each of the failing and the passing ones.
-const MAX_TESTS: usize = 200;
-/// What is left of a suspicion one call further away from the test.
-const DECAY: f32 = 0.8;
 /// How strongly each kind of evidence speaks on its own.
 const MENTIONED: f32 = 0.6;
 const POINTED_AT: f32 = 0.7;
@@ -194,154 +189,6 @@ fn scores(outline: &Outline, reached: &[f32], evidence: &Evidence) -> Vec<f32> {
         .collect()
 }
 
-/// How well each definition, counted through all files, separates failing from passing tests.
-///
-/// This is Ochiai's coefficient (Abreu et al., 2006) over what tests mention instead of what they execute.
-struct Reach(Vec<f32>);
-
-impl Reach {
-    fn new(outlines: &[Outline], evidence: &Evidence, cancel: &CancellationToken) -> Option<Self> {
-        let graph = Graph::new(outlines);
-        let mut failing = vec![0.0_f32; graph.definitions.len()];
-        let mut passing = failing.clone();
-        let mut failing_tests = 0.0_f32;
-        for (tests, sums) in [(&evidence.failing, &mut failing), (&evidence.passing, &mut passing)] {
-            let distinct: BTreeSet<&TestName> = tests.iter().take(MAX_TESTS).collect();
-            for test in distinct {
-                if cancel.is_cancelled() {
-                    return None;
-                }
-                for (definition, weight) in graph.reached_from(test) {
-                    sums[definition] += weight;
-                }
-            }
-            if failing_tests == 0.0 {
-                failing_tests = f32::from(u16::try_from(tests.len().clamp(1, MAX_TESTS)).unwrap_or(1));
-            }
-        }
-        let coefficient = |(failed, passed): (&f32, &f32)| {
-            if *failed > 0.0 {
-                failed / (failing_tests * (failed + passed)).sqrt()
-            } else {
-                0.0
-            }
-        };
-        Some(Self(failing.iter().zip(&passing).map(coefficient).collect()))
-    }
-
-    fn by_file(&self, outlines: &[Outline]) -> Vec<Vec<f32>> {
-        let mut rest = self.0.iter().copied();
-        let take = |outline: &Outline| rest.by_ref().take(outline.definitions.len()).collect();
-        outlines.iter().map(take).collect()
-    }
-}
-
-/// Definitions and what they mention, by name.
-struct Graph<'a> {
-    definitions: Vec<(&'a RepoPath, &'a Definition)>,
-    by_name: HashMap<&'a str, Vec<usize>>,
-    by_owner: HashMap<&'a str, Vec<usize>>,
-}
-
-impl<'a> Graph<'a> {
-    fn new(outlines: &'a [Outline]) -> Self {
-        let definitions: Vec<(&RepoPath, &Definition)> = outlines
-            .iter()
-            .flat_map(|outline| outline.definitions.iter().map(|definition| (&outline.path, definition)))
-            .collect();
-        let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
-        let mut by_owner: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, (_, definition)) in definitions.iter().enumerate() {
-            by_name.entry(&definition.name).or_default().push(index);
-            if let Some(owner) = &definition.owner {
-                by_owner.entry(owner).or_default().push(index);
-            }
-        }
-        Self {
-            definitions,
-            by_name,
-            by_owner,
-        }
-    }
-
-    /// Every definition that can be reached from a test, with what is left of its weight.
-    fn reached_from(&self, test: &TestName) -> BTreeMap<usize, f32> {
-        let mut weights: BTreeMap<usize, f32> = BTreeMap::new();
-        let mut front: Vec<usize> = Vec::new();
-        for index in self.bodies(test) {
-            weights.insert(index, 1.0);
-            front.push(index);
-        }
-        for _ in 0..MAX_HOPS {
-            let mut next = BTreeSet::new();
-            for from in front {
-                let weight = weights.get(&from).copied().unwrap_or(0.0);
-                let decay = if self.definitions[from].1.is_test_code {
-                    1.0
-                } else {
-                    DECAY
-                };
-                for (to, share) in self.mentioned_by(from) {
-                    let weight = weight * decay * share;
-                    let known = weights.entry(to).or_insert(0.0);
-                    if weight > *known + 0.01 {
-                        *known = weight;
-                        next.insert(to);
-                    }
-                }
-            }
-            front = next.into_iter().collect();
-        }
-        weights
-    }
-
-    /// The test's own function, and what its class sets up.
-    fn bodies(&self, test: &TestName) -> Vec<usize> {
-        let named = self.by_name.get(test.function.as_str()).into_iter().flatten().copied();
-        let is_it = |index: &usize| {
-            let (path, definition) = self.definitions[*index];
-            definition.is_test_code && test.file.as_ref().is_none_or(|file| file == path)
-        };
-        let mut bodies: Vec<usize> = named.filter(is_it).collect();
-        for index in bodies.clone() {
-            let (path, body) = self.definitions[index];
-            let class = body.owner.as_deref().and_then(|owner| self.by_owner.get(owner));
-            bodies.extend(class.into_iter().flatten().copied().filter(|index| {
-                let (other, definition) = self.definitions[*index];
-                other == path && (definition.name.starts_with("setUp") || definition.name.starts_with("setup"))
-            }));
-        }
-        bodies
-    }
-
-    /// Definitions that a definition mentions; a name that many share says less about each of them.
-    fn mentioned_by(&self, from: usize) -> Vec<(usize, f32)> {
-        let (path, definition) = self.definitions[from];
-        let mut mentioned = Vec::new();
-        for name in &definition.mentions {
-            let all = self.by_name.get(name.as_str()).map_or(&[][..], Vec::as_slice);
-            // Helpers of tests are looked for in the same file first.
-            let is_near = |index: &&usize| definition.is_test_code && self.definitions[**index].0 == path;
-            let near: Vec<usize> = all.iter().filter(is_near).copied().collect();
-            let chosen = if near.is_empty() { all } else { &near };
-            mentioned.extend(chosen.iter().map(|index| (*index, share(chosen.len()))));
-            for index in self.by_owner.get(name.as_str()).into_iter().flatten() {
-                let is_construction = matches!(
-                    self.definitions[*index].1.name.as_str(),
-                    "__init__" | "new" | "__call__"
-                );
-                mentioned.push((*index, if is_construction { 0.7 } else { 0.25 }));
-            }
-        }
-        mentioned.retain(|(index, _)| *index != from);
-        mentioned
-    }
-}
-
-fn share(of: usize) -> f32 {
-    1.0 / f32::from(u16::try_from(of.max(1)).unwrap_or(u16::MAX)).sqrt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -431,6 +278,26 @@ def test_count():
     fn names_lead_from_the_failing_test_to_the_code() {
         assert_eq!(ranked(&red(&["test_add"], &["test_count"]), &[]), ["add", "helper"]);
         assert_eq!(ranked(&red(&["test_count"], &["test_add"]), &[]), ["count"]);
+    }
+
+    #[test]
+    fn operators_lead_to_the_methods_behind_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let class = |name: &str| {
+            format!(
+                "class {name}:\n    def __getitem__(self, i):\n        return i\n\n    def __len__(self):\n        return 1\n\n\n"
+            )
+        };
+        let code = class("Base") + &class("Other") + "class Row(Base):\n    pass\n";
+        let test = "from row import Row\n\n\ndef test_first():\n    assert Row()[0] == 1\n";
+        std::fs::write(directory.path().join("row.py"), code).unwrap();
+        std::fs::write(directory.path().join("test_row.py"), test).unwrap();
+        let checkout = Checkout::open(directory.path()).unwrap();
+        let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
+        let evidence = Evidence::new(&red(&["test_first"], &[]), &BTreeMap::new(), &paths);
+        let suspects = suspects(&checkout, &paths, &evidence, &CancellationToken::new()).unwrap();
+        let certain: Vec<bool> = suspects[0].definitions.iter().map(|score| *score > 0.5).collect();
+        assert_eq!(certain, [true, false, false, false], "{:?}", suspects[0].definitions);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod hunt;
 mod language;
 mod localise;
 mod outline;
+mod reach;
 mod syntax;
 mod templates;
 mod test_code;
@@ -76,6 +77,8 @@ pub struct Found {
     /// One sentence without its full stop, in Markdown: what became what, and where.
     pub explanation: String,
     pub candidates_tried: u32,
+    /// The whole suite on a fresh copy with the patch, which shares nothing with the search.
+    pub after: TestRun,
 }
 
 /// How a search ended.

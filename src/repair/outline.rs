@@ -15,6 +15,8 @@ pub(super) struct Outline {
     pub(super) path: RepoPath,
     /// By their start; a nested one comes after the one around it.
     pub(super) definitions: Vec<Definition>,
+    /// Classes, each with what it is derived from.
+    pub(super) bases: Vec<(String, String)>,
     /// Files that hold tests only, or folders when they end in `/`, as this file says.
     pub(super) test_modules: Vec<String>,
 }
@@ -30,6 +32,8 @@ pub(super) struct Definition {
     pub(super) lines: RangeInclusive<u32>,
     pub(super) is_test_code: bool,
     pub(super) mentions: BTreeSet<String>,
+    /// Methods that it calls without naming them, such as those of operators.
+    pub(super) implied: BTreeSet<&'static str>,
 }
 
 impl Outline {
@@ -37,6 +41,7 @@ impl Outline {
         let mut outline = Self {
             path: path.clone(),
             definitions: Vec::new(),
+            bases: Vec::new(),
             test_modules: Vec::new(),
         };
         let is_test_path = test_code::is_test_path(path.as_str());
@@ -55,8 +60,9 @@ impl Outline {
             let is_test_code = is_test_path || step.node.start_byte() < tests_until;
             if let Some(definition) = definition(source, steps, is_test_code) {
                 outline.definitions.push(definition);
-            } else if source.language.names.contains(&step.node.kind()) {
-                outline.mention(step, source.text_of(step.node));
+            } else {
+                outline.mention(source, steps);
+                outline.derive(source, step);
             }
             Below::Enter
         });
@@ -69,12 +75,41 @@ impl Outline {
         self.definitions[..from].iter().rposition(|d| d.bytes.end >= bytes.end)
     }
 
-    fn mention(&mut self, step: &Step<'_>, name: &str) {
-        if let Some(index) = self.around(&step.node.byte_range()) {
-            let definition = &mut self.definitions[index];
-            if definition.name != name {
-                definition.mentions.insert(name.into());
-            }
+    fn mention(&mut self, source: &Source, steps: &[Step<'_>]) {
+        let [.., above, step] = steps else { return };
+        let language = source.language;
+        if step.field == "name" && language.functions.contains(&above.node.kind()) {
+            return;
+        }
+        let kind = step.node.kind();
+        let name = language.names.contains(&kind).then(|| source.text_of(step.node));
+        let key = name.unwrap_or(kind);
+        let implied = language.implied.iter().find(|(by, _)| *by == key);
+        if name.is_none() && implied.is_none() {
+            return;
+        }
+        let Some(index) = self.around(&step.node.byte_range()) else {
+            return;
+        };
+        let definition = &mut self.definitions[index];
+        definition.mentions.extend(name.map(String::from));
+        definition
+            .implied
+            .extend(implied.into_iter().flat_map(|(_, methods)| methods.iter()));
+    }
+
+    /// Only Python's classes: Rust's traits hold no state, and are reached by the names of their methods.
+    fn derive(&mut self, source: &Source, step: &Step<'_>) {
+        let parts = ["name", "superclasses"].map(|field| step.node.child_by_field_name(field));
+        let [Some(class), Some(bases)] = parts else { return };
+        let mut cursor = bases.walk();
+        for base in bases
+            .named_children(&mut cursor)
+            .filter(|base| base.kind() != "keyword_argument")
+        {
+            let base = source.text_of(base);
+            let base = base.rsplit('.').next().unwrap_or(base);
+            self.bases.push((source.text_of(class).into(), base.into()));
         }
     }
 }
@@ -104,6 +139,7 @@ fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option
         lines: line(step.node.start_position().row)..=line(step.node.end_position().row),
         is_test_code,
         mentions: BTreeSet::new(),
+        implied: BTreeSet::new(),
     })
 }
 
@@ -142,7 +178,8 @@ mod tests {
                 ("pushes", None, 9..=9, true),
             ]
         );
-        assert_eq!(Vec::from_iter(&outline.definitions[1].mentions), ["N", "grow"]);
+        let pushes: Vec<_> = outline.definitions[1].mentions.iter().collect();
+        assert_eq!(pushes, ["N", "grow"]);
         assert_eq!(outline.around(&(20..21)), None);
         assert_eq!(outline.around(&outline.definitions[1].bytes), Some(1));
     }

@@ -3,6 +3,7 @@
 //! Candidates share workspaces, because a warm build is what makes a trial cheap. Whatever the code under test leaves
 //! behind there can make a wrong candidate look good only until the fresh copy.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
+use crate::domain::patch::Blob;
 use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::sandbox;
 use crate::suite::{self, Framework, Suite};
@@ -25,11 +27,25 @@ const MAX_LANES: usize = 8;
 /// How long a candidate may take where the tests without it never end, so that nothing can be measured.
 const UNMEASURED: Duration = Duration::from_secs(30);
 
+/// Options that choose what cargo builds.
+const TARGETS: [&str; 9] = [
+    "--lib",
+    "--bins",
+    "--bin",
+    "--tests",
+    "--test",
+    "--doc",
+    "--all-targets",
+    "--examples",
+    "--example",
+];
+
 /// What came of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The whole suite is better with the candidate, in a fresh copy of the tree.
-    Better,
+    /// With the run of the whole suite on a fresh copy that shows it.
+    Better(Box<TestRun>),
     NotBetter,
     /// Cancelled before there was a result.
     Stopped,
@@ -69,7 +85,7 @@ impl<'a> Bench<'a> {
         };
         let mut bench = Self {
             task,
-            only: task.before.failing_names().map(String::from).collect(),
+            only: Vec::new(),
             short: task.suite.clone(),
             lanes: Mutex::default(),
             free: Semaphore::new(lanes),
@@ -78,24 +94,47 @@ impl<'a> Bench<'a> {
             bench.limit(UNMEASURED);
             return Ok(Some(bench));
         }
-        let lane = Lane::new(task).await?;
-        let mut built = suite::run(task.suite, &lane.workspace, &bench.only, stop).await?;
-        if !is_red(&built) && !bench.only.is_empty() {
-            // They fail together with others only, or the framework does not find them by name.
-            bench.only.clear();
-            built = suite::run(task.suite, &lane.workspace, &[], stop).await?;
-        }
-        if stop.is_cancelled() || !is_red(&built) {
+        let mut lane = Lane::new(task).await?;
+        if !bench.narrow_down(&lane, stop).await? {
             return Ok(None);
         }
         // As if there were a candidate, so that what is rebuilt for one is measured too.
-        lane.restore(task, first).map_err(sandbox::Error::Broken)?;
+        if let Some(original) = task.checkout.read(first) {
+            lane.put(task, first, &original).await?;
+        }
         let started = Instant::now();
-        suite::run(task.suite, &lane.workspace, &bench.only, stop).await?;
+        suite::run(&bench.short, &lane.workspace, &bench.only, stop).await?;
         let baseline = started.elapsed();
         bench.limit((baseline * 10).max(baseline + Duration::from_secs(2)));
         bench.give_back(lane);
         Ok((!stop.is_cancelled()).then_some(bench))
+    }
+
+    /// Settles on the least that has to run for the failing tests to fail; false when they don't fail here at all.
+    async fn narrow_down(&mut self, lane: &Lane, stop: &CancellationToken) -> Result<bool, suite::Error> {
+        let whole = self.task.suite;
+        let failing: Vec<String> = self.task.before.failing_names().map(String::from).collect();
+        let mut ways = vec![(whole.clone(), Vec::new())];
+        if !failing.is_empty() {
+            ways.insert(0, (whole.clone(), failing.clone()));
+        }
+        if let Some(targets) = targets(self.task) {
+            let mut narrow = whole.clone();
+            narrow.command.argv.splice(2..2, targets);
+            ways.insert(0, (narrow, failing));
+        }
+        for (suite, only) in ways {
+            let run = suite::run(&suite, &lane.workspace, &only, stop).await?;
+            if stop.is_cancelled() {
+                return Ok(false);
+            }
+            // Otherwise the framework does not find the tests that way, or they fail together with others only.
+            if is_red(&run) {
+                (self.short, self.only) = (suite, only);
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// How many candidates can be tried at the same time.
@@ -119,19 +158,17 @@ impl<'a> Bench<'a> {
             Some(lane) => lane,
             None => Lane::new(self.task).await?,
         };
-        if lane.put(self.task, candidate).is_err() {
-            // The code under test has changed the copy so much that it cannot be used any more.
-            lane = Lane::new(self.task).await?;
-            lane.put(self.task, candidate).map_err(sandbox::Error::Broken)?;
+        let mut edited = self.task.checkout.clone();
+        edited.edit_text(candidate.path.clone(), candidate.text.as_str());
+        if let Some(blob) = edited.read(&candidate.path) {
+            lane.put(self.task, &candidate.path, &blob).await?;
         }
         let looks_better = self.passes(&lane, stop).await?;
         self.give_back(lane);
         if looks_better {
-            let mut edited = self.task.checkout.clone();
-            edited.edit_text(candidate.path.clone(), candidate.text.as_str());
             let fresh = suite::run_fresh(self.task.suite, &edited, &[], stop).await?;
             if is_better(self.task.before, &fresh).is_ok() {
-                return Ok(Verdict::Better);
+                return Ok(Verdict::Better(Box::new(fresh)));
             }
         }
         Ok(if stop.is_cancelled() {
@@ -179,29 +216,49 @@ impl Lane {
         })
     }
 
-    /// Makes the tree the original one with this candidate.
-    ///
-    /// Every write gives the file a new time, also the one that brings the original back: builds go by times, and
-    /// must not take an old result for a current one.
-    fn put(&mut self, task: &Task<'_>, candidate: &Candidate) -> io::Result<()> {
-        if let Some(edited) = self.edited.take().filter(|edited| *edited != candidate.path) {
-            self.restore(task, &edited)?;
+    /// Makes the tree the original one, but for this file.
+    async fn put(&mut self, task: &Task<'_>, path: &RepoPath, blob: &Blob) -> Result<(), suite::Error> {
+        if self.write(task, path, blob).is_err() {
+            // The code under test has changed the copy so much that it cannot be used any more.
+            *self = Self::new(task).await?;
+            self.write(task, path, blob).map_err(sandbox::Error::Broken)?;
         }
-        let mut edited = task.checkout.clone();
-        edited.edit_text(candidate.path.clone(), candidate.text.as_str());
-        if let Some(blob) = edited.read(&candidate.path) {
-            self.workspace.put(&candidate.path, &blob)?;
-        }
-        self.edited = Some(candidate.path.clone());
         Ok(())
     }
 
-    fn restore(&self, task: &Task<'_>, path: &RepoPath) -> io::Result<()> {
-        match task.checkout.read(path) {
-            Some(blob) => self.workspace.put(path, &blob),
-            None => Ok(()),
+    /// Every write gives the file a new time, also the one that brings the original back: builds go by times, and
+    /// must not take an old result for a current one.
+    fn write(&mut self, task: &Task<'_>, path: &RepoPath, blob: &Blob) -> io::Result<()> {
+        if let Some(edited) = self.edited.take().filter(|edited| edited != path)
+            && let Some(original) = task.checkout.read(&edited)
+        {
+            self.workspace.put(&edited, &original)?;
+        }
+        self.edited = Some(path.clone());
+        self.workspace.put(path, blob)
+    }
+}
+
+/// Options with which cargo builds only the test binaries in whose source the failures are, as it seems.
+fn targets(task: &Task<'_>) -> Option<Vec<String>> {
+    let command = &task.suite.command;
+    let is_plain = command.framework == Framework::Cargo && command.argv.starts_with(&["cargo".into(), "test".into()]);
+    let is_chosen = |word: &String| TARGETS.contains(&word.split('=').next().unwrap_or(word));
+    if !is_plain || command.argv.iter().any(is_chosen) {
+        return None;
+    }
+    let mut targets = BTreeSet::new();
+    for failure in &task.before.failures {
+        let path = &failure.location.as_ref()?.path;
+        if path.split('/').any(|folder| folder == "src") {
+            targets.insert("--lib".to_string());
+        } else {
+            let (_, file) = path.split_once("tests/")?;
+            let name = file.split('/').next()?.trim_end_matches(".rs");
+            targets.insert(format!("--test={name}"));
         }
     }
+    (!targets.is_empty()).then(|| targets.into_iter().collect())
 }
 
 fn is_red(run: &TestRun) -> bool {

@@ -1,5 +1,6 @@
 //! Control groups, version 1 and 2: limits on the memory and the processes of a whole tree, where this user may make them.
-//! They are made below the group greenlight itself is in, so that they stay within what the administrator gave it.
+//! They are made below the group greenlight itself is in, or as near to it as the kernel allows, so that they stay within
+//! what the administrator gave it.
 
 use std::fs;
 use std::io;
@@ -125,12 +126,16 @@ impl Homes {
     /// is the place.
     fn version_two(groups: &str, mounts: &str) -> Option<Self> {
         let own = own_directory(groups, mounts, None)?;
-        let hands_on = |directory: &Path| {
-            let _ = fs::write(directory.join("cgroup.subtree_control"), "+memory +pids");
+        let has_controllers = |directory: &Path| {
             let handed = fs::read_to_string(directory.join("cgroup.subtree_control")).unwrap_or_default();
             ["memory", "pids"]
                 .iter()
                 .all(|controller| handed.split_whitespace().any(|word| word == *controller))
+        };
+        let hands_on = |directory: &Path| {
+            has_controllers(directory)
+                || (fs::write(directory.join("cgroup.subtree_control"), "+memory +pids").is_ok()
+                    && has_controllers(directory))
         };
         let home = own
             .ancestors()

@@ -108,6 +108,7 @@ impl Mount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
     ReadOnly,
+    /// Of directories only. They belong to the command like its workspace, but their size is not watched.
     ReadWrite,
 }
 
@@ -163,4 +164,63 @@ pub enum Network {
     /// Only its own processes, over a loopback interface that no one else has.
     #[default]
     Loopback,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(change: impl FnOnce(&mut Command), expected: Option<&str>) {
+        let mut command = Command::new(["true"], "/w");
+        change(&mut command);
+        let complaint = command.check().err().map(|error| error.to_string());
+        match (&complaint, expected) {
+            (None, None) => {}
+            (Some(complaint), Some(expected)) if complaint.contains(expected) => {}
+            _ => panic!("{complaint:?}"),
+        }
+    }
+
+    fn mount(source: &str, target: &str) -> Mount {
+        Mount {
+            source: source.into(),
+            target: target.into(),
+            access: Access::ReadOnly,
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said_so() {
+        check(|_| {}, None);
+        check(|command| command.argv.clear(), Some("name a program"));
+        check(|command| command.argv.push("a\0b".into()), Some("NUL"));
+        check(|command| command.workspace = "w".into(), Some("absolute path"));
+        check(|command| command.cwd = "a/./b".into(), None);
+        check(|command| command.cwd = "../b".into(), Some("inside the workspace"));
+        check(|command| command.cwd = "/b".into(), Some("inside the workspace"));
+        check(
+            |command| drop(command.env.insert("A=B".into(), "x".into())),
+            Some("A=B"),
+        );
+        check(
+            |command| drop(command.env.insert("A".into(), "x\0".into())),
+            Some("\"A\""),
+        );
+        check(|command| command.mounts.push(mount("/cache", "/cache")), None);
+        for (source, target) in [
+            ("/", "/host"),
+            ("/x", "/"),
+            ("/x", "y"),
+            ("/x", "/a/../b"),
+            ("/x", "/proc/sys"),
+            ("/x", "/dev/sda"),
+            ("x", "/x"),
+        ] {
+            check(
+                |command| command.mounts.push(mount(source, target)),
+                Some("cannot be mounted"),
+            );
+        }
+    }
 }

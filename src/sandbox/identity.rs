@@ -2,12 +2,14 @@
 //! in a user namespace where they are nobody special.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use anyhow::Context;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
 use serde::{Deserialize, Serialize};
 
+use super::command::Access;
 use super::files;
 use super::wire::Spec;
 
@@ -28,12 +30,11 @@ pub(super) enum Identity {
 }
 
 impl Identity {
-    /// Chooses, and makes the workspace belong to the chosen one.
+    /// Chooses, and makes what may be written belong to the chosen one.
     pub(super) fn choose(spec: &Spec) -> anyhow::Result<Self> {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
         if uid.is_root() && spec.confined && may_lend() {
-            let uid = lend(&spec.workspace)?;
-            return Ok(Self::Lent(uid));
+            return Ok(Self::Lent(lend(spec)?));
         }
         Ok(Self::Own {
             uid: uid.as_raw(),
@@ -64,19 +65,33 @@ fn may_lend() -> bool {
     })
 }
 
-/// Gives the workspace, and all in it, to one of the ids. A workspace keeps the one it has.
-fn lend(workspace: &Path) -> anyhow::Result<u32> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let root = rustix::fs::open(workspace, flags, Mode::empty()).context("open the workspace")?;
+/// Gives the workspace, and whatever else may be written, to one of the ids. A workspace keeps the one it has.
+fn lend(spec: &Spec) -> anyhow::Result<u32> {
+    let root = open(&spec.workspace).context("open the workspace")?;
     let owner = rustix::fs::fstat(&root).context("look at the workspace")?.st_uid;
     let lent = if LENT.contains(&owner) {
         owner
     } else {
         LENT.start + std::process::id() % (LENT.end - LENT.start)
     };
+    give(&root, lent).context("give the workspace to its user")?;
+    for mount in spec.mounts.iter().filter(|mount| mount.access == Access::ReadWrite) {
+        let at = || format!("give {} to the user of the workspace", mount.source.display());
+        give(&open(&mount.source).with_context(at)?, lent).with_context(at)?;
+    }
+    Ok(lent)
+}
+
+fn open(directory: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(directory, flags, Mode::empty())
+}
+
+/// Gives a directory and all in it to a lent user.
+fn give(root: &OwnedFd, lent: u32) -> std::io::Result<()> {
     let (uid, gid) = (Uid::from_raw(lent), Gid::from_raw(lent));
-    rustix::fs::fchown(&root, Some(uid), Some(gid)).context("give the workspace to its user")?;
-    files::visit(&root, &mut |directory, name, stat| {
+    rustix::fs::fchown(root, Some(uid), Some(gid))?;
+    files::visit(root, &mut |directory, name, stat| {
         // A file with several names may be shared with something outside of the workspace.
         let is_shared = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink > 1;
         if stat.st_uid != lent && (!is_shared || LENT.contains(&stat.st_uid)) {
@@ -84,6 +99,4 @@ fn lend(workspace: &Path) -> anyhow::Result<u32> {
         }
         Ok(())
     })
-    .context("give the files of the workspace to its user")?;
-    Ok(lent)
 }

@@ -26,10 +26,13 @@ pub(super) fn apply(orders: &Orders) -> anyhow::Result<()> {
     let limits = &orders.spec.limits;
     let seconds = limits.cpu_time.as_secs() + u64::from(limits.cpu_time.subsec_nanos() > 0);
     lower(Resource::Core, 0).context("forbid core dumps")?;
-    lower(Resource::Cpu, seconds.max(1)).context("limit processor time")?;
+    // The softer signal first, because the harder one says nothing about its reason.
+    lower(Resource::Cpu, seconds.saturating_add(2)).context("limit processor time")?;
+    lower_soft(Resource::Cpu, seconds.max(1)).context("limit processor time")?;
     lower(Resource::Fsize, limits.file_size).context("limit file sizes")?;
     lower(Resource::Nofile, limits.open_files).context("limit open files")?;
     lower(Resource::Memlock, 8 << 20).context("limit locked memory")?;
+    lower(Resource::Rtprio, 0).context("forbid real-time priorities")?;
     match (orders.counted, orders.spec.confined) {
         (true, _) => Ok(()),
         (false, true) => {
@@ -50,6 +53,18 @@ fn lower(resource: Resource, to: u64) -> io::Result<()> {
         Rlimit {
             current: Some(value),
             maximum: Some(value),
+        },
+    )?)
+}
+
+/// Sets the soft limit, which has to be within the hard one.
+fn lower_soft(resource: Resource, to: u64) -> io::Result<()> {
+    let maximum = getrlimit(resource).maximum;
+    Ok(setrlimit(
+        resource,
+        Rlimit {
+            current: Some(maximum.map_or(to, |hard| hard.min(to))),
+            maximum,
         },
     )?)
 }

@@ -1,8 +1,8 @@
 //! Runs an untrusted command in a checkout, bounded. The only room that spawns processes.
 //!
-//! A run is three processes. greenlight starts itself again as the **supervisor** ([`supervisor`]), which has an empty
+//! A run is three processes. greenlight starts itself again as the **supervisor** (`supervisor.rs`), which has an empty
 //! environment and no inherited descriptors, holds the clock and the other limits, and never shares a namespace of
-//! processes or files with the command. The supervisor starts **init** ([`init`]), process 1 of fresh namespaces,
+//! processes or files with the command. The supervisor starts **init** (`init.rs`), process 1 of fresh namespaces,
 //! which builds the file system, gives up every right, and starts the **command**. The death of any of the three,
 //! or of greenlight, is the death of the command and all it started.
 //!
@@ -11,6 +11,7 @@
 mod cgroup;
 mod command;
 mod detect;
+mod disk;
 pub mod files;
 mod guarantees;
 pub mod helper;
@@ -29,7 +30,7 @@ mod unconfined;
 mod watch;
 mod wire;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -85,15 +86,15 @@ pub enum Error {
 impl Sandbox {
     /// Tries the full recipe once, with canaries, and remembers what it was seen to hold.
     ///
-    /// `helper` is the absolute path of the greenlight binary: `std::env::current_exe()` in production.
-    /// Also removes what a killed greenlight left behind.
+    /// `helper` is the absolute path of the greenlight binary, `std::env::current_exe()` in production; its `main` has
+    /// to begin with [`helper::is_wanted`]. Also removes what a killed greenlight left behind.
     ///
     /// # Errors
     /// When the machine cannot confine, with the remedy. Nothing weaker is tried instead.
     pub async fn detect(choice: Choice, helper: PathBuf) -> Result<Self, Unusable> {
         cgroup::remove_orphans();
         let toolchains = match choice {
-            Choice::Auto => Toolchains::inside(),
+            Choice::Auto => Toolchains::inside()?,
             Choice::None => Toolchains::outside(),
         };
         let mut inner = Inner {
@@ -111,6 +112,11 @@ impl Sandbox {
     /// What was seen to hold on this machine.
     pub fn guarantees(&self) -> &Guarantees {
         &self.0.guarantees
+    }
+
+    /// Whether untrusted code can read this file or directory of the host, so that no key is kept there.
+    pub fn shows(&self, path: &Path) -> bool {
+        self.0.choice == Choice::None || self.0.toolchains.shows(path)
     }
 
     /// Runs one command to its end and returns what came of it; when it returns, none of its processes is left.

@@ -30,7 +30,7 @@ const HOST: &str = "/.host";
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Knobs of the whole machine: root's own are closed to the lent user anyway, but a mistake here would be fatal.
-const READ_ONLY_IN_PROC: [&str; 6] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr"];
+const READ_ONLY_IN_PROC: [&str; 7] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr", "pressure"];
 
 /// What the kernel tells about itself and about others.
 const MASKED_IN_PROC: [&str; 10] = [
@@ -152,7 +152,8 @@ fn enter_new_root() -> anyhow::Result<()> {
 fn mount_proc(orders: &Orders) -> anyhow::Result<()> {
     fs::create_dir("/proc").context("make /proc")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "/proc", "proc", flags, None).context("mount /proc")?;
+    // Whom the command may not trace, it does not see: that is init.
+    mount("proc", "/proc", "proc", flags, c"hidepid=2").context("mount /proc")?;
     if matches!(orders.identity, Identity::Own { .. }) {
         // One more, which is the one that init itself goes on to make. The filter of system calls refuses them too.
         let _ = fs::write("/proc/sys/user/max_user_namespaces", "1");
@@ -300,7 +301,7 @@ fn flags_for(access: Access) -> MountFlags {
     }
 }
 
-/// Restricts every mount, also those that came along below another one, and the root itself at last.
+/// Restricts the mounts that came along below another one, and the root itself at last.
 fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     let list = fs::read("/proc/self/mountinfo").context("list the mounts")?;
     for mount_point in list
@@ -309,7 +310,9 @@ fn restrict_all(accesses: &[(PathBuf, Access)]) -> anyhow::Result<()> {
     {
         let path = unescape(mount_point);
         // These were mounted as they should be, and the root has to wait.
-        if path.starts_with("/proc") || path.starts_with("/dev") || path == Path::new("/") {
+        let is_done =
+            path.starts_with("/proc") || path.starts_with("/dev") || accesses.iter().any(|(done, _)| *done == path);
+        if is_done || path == Path::new("/") {
             continue;
         }
         let nearest = accesses

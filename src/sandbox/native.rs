@@ -18,7 +18,10 @@ use super::{Choice, Command, Error, Inner, Output, Policy, helper};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
 /// less, and killing a tree takes milliseconds.
-const GRACE: Duration = Duration::from_secs(20);
+const GRACE: Duration = Duration::from_secs(60);
+
+/// How long a cancelled run may take to end.
+const CANCELLED: Duration = Duration::from_secs(10);
 
 /// How long output may still arrive after the last process died.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -153,7 +156,7 @@ async fn converse(control: &mut UnixStream, frame: &[u8], cancel: &CancellationT
     tokio::select! {
         report = &mut receive => report,
         // A supervisor that takes no spec may still have said why.
-        _ = send_then_cancel => receive.await,
+        _ = send_then_cancel => tokio::time::timeout(CANCELLED, receive).await?,
     }
 }
 

@@ -49,7 +49,6 @@ const REFUSED: &[c_long] = &[
     libc::SYS_name_to_handle_at,
     // The machine as a whole.
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
@@ -77,6 +76,7 @@ const REFUSED: &[c_long] = &[
 
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[c_long] = &[
+    libc::SYS_kexec_file_load,
     libc::SYS_iopl,
     libc::SYS_ioperm,
     libc::SYS_modify_ldt,
@@ -85,8 +85,17 @@ const REFUSED_HERE: &[c_long] = &[
     libc::SYS_ustat,
     libc::SYS_sysfs,
 ];
-#[cfg(not(target_arch = "x86_64"))]
+/// `kexec_file_load`, which not every library names.
+#[cfg(target_arch = "aarch64")]
+const REFUSED_HERE: &[c_long] = &[294];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const REFUSED_HERE: &[c_long] = &[];
+
+/// New in Linux 6.6 and not known to every library yet.
+const FCHMODAT2: c_long = 452;
+
+/// New in Linux 6.15 and known to no library yet: a mount call in other clothes.
+const OPEN_TREE_ATTR: c_long = 467;
 
 /// Answered as an older kernel would, so that callers use what the filter can judge: the first two hide their
 /// arguments in memory, the third makes memory that no one can count.
@@ -101,7 +110,7 @@ const FIRST_UNKNOWN: u32 = 470;
 const MODES: &[(c_long, u8, Option<u8>)] = &[
     (libc::SYS_fchmod, 1, None),
     (libc::SYS_fchmodat, 2, None),
-    (libc::SYS_fchmodat2, 2, None),
+    (FCHMODAT2, 2, None),
     (libc::SYS_mknodat, 2, None),
     (libc::SYS_openat, 3, Some(2)),
 ];
@@ -129,6 +138,7 @@ fn refused_calls() -> anyhow::Result<BpfProgram> {
     let mut rules: Rules = REFUSED
         .iter()
         .chain(REFUSED_HERE)
+        .chain(&[OPEN_TREE_ATTR])
         .map(|number| (*number, Vec::new()))
         .collect();
     let clone = [

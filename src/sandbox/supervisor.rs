@@ -21,7 +21,7 @@ use super::wire::{Go, Orders, Progress, Report, Spec, read_frame, write_frame};
 use super::{helper, limits, unconfined};
 
 /// How long init may take to build the sandbox.
-const SET_UP: Duration = Duration::from_secs(10);
+const SET_UP: Duration = Duration::from_secs(30);
 
 enum Event {
     /// greenlight cancels, or is dead.

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::Unusable;
 use super::command::{Access, Mount};
 
 /// The home directory inside, empty and in memory.
@@ -93,7 +94,7 @@ const POINTERS: [(&str, &str); 10] = [
 ];
 
 /// Tools in their places.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Toolchains {
     pub(super) home: PathBuf,
     pub(super) env: BTreeMap<String, String>,
@@ -103,11 +104,24 @@ pub(super) struct Toolchains {
 
 impl Toolchains {
     /// The tools of this machine and user, for a sandbox.
-    pub(super) fn inside() -> Self {
+    ///
+    /// # Errors
+    /// When the home of the user, with all its secrets, lies inside of a directory that has to be shown.
+    pub(super) fn inside() -> Result<Self, Unusable> {
         // The only place of this room that reads greenlight's own environment; nothing of it but these two is used.
         let (home, path) = (env::home_dir(), env::var_os("PATH").unwrap_or_default());
         let home = home.filter(|home| home.is_absolute() && home.parent().is_some());
-        Self::find(home.as_deref(), &path, env::current_exe().ok().as_deref())
+        let found = Self::find(home.as_deref(), &path, env::current_exe().ok().as_deref());
+        match home.filter(|home| found.shows(home)) {
+            Some(home) => Err(Unusable {
+                reason: format!(
+                    "the home directory {} is among the programs that tests need",
+                    home.display()
+                ),
+                remedy: "set HOME to a directory outside of `/usr`, `/lib` and the like".into(),
+            }),
+            None => Ok(found),
+        }
     }
 
     /// The environment for a command that nothing confines.
@@ -211,6 +225,12 @@ impl Toolchains {
         self.env.insert("PATH".into(), directories.join(":"));
     }
 
+    /// Whether a file of the host is among what is shown, under whatever name.
+    pub(super) fn shows(&self, path: &Path) -> bool {
+        let path = path.canonicalize().unwrap_or_else(|_| path.into());
+        self.mounts.iter().any(|mount| path.starts_with(&mount.source))
+    }
+
     fn is_visible(&self, path: &Path) -> bool {
         let is_mounted = self.mounts.iter().any(|mount| path.starts_with(&mount.target));
         is_mounted || self.links.keys().any(|link| path.starts_with(link))
@@ -241,4 +261,68 @@ fn owned<const N: usize>(variables: [(&str, &str); N]) -> BTreeMap<String, Strin
     variables
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_home_only_tools_are_shown() {
+        let home = tempfile::tempdir().unwrap();
+        for directory in [
+            ".cargo/bin",
+            ".cargo/registry/src",
+            ".rustup",
+            ".ssh",
+            ".config/gh",
+            ".local/share/keyrings",
+            "work",
+        ] {
+            fs::create_dir_all(home.path().join(directory)).unwrap();
+        }
+        fs::write(home.path().join(".cargo/credentials.toml"), "").unwrap();
+        let path = env::join_paths([
+            home.path().join("work"),
+            home.path().join(".cargo/bin"),
+            "/usr/bin".into(),
+        ])
+        .unwrap();
+        let found = Toolchains::find(Some(home.path()), &path, None);
+
+        for hidden in [
+            "",
+            ".cargo",
+            ".cargo/credentials.toml",
+            ".ssh",
+            ".config",
+            ".config/gh",
+            ".local/share/keyrings",
+            "work",
+        ] {
+            assert!(!found.shows(&home.path().join(hidden)), "{hidden}");
+        }
+        for shown in [".cargo/bin", ".cargo/registry/src", ".rustup"] {
+            assert!(found.shows(&home.path().join(shown)), "{shown}");
+        }
+        assert_eq!(
+            found.env["PATH"],
+            format!("{}/.cargo/bin:/usr/bin:/usr/local/bin:/bin", home.path().display())
+        );
+        assert_eq!(
+            found.env["RUSTUP_HOME"],
+            home.path().join(".rustup").display().to_string()
+        );
+        assert!(!found.env.contains_key("NVM_DIR"));
+    }
+
+    #[test]
+    fn a_home_among_the_programs_is_shown_and_therefore_noticed() {
+        let found = Toolchains::find(None, OsStr::new(""), None);
+        assert!(
+            found.shows(Path::new("/usr/share"))
+                && !found.shows(Path::new("/var/lib"))
+                && !found.shows(Path::new("/etc"))
+        );
+    }
 }

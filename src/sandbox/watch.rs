@@ -1,28 +1,22 @@
-//! The watchdog over what the kernel does not bound by itself: the size of the workspace, and, without a control group,
-//! the memory of all processes together. It looks from outside, where it cannot be starved or lied to.
+//! The watchdog over what the kernel does not bound by itself: the workspace on disk, and, without a control group, the
+//! memory of all processes together. It looks from outside, where it cannot be starved or lied to.
 
 use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use rustix::fs::{CWD, Dir, Mode, OFlags, StatVfs, fstatvfs, openat};
 
 use super::cgroup::Cgroup;
-use super::files;
+use super::disk::Disk;
 use super::output::Outcome;
 use super::wire::Spec;
 
 /// Between two looks: short at first, so that short runs are measured, then at a pace that costs nothing.
 const FIRST_INTERVAL: Duration = Duration::from_millis(4);
 const LAST_INTERVAL: Duration = Duration::from_millis(50);
-
-/// What even an empty file takes.
-const BYTES_PER_ENTRY: u64 = 1024;
-
-/// A look at the workspace may take this share of the time.
-const DUTY: u32 = 20;
 
 pub(super) struct Watch<'a> {
     cgroup: Option<&'a Cgroup>,
@@ -53,9 +47,13 @@ impl<'a> Watch<'a> {
 
     /// Starts to watch a sandbox that is ready.
     pub(super) fn begin(&mut self, init: u32) -> anyhow::Result<()> {
-        if self.cgroup.is_none() && self.confined {
+        if self.confined {
             let root = format!("/proc/{init}/root");
-            self.memory = Some(Memory::of(&root, &self.home, self.memory_limit).context("watch the memory")?);
+            self.disk
+                .open_files_of(open(&format!("{root}/proc"), OFlags::RDONLY).context("watch the files")?);
+            if self.cgroup.is_none() {
+                self.memory = Some(Memory::of(&root, &self.home, self.memory_limit).context("watch the memory")?);
+            }
         }
         Ok(())
     }
@@ -119,11 +117,10 @@ struct Memory {
 
 impl Memory {
     fn of(root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
-        let open = |path: String, flags| openat(CWD, &path, flags | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let places = ["/tmp".to_owned(), "/dev/shm".to_owned(), home.display().to_string()];
-        let file_systems = places.map(|place| open(format!("{root}{place}"), OFlags::PATH));
+        let file_systems = places.map(|place| open(&format!("{root}{place}"), OFlags::PATH));
         Ok(Self {
-            processes: open(format!("{root}/proc"), OFlags::RDONLY)?,
+            processes: open(&format!("{root}/proc"), OFlags::RDONLY)?,
             file_systems: file_systems.into_iter().collect::<Result<_, _>>()?,
             limit,
             peak: 0,
@@ -182,6 +179,10 @@ impl Memory {
     }
 }
 
+fn open(path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    openat(CWD, path, flags | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
 fn kilobytes(content: &str, label: &str) -> Option<u64> {
     content
         .lines()
@@ -197,63 +198,4 @@ fn used_bytes(usage: &StatVfs) -> u64 {
         .f_blocks
         .saturating_sub(usage.f_bfree)
         .saturating_mul(usage.f_frsize)
-}
-
-/// The size of the workspace. Counting it takes a walk, so it is done when the file system around has shrunk enough
-/// to make it worthwhile, and now and then in any case.
-struct Disk {
-    workspace: OwnedFd,
-    limit: u64,
-    /// Free bytes of the file system at the last count, inodes included.
-    free_then: u64,
-    next_count: Instant,
-}
-
-impl Disk {
-    fn new(spec: &Spec) -> anyhow::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let workspace = openat(CWD, &spec.workspace, flags, Mode::empty()).context("open the workspace")?;
-        let free_then = free_bytes(&workspace);
-        Ok(Self {
-            workspace,
-            limit: spec.limits.disk,
-            free_then,
-            next_count: Instant::now() + Duration::from_secs(2),
-        })
-    }
-
-    fn is_exceeded(&mut self) -> bool {
-        let free = free_bytes(&self.workspace);
-        let has_shrunk = self.free_then.saturating_sub(free) > self.limit / 16;
-        if !has_shrunk && Instant::now() < self.next_count {
-            return false;
-        }
-        let begun = Instant::now();
-        let size = self.count();
-        self.free_then = free;
-        self.next_count = Instant::now() + (begun.elapsed() * DUTY).max(Duration::from_secs(2));
-        size.is_none_or(|size| size > self.limit)
-    }
-
-    /// Nothing when there is more than can be counted.
-    fn count(&self) -> Option<u64> {
-        let mut size = 0u64;
-        let limit = self.limit;
-        let counted = files::visit(&self.workspace, &mut |_, _, stat| {
-            let on_disk = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
-            size = size.saturating_add(on_disk.max(BYTES_PER_ENTRY));
-            if size > limit {
-                Err(std::io::Error::other("enough"))
-            } else {
-                Ok(())
-            }
-        });
-        counted.ok().map(|()| size)
-    }
-}
-
-fn free_bytes(place: &OwnedFd) -> u64 {
-    let Ok(usage) = fstatvfs(place) else { return 0 };
-    let blocks = usage.f_bfree.saturating_mul(usage.f_frsize);
-    blocks.saturating_add(usage.f_ffree.saturating_mul(BYTES_PER_ENTRY))
 }

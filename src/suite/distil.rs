@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Framework, read, text};
-use crate::domain::test_run::Failure;
+use crate::domain::id::RepoPath;
+use crate::domain::test_run::{Failure, Location};
 
 /// Most bytes of a log that are read from its start and again from its end; the middle of a longer log is skipped.
 const MAX_READ: usize = 4 << 20;
@@ -36,15 +37,31 @@ pub struct Distillate {
 /// Distils the plain text of one job's log.
 pub fn distil(log: &[u8]) -> Distillate {
     let log = plain(log);
-    let (framework, failures) = match read::recognise(&log) {
+    let (framework, mut failures) = match read::recognise(&log) {
         Some((framework, reading)) => (Some(framework), reading.into_failures()),
         None => (None, Vec::new()),
     };
+    for failure in &mut failures {
+        failure.location = failure.location.take().and_then(in_repository);
+    }
     Distillate {
         excerpt: excerpt(&log),
         failures,
         framework,
     }
+}
+
+/// A place as a path of the repository: hosted runners check out below a fixed directory.
+fn in_repository(place: Location) -> Option<Location> {
+    static CHECKOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        text::pattern(r"^(?:(?:/home/runner/work|/Users/runner/work|/__w)/[^/]+/[^/]+|/github/workspace)/")
+    });
+    let relative = CHECKOUT.as_ref()?.replace(&place.path, "");
+    let relative = relative.trim_start_matches("./").parse::<RepoPath>().ok()?;
+    Some(Location {
+        path: relative.to_string(),
+        line: place.line,
+    })
 }
 
 /// The log without time stamps, colours, group markers and the prefixes of workflow commands.

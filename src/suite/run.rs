@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Framework, TestCommand, read, select};
 use crate::checkout::{self, Checkout, Workspace};
+use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
 use crate::sandbox::{self, Policy, Sandbox};
 
@@ -18,9 +19,11 @@ const MAX_REPORT: u64 = 32 << 20;
 /// Where a framework is asked to write its report, relative to where it runs.
 const REPORT: &str = ".greenlight-report.xml";
 
-/// Puts both output streams in one, in the order in which they were written, and says where Python finds the
-/// project's own packages. Everything else stays in the arguments, so that no name is read by the shell.
-const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"; exec "$@" 2>&1"#;
+/// Puts both output streams in one, in the order in which they were written, says where Python finds the project's
+/// own packages, and keeps what Go compiled for the next run in this workspace (cargo does so by itself). Everything
+/// else stays in the arguments, so that no name is read by the shell.
+const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
+export GOCACHE="$PWD/.greenlight-cache/go"; exec "$@" 2>&1"#;
 
 /// A test command and what it needs to run.
 #[derive(Debug, Clone)]
@@ -182,10 +185,11 @@ fn environment() -> BTreeMap<String, String> {
     .into()
 }
 
-/// Makes the places of failures relative to the root of the tree.
+/// Makes the places of failures relative to the root of the tree; those outside of it are of no use to anyone.
 fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
     let roots = [Path::new(sandbox::WORKSPACE), workspace];
-    for place in run.failures.iter_mut().filter_map(|failure| failure.location.as_mut()) {
+    for failure in &mut run.failures {
+        let Some(place) = &mut failure.location else { continue };
         let path = Path::new(&place.path);
         let relative = if path.is_absolute() {
             roots
@@ -195,8 +199,73 @@ fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
         } else {
             Some(Path::new(directory).join(path.strip_prefix("./").unwrap_or(path)))
         };
-        if let Some(relative) = relative.as_deref().and_then(Path::to_str) {
-            place.path = relative.to_string();
+        // A path of the repository, or none at all: what is printed is a claim.
+        match relative.as_deref().and_then(Path::to_str).map(str::parse::<RepoPath>) {
+            Some(Ok(relative)) => place.path = relative.to_string(),
+            _ => failure.location = None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::test_run::{Failure, Location, Outcome};
+
+    #[test]
+    fn readable_results_are_asked_for_once() {
+        #[track_caller]
+        fn check(framework: Framework, command: &str, expected: &str) {
+            let argv = shlex::split(command).unwrap();
+            assert_eq!(instrumented(framework, argv, true).join(" "), expected);
+        }
+        check(Framework::Cargo, "cargo test -p a", "cargo test --no-fail-fast -p a");
+        check(
+            Framework::Cargo,
+            "cargo test --no-fail-fast",
+            "cargo test --no-fail-fast",
+        );
+        check(Framework::Go, "go test ./...", "go test -count=1 -json ./...");
+        check(
+            Framework::Node,
+            "node --test a.js",
+            "node --test --test-reporter=tap a.js",
+        );
+        check(
+            Framework::Unittest,
+            "python3 -m unittest discover -s tests",
+            "python3 -m unittest discover -v -s tests",
+        );
+        check(Framework::Unittest, "python3 -m unittest", "python3 -m unittest -v");
+        check(
+            Framework::Pytest,
+            "uv run pytest -q",
+            "uv run pytest --color=no -pno:cacheprovider --junitxml=.greenlight-report.xml -ojunit_family=xunit1 -q",
+        );
+        check(Framework::Other, "make check", "make check");
+    }
+
+    #[test]
+    fn places_are_relative_to_the_root_or_nowhere() {
+        #[track_caller]
+        fn check(path: &str, directory: &str, expected: Option<&str>) {
+            let mut run = TestRun::without_result("", Outcome::Failed, "");
+            let (path, line) = (path.to_string(), 1);
+            run.failures.push(Failure {
+                name: "a".into(),
+                location: Some(Location { path, line }),
+                message: String::new(),
+            });
+            relocate(&mut run, Path::new("/tmp/ws-1"), directory);
+            let place = run.failures[0].location.as_ref().map(|place| place.path.as_str());
+            assert_eq!(place, expected);
+        }
+        check("src/lib.rs", "", Some("src/lib.rs"));
+        check("./src/lib.rs", "sub", Some("sub/src/lib.rs"));
+        check("/workspace/sub/a.py", "sub", Some("sub/a.py"));
+        check("/tmp/ws-1/a.py", "", Some("a.py"));
+        check("/usr/lib/python3/a.py", "", None);
+        check("../../etc/passwd", "", None);
+        check("/workspace/../etc/passwd", "", None);
     }
 }

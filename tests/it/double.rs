@@ -114,3 +114,13 @@ async fn a_review_lands_on_lines_of_the_diff_and_can_be_committed() {
     let file = client.double.file(number, "list.txt").unwrap();
     assert!(String::from_utf8(file).unwrap().contains("four\nFive\nsix"));
 }
+
+#[tokio::test]
+async fn the_same_story_has_the_same_commits_every_time() {
+    let ((one, number), (other, _)) = (world().await, world().await);
+    assert_eq!(
+        one.double.head(number).unwrap(),
+        "8cac59951f0b9616c0b2bfa22ed3b341e6c79ba2"
+    );
+    assert_eq!(one.double.head(number).unwrap(), other.double.head(number).unwrap());
+}

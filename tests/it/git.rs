@@ -1,6 +1,7 @@
 //! Fetching over HTTP from real git, exporting trees, and what hostile servers and trees can try.
 
 mod hostile;
+mod mirror;
 mod origin;
 
 use std::collections::BTreeMap;
@@ -8,9 +9,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use greenlight::domain::patch::FileMode;
+use greenlight::domain::patch::{Blob, FileChange, FileMode, Patch};
 use greenlight::git::{Error, Exported, Mirror, local_head};
-use origin::{World, git, limits, noise};
+use origin::{World, git, limits};
 
 /// Everything below a directory: the permission to execute and the bytes, or where a link leads.
 fn contents(root: &Path) -> BTreeMap<String, (bool, Vec<u8>)> {
@@ -120,38 +121,6 @@ async fn an_export_goes_into_a_fresh_directory_only() {
 }
 
 #[tokio::test]
-async fn a_second_fetch_brings_only_what_is_new() {
-    let world = World::new();
-    let noise = noise(200_000);
-    let first = world.commit(&[("big", "100644", &noise), ("a", "100644", b"1\n")], None);
-    let second = world.commit(&[("big", "100644", &noise), ("a", "100644", b"2\n")], Some(&first));
-    let (server, mirror) = (world.serve().await, world.mirror());
-
-    mirror
-        .fetch(&server.remote(), &[first.clone(), first.clone()], &limits())
-        .await
-        .unwrap();
-    mirror
-        .fetch(&server.remote(), std::slice::from_ref(&first), &limits())
-        .await
-        .unwrap();
-    assert_eq!(server.requests().len(), 1);
-
-    let small = greenlight::git::FetchLimits {
-        bytes: 10_000,
-        ..limits()
-    };
-    let again = Mirror::open(&world.path("mirror")).unwrap();
-    again
-        .fetch(&server.remote(), &[first.clone(), second.clone()], &small)
-        .await
-        .unwrap();
-    again.export(&second, &world.path("export")).unwrap();
-    assert_eq!(fs::read(world.path("export/big")).unwrap(), noise);
-    git(&world.path("mirror"), &["fsck", "--full"]);
-}
-
-#[tokio::test]
 async fn a_file_and_a_difference_are_read_without_an_export() {
     let world = World::new();
     let first = world.commit(
@@ -195,6 +164,81 @@ async fn a_file_and_a_difference_are_read_without_an_export() {
 }
 
 #[tokio::test]
+async fn a_tree_with_a_patch_is_what_git_would_make_of_it() {
+    let world = World::new();
+    let kept = ("kept", "100644", &b"k"[..]);
+    let first = world.commit(&[kept, ("a/b", "100644", b"1"), ("gone", "100644", b"g")], None);
+    let second = world.commit(&[kept, ("a/b", "100755", b"2"), ("new/c", "120000", b"x")], None);
+    let (server, mirror) = (world.serve().await, world.mirror());
+    mirror
+        .fetch(&server.remote(), &[first.clone(), second.clone()], &limits())
+        .await
+        .unwrap();
+    let patch = mirror.diff(&first, &second).unwrap();
+    let tree = git(&world.path("o/r.git"), &["rev-parse", &format!("{second}^{{tree}}")]);
+    assert_eq!(
+        mirror.tree_with(&first, &patch).unwrap(),
+        String::from_utf8(tree).unwrap().trim()
+    );
+
+    // `gone` is gone already.
+    let error = mirror.tree_with(&second, &patch).unwrap_err();
+    assert!(matches!(error, Error::UnsafeTree { .. }), "{error:?}");
+    let below_a_file = FileChange {
+        before: None,
+        after: Some(Blob::regular("x")),
+    };
+    let patch = Patch::new([("kept/x".parse().unwrap(), below_a_file)]);
+    let error = mirror.tree_with(&second, &patch).unwrap_err();
+    assert!(matches!(error, Error::UnsafeTree { .. }), "{error:?}");
+    drop(mirror);
+    assert!(world.mirror().has(&first));
+}
+
+#[tokio::test]
+async fn the_double_is_fetched_from_like_the_real_one() {
+    use greenlight::demo;
+    let files = [("a.txt", &b"a\n"[..]), ("sub/b.txt", &[7; 9000])];
+    let double = demo::Double::start(demo::World::with_repository("acme/rail", &files).private())
+        .await
+        .unwrap();
+    let new = demo::NewPullRequest::new(demo::AUTHOR, "topic", "Change").write("a.txt", "A\n");
+    let number = double.open_pull_request(new).await.unwrap();
+    let head = |double: &demo::Double| double.head(number).unwrap().parse().unwrap();
+    let base = double.reference("refs/heads/main").unwrap().parse().unwrap();
+    let first = head(&double);
+    let directory = tempfile::tempdir().unwrap();
+    let mirror = Mirror::open(directory.path()).unwrap();
+    let remote = |token: Option<String>| greenlight::git::Remote {
+        url: format!("{}/acme/rail.git", double.web_url()).parse().unwrap(),
+        token: token.map(Into::into),
+    };
+    let wants = [first, base];
+    let error = mirror.fetch(&remote(None), &wants, &limits()).await.unwrap_err();
+    assert!(matches!(error, Error::Refused(_)), "{error:?}");
+    mirror
+        .fetch(&remote(Some(double.token())), &wants, &limits())
+        .await
+        .unwrap();
+    let patch = mirror.diff(&wants[1], &wants[0]).unwrap();
+    assert_eq!(patch.paths().map(ToString::to_string).collect::<Vec<_>>(), ["a.txt"]);
+
+    double
+        .push(number, demo::AUTHOR, &[("a.txt", Some(b"AA\n"))])
+        .await
+        .unwrap();
+    let second = head(&double);
+    mirror
+        .fetch(&remote(Some(double.token())), std::slice::from_ref(&second), &limits())
+        .await
+        .unwrap();
+    mirror.export(&second, &directory.path().join("export")).unwrap();
+    assert_eq!(fs::read(directory.path().join("export/a.txt")).unwrap(), b"AA\n");
+    assert_eq!(fs::read(directory.path().join("export/sub/b.txt")).unwrap(), [7; 9000]);
+    git(directory.path(), &["fsck", "--full"]);
+}
+
+#[tokio::test]
 async fn a_commit_that_was_not_fetched_is_missing() {
     let world = World::new();
     let sha = world.commit(FILES, None);
@@ -213,78 +257,6 @@ async fn a_commit_that_was_not_fetched_is_missing() {
         "{error:?}"
     );
     assert!(!mirror.has(&sha));
-}
-
-#[tokio::test]
-async fn many_workers_fetch_at_once() {
-    let world = World::new();
-    let shas: Vec<_> = (0..4_u8)
-        .map(|n| world.commit(&[("n", "100644", &[n]), ("same", "100644", b"s")], None))
-        .collect();
-    let server = world.serve().await;
-    let mut tasks = tokio::task::JoinSet::new();
-    for n in 0..12 {
-        let (mirror, remote) = (world.mirror(), server.remote());
-        let wants = [shas[n % 4].clone(), shas[(n + 1) % 4].clone()];
-        let into = world.path(&format!("export-{n}"));
-        tasks.spawn(async move {
-            mirror.fetch(&remote, &wants, &limits()).await.unwrap();
-            mirror.export(&wants[0], &into).unwrap();
-            assert_eq!(fs::read(into.join("n")).unwrap(), [(n % 4) as u8]);
-        });
-    }
-    tasks.join_all().await;
-    git(&world.path("mirror"), &["fsck", "--full"]);
-}
-
-#[tokio::test]
-async fn a_damaged_mirror_is_made_anew() {
-    let world = World::new();
-    let sha = world.commit(FILES, None);
-    let (server, mirror) = (world.serve().await, world.mirror());
-    mirror
-        .fetch(&server.remote(), std::slice::from_ref(&sha), &limits())
-        .await
-        .unwrap();
-    for pack in fs::read_dir(world.path("mirror/objects/pack")).unwrap() {
-        fs::remove_file(pack.unwrap().path()).unwrap();
-    }
-    fs::create_dir(world.path("mirror/incoming-killed")).unwrap();
-    let error = mirror.export(&sha, &world.path("export")).unwrap_err();
-    assert!(matches!(error, Error::Damaged(_)), "{error:?}");
-
-    // While somebody holds it, it stays; the next one alone starts over.
-    assert!(world.mirror().has(&sha));
-    drop(mirror);
-    let mirror = world.mirror();
-    assert!(!mirror.has(&sha));
-    assert!(!world.path("mirror/incoming-killed").exists());
-    mirror
-        .fetch(&server.remote(), std::slice::from_ref(&sha), &limits())
-        .await
-        .unwrap();
-    mirror.export(&sha, &world.path("export")).unwrap();
-}
-
-#[tokio::test]
-async fn a_fetch_on_top_of_a_damaged_mirror_brings_everything() {
-    let world = World::new();
-    let long: Vec<u8> = noise(20_000);
-    let changed = [&long[..], b"end"].concat();
-    let first = world.commit(&[("long", "100644", &long)], None);
-    let second = world.commit(&[("long", "100644", &changed)], Some(&first));
-    let (server, mirror) = (world.serve().await, world.mirror());
-    mirror.fetch(&server.remote(), &[first], &limits()).await.unwrap();
-    for pack in fs::read_dir(world.path("mirror/objects/pack")).unwrap() {
-        fs::remove_file(pack.unwrap().path()).unwrap();
-    }
-    mirror
-        .fetch(&server.remote(), std::slice::from_ref(&second), &limits())
-        .await
-        .unwrap();
-    assert_eq!(server.requests().len(), 3, "cold, warm, and cold again");
-    mirror.export(&second, &world.path("export")).unwrap();
-    assert_eq!(fs::read(world.path("export/long")).unwrap(), changed);
 }
 
 #[tokio::test]

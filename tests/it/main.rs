@@ -7,7 +7,9 @@
 )]
 
 mod agent;
+mod anchor;
 mod config;
+mod doors;
 mod double;
 mod git;
 mod harness;
@@ -15,6 +17,7 @@ mod openapi;
 mod repair;
 mod sandbox;
 mod stories;
+mod suite;
 mod tidy;
 mod webhooks;
 mod workflows;

@@ -1,142 +1,16 @@
 //! Repair without a model: real programs with one fault each, real tests in the real sandbox.
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+mod patient;
+
 use std::time::Duration;
 
 use greenlight::checkout::Checkout;
 use greenlight::domain::id::RepoPath;
-use greenlight::domain::patch::Blob;
-use greenlight::domain::test_run::{Outcome, TestRun};
-use greenlight::repair::{self, Budget, End, Found, Progress, Task};
-use greenlight::sandbox::{Policy, Sandbox};
-use greenlight::suite::{self, Suite, TestSettings};
-use tempfile::TempDir;
+use greenlight::domain::test_run::Outcome;
+use greenlight::repair::{Budget, End};
 use tokio_util::sync::CancellationToken;
 
-const BUDGET: Budget = Budget {
-    candidates: 300,
-    wall: Duration::from_secs(300),
-};
-
-/// A tree, its suite and the red run of it.
-struct Patient {
-    checkout: Checkout,
-    suite: Suite,
-    before: TestRun,
-    changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
-    protected: Vec<&'static str>,
-    excluded: Vec<String>,
-    _directories: [TempDir; 2],
-}
-
-impl Patient {
-    async fn fixture(name: &str) -> Self {
-        Self::new(&fixture(name)).await
-    }
-
-    async fn written(files: &[(&str, &str)]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = directory.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        Self::new(directory.path()).await
-    }
-
-    async fn new(root: &Path) -> Self {
-        // A copy, as the tree of a real run is never inside another repository.
-        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        copy(root, directories[0].path());
-        let checkout = Checkout::open(directories[0].path()).unwrap();
-        let suite = Suite {
-            sandbox: crate::harness::sandbox().await,
-            command: suite::find(&checkout, &TestSettings::default()).unwrap(),
-            policy: Policy::default(),
-            workspaces: directories[1].path().to_path_buf(),
-        };
-        let before = suite::run_fresh(&suite, &checkout, &[], &CancellationToken::new())
-            .await
-            .unwrap();
-        Self {
-            checkout,
-            suite,
-            before,
-            changed: BTreeMap::new(),
-            protected: Vec::new(),
-            excluded: Vec::new(),
-            _directories: directories,
-        }
-    }
-
-    async fn search(&self, budget: Budget) -> End {
-        let cancel = CancellationToken::new();
-        self.watched(budget, &mut |_| {}, &cancel).await
-    }
-
-    async fn watched(
-        &self,
-        budget: Budget,
-        progress: &mut (dyn FnMut(Progress) + Send),
-        cancel: &CancellationToken,
-    ) -> End {
-        let task = Task {
-            checkout: &self.checkout,
-            suite: &self.suite,
-            before: &self.before,
-            changed: &self.changed,
-            protected: &|path| self.protected.contains(&path.as_str()),
-            excluded: &self.excluded,
-        };
-        repair::search(&task, &budget, progress, cancel).await.unwrap()
-    }
-
-    async fn found(&self) -> Found {
-        match self.search(BUDGET).await {
-            End::Found(found) => found,
-            other => panic!("not repaired: {other:?}\nbefore: {:#?}", self.before),
-        }
-    }
-}
-
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures/repos")
-        .join(name)
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            std::fs::create_dir_all(&to).unwrap();
-            copy(&entry.path(), &to);
-        } else {
-            std::fs::copy(entry.path(), to).unwrap();
-        }
-    }
-}
-
-fn tree(checkout: &Checkout) -> BTreeMap<String, Blob> {
-    let read = |path: &&RepoPath| (path.to_string(), checkout.read(path).unwrap());
-    checkout.paths().iter().map(read).collect()
-}
-
-/// The lines of one file that are not in another version of it.
-fn changed_lines(from: &Path, to: &Path, path: &str) -> (RepoPath, Vec<RangeInclusive<u32>>) {
-    let read = |root: &Path| std::fs::read_to_string(root.join(path)).unwrap_or_default();
-    let (from, to) = (read(from), read(to));
-    let lines = similar::TextDiff::from_lines(&from, &to)
-        .iter_all_changes()
-        .filter(|change| change.tag() == similar::ChangeTag::Insert)
-        .map(|change| u32::try_from(change.new_index().unwrap()).unwrap() + 1)
-        .map(|line| line..=line)
-        .collect();
-    (path.parse().unwrap(), lines)
-}
+use patient::{BUDGET, Patient, changed_lines, fixture, tree};
 
 /// The search turns the tree `before` into the tree `after`.
 async fn becomes_after(name: &str) {
@@ -147,14 +21,7 @@ async fn becomes_after(name: &str) {
         patient.changed = all.map(|path| changed_lines(&base, &before, path)).collect();
     }
     assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
-    let started = std::time::Instant::now();
     let found = patient.found().await;
-    println!(
-        "{name}: {} ({} in {:?})",
-        found.explanation,
-        found.candidates_tried,
-        started.elapsed()
-    );
     let mut repaired = patient.checkout.clone();
     repaired.apply(&found.patch);
     let after = Checkout::open(&fixture(&format!("{name}/after"))).unwrap();
@@ -366,6 +233,28 @@ async fn a_test_that_passes_the_second_time_fools_nobody() {
     .await;
     let end = patient.search(BUDGET).await;
     assert!(matches!(end, End::NotFound { .. }), "{end:?}");
+}
+
+#[tokio::test]
+async fn edits_that_never_end_cost_little() {
+    // The test command itself may take ten minutes; several edits that come before the right one loop forever.
+    let patient = Patient::written(&[
+        (
+            "sums.py",
+            "def sum_to(n):\n    i = 0\n    total = 0\n    while i < n:\n        i += 1\n        total += n\n    return total\n",
+        ),
+        (
+            "test_sums.py",
+            "import unittest\nfrom sums import sum_to\n\n\nclass SumTest(unittest.TestCase):\n    \
+             def test_sums(self):\n        self.assertEqual([sum_to(n) for n in range(5)], [0, 1, 3, 6, 10])\n",
+        ),
+    ])
+    .await;
+    let found = patient.found().await;
+    assert_eq!(
+        found.explanation,
+        "`total += n` became `total += i` in `sums.py:6` (`sum_to`)"
+    );
 }
 
 #[tokio::test]

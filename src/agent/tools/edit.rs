@@ -78,15 +78,16 @@ fn written(path: &RepoPath, text: String, (first, last): (usize, usize), shell: 
     );
     let lines = shell.checkout.patch().changed_lines();
     let limit = shell.bounds.patch_lines;
-    let mut result =
-        format!("`{path}` is changed. It now reads:\n{excerpt}\nAll edits together: {lines} changed lines.");
+    let mut notes = vec![format!("All edits together: {lines} changed lines.")];
     if lines > limit {
-        result += &format!(" That is more than the {limit} allowed; make the change smaller before you submit.");
+        notes.push(format!(
+            "That is more than the {limit} allowed; make the change smaller before you submit."
+        ));
     }
     if let Some(line) = syntax_error(path.as_str(), &text) {
-        result += &format!(" Careful: the file has a syntax error at line {line}.");
+        notes.push(format!("Careful: the file has a syntax error at line {line}."));
     }
-    result
+    format!("`{path}` is changed. It now reads:\n{excerpt}\n{}", notes.join(" "))
 }
 
 /// The text with the replacement made, and the byte where it starts; or a sentence saying why it cannot be made.

@@ -1,28 +1,20 @@
-//! `list_files`, `read_file` and `search`: looking at the tree as it is edited, a bounded piece at a time.
+//! `list_files` and `read_file`: looking at the tree as it is edited, a bounded piece at a time.
 
 use std::fmt::Write as _;
 
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::sinks::Lossy;
-use grep_searcher::{Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
 
 use super::repo_path;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
-use crate::domain::patch::{Blob, FileMode};
+use crate::domain::patch::FileMode;
 use crate::domain::redact::{inline, visible};
 
 /// Where a list or a text stops, in bytes; it leaves room for the line that says how to read on.
-const PAGE: usize = super::MAX_RESULT - 512;
+pub(super) const PAGE: usize = super::MAX_RESULT - 512;
 /// The longest part of a line that is shown, in characters.
 const MAX_LINE: usize = 400;
-/// So many bytes are searched in one call.
-const MAX_SEARCHED: usize = 256 << 20;
-/// The size of a compiled pattern, in bytes.
-const MAX_PATTERN: usize = 1 << 20;
 
 /// Arguments of `list_files`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,19 +37,6 @@ pub(in crate::agent) struct ReadFile {
     /// Last line.
     #[serde(default)]
     to: Option<usize>,
-}
-
-/// Arguments of `search`.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(in crate::agent) struct Search {
-    /// A regular expression, as ripgrep takes it.
-    pattern: String,
-    /// A folder or file; everything if left out.
-    #[serde(default)]
-    under: Option<String>,
-    /// Start after this file, to read on.
-    #[serde(default)]
-    after: Option<String>,
 }
 
 pub(super) fn list_files(wanted: &ListFiles, checkout: &Checkout) -> String {
@@ -119,97 +98,17 @@ pub(super) fn numbered(text: &str, from: usize, to: usize, max: usize) -> String
         let _infallible = writeln!(page, "{}\t{shown}", index + 1);
     }
     if to < total {
-        page += &format!("[the file has {total} lines]");
+        let _infallible = write!(page, "[the file has {total} lines]");
     }
     page
 }
 
-pub(super) async fn search(wanted: Search, checkout: &Checkout, stop: &CancellationToken) -> String {
-    let matcher = RegexMatcherBuilder::new()
-        .size_limit(MAX_PATTERN)
-        .dfa_size_limit(MAX_PATTERN)
-        .line_terminator(Some(b'\n'))
-        .build(&wanted.pattern);
-    let matcher = match matcher {
-        Ok(matcher) => matcher,
-        Err(error) => return format!("the pattern cannot be used: {}", inline(&error.to_string(), 300)),
-    };
-    let (checkout, stop) = (checkout.clone(), stop.clone());
-    let searching = tokio::task::spawn_blocking(move || matches(&wanted, &matcher, &checkout, &stop));
-    searching
-        .await
-        .unwrap_or_else(|_| "the search broke off; try another pattern.".into())
-}
-
-fn matches(wanted: &Search, matcher: &RegexMatcher, checkout: &Checkout, stop: &CancellationToken) -> String {
-    let paths = match selected(checkout, wanted.under.as_deref(), wanted.after.as_deref()) {
-        Ok(paths) => paths,
-        Err(sentence) => return sentence,
-    };
-    let mut searcher = SearcherBuilder::new().line_number(true).build();
-    let (mut page, mut bytes, mut last) = (String::new(), 0, None);
-    for path in paths {
-        let read_on = |last: Option<&RepoPath>| match last {
-            Some(last) => format!(
-                "[read on with after={:?}, or search one folder with `under`]",
-                last.as_str()
-            ),
-            None => "[there is more; search with a narrower pattern, or `under` one file]".into(),
-        };
-        if bytes > MAX_SEARCHED || stop.is_cancelled() {
-            return page + &read_on(last);
-        }
-        let Some(Blob { mode, bytes: content }) = checkout.read(path) else {
-            continue;
-        };
-        bytes += content.len();
-        let Ok(text) = String::from_utf8(content) else { continue };
-        if mode == FileMode::Symlink || text.contains('\0') {
-            continue;
-        }
-        let room = PAGE - page.len();
-        let (found, complete) = in_file(&mut searcher, matcher, path, &without_keys(&text), room);
-        if !complete && !page.is_empty() {
-            return page + &read_on(last);
-        }
-        page += &found;
-        if !complete {
-            return page + &read_on(None);
-        }
-        last = Some(path);
-    }
-    if page.is_empty() { "no match.".into() } else { page }
-}
-
-/// The matching lines of one file, and whether they all fit.
-fn in_file(
-    searcher: &mut Searcher,
-    matcher: &RegexMatcher,
-    path: &RepoPath,
-    text: &str,
-    room: usize,
-) -> (String, bool) {
-    let (mut found, mut complete) = (String::new(), true);
-    let sink = Lossy(|number, line| {
-        let line = format!(
-            "{}:{number}: {}\n",
-            visible(path.as_str()),
-            shown(line.trim_end_matches(['\r', '\n']))
-        );
-        complete = found.len() + line.len() <= room;
-        if complete {
-            found += &line;
-        }
-        Ok(complete)
-    });
-    if let Err(error) = searcher.search_slice(matcher, text.as_bytes(), sink) {
-        tracing::debug!(%error, "a file could not be searched");
-    }
-    (found, complete)
-}
-
 /// The paths under a folder (or the one file), after a path; or a sentence saying that there are none.
-fn selected<'a>(checkout: &'a Checkout, under: Option<&str>, after: Option<&str>) -> Result<Vec<&'a RepoPath>, String> {
+pub(super) fn selected<'a>(
+    checkout: &'a Checkout,
+    under: Option<&str>,
+    after: Option<&str>,
+) -> Result<Vec<&'a RepoPath>, String> {
     let under = under
         .unwrap_or_default()
         .trim()
@@ -254,7 +153,7 @@ fn similar_paths(path: &RepoPath, checkout: &Checkout) -> String {
 }
 
 /// A line as a model sees it: cut if very long, with characters that hide or reorder text spelled out.
-fn shown(line: &str) -> String {
+pub(super) fn shown(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut buffer = [0; 4];
     for c in line.trim_end_matches('\r').chars().take(MAX_LINE) {
@@ -272,7 +171,7 @@ fn shown(line: &str) -> String {
 }
 
 /// The text with the lines of private keys blanked, so that no part of one is shown by reading from its middle.
-fn without_keys(text: &str) -> std::borrow::Cow<'_, str> {
+pub(super) fn without_keys(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains("PRIVATE KEY-----") {
         return text.into();
     }
@@ -310,14 +209,6 @@ mod tests {
             },
             checkout,
         )
-    }
-
-    fn pattern(pattern: &str, after: Option<&str>) -> Search {
-        Search {
-            pattern: pattern.into(),
-            under: None,
-            after: after.map(Into::into),
-        }
     }
 
     #[test]
@@ -387,33 +278,6 @@ mod tests {
         assert_eq!(
             read("a.py", Some(3), None, &checkout),
             "3\t[redacted]\n4\t[redacted]\n5\tend\n"
-        );
-    }
-
-    #[tokio::test]
-    async fn a_search_sees_the_edits_and_reads_on() {
-        let many: String = (0..130).map(|n| format!("needle {n} {}\n", "x".repeat(30))).collect();
-        let (_dir, mut checkout) = tree(&[("a.txt", &many), ("b.txt", &many), ("c.rs", "fn old() {}\n")]);
-        checkout.edit_text("c.rs".parse().unwrap(), "fn needle() {}\n");
-        let stop = CancellationToken::new();
-        let page = search(pattern("needle", None), &checkout, &stop).await;
-        assert!(page.starts_with("a.txt:1: needle 0"), "{page}");
-        assert!(
-            page.ends_with("[read on with after=\"a.txt\", or search one folder with `under`]"),
-            "{page}"
-        );
-        let page = search(pattern(r"needle\(\)", Some("a.txt")), &checkout, &stop).await;
-        assert_eq!(page, "c.rs:1: fn needle() {}\n");
-        assert_eq!(search(pattern("old", None), &checkout, &stop).await, "no match.");
-        assert!(
-            search(pattern("(", None), &checkout, &stop)
-                .await
-                .starts_with("the pattern cannot be used")
-        );
-        assert!(
-            search(pattern("a{1000}{1000}", None), &checkout, &stop)
-                .await
-                .starts_with("the pattern cannot")
         );
     }
 

@@ -7,6 +7,7 @@ mod edit;
 mod finish;
 mod look;
 mod run_tests;
+mod search;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -18,7 +19,7 @@ use super::model::ToolSpec;
 use super::transcript::{MAX_ARGUMENTS, ToolCall};
 use super::{Error, Exit, Shell};
 use crate::domain::id::RepoPath;
-use crate::domain::redact::{bounded, inline, redact};
+use crate::domain::redact::{bounded, redact, visible};
 
 /// The longest result, in bytes. Tools that can be asked for more stop before it and say how.
 const MAX_RESULT: usize = 8 << 10;
@@ -44,7 +45,7 @@ pub(super) enum Action {
     Think,
     ListFiles(look::ListFiles),
     ReadFile(look::ReadFile),
-    Search(look::Search),
+    Search(search::Search),
     EditFile(edit::EditFile),
     WriteFile(edit::WriteFile),
     RunTests(run_tests::RunTests),
@@ -60,7 +61,7 @@ pub(super) fn offered(may_execute: bool) -> Vec<ToolSpec> {
             "read_file",
             "Read a text file, or a range of its lines, with line numbers.",
         ),
-        spec::<look::Search>(
+        spec::<search::Search>(
             "search",
             "Search all files, or one folder, line by line with a regular expression.",
         ),
@@ -106,8 +107,13 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
 }
 
 /// Does what a call asks for.
-pub(super) async fn answer(call: &ToolCall, shell: &mut Shell<'_>, stop: &CancellationToken) -> Result<Answer, Error> {
-    let action = match parse(call, &offered(shell.may_execute())) {
+pub(super) async fn answer(
+    call: &ToolCall,
+    tools: &[ToolSpec],
+    shell: &mut Shell<'_>,
+    stop: &CancellationToken,
+) -> Result<Answer, Error> {
+    let action = match parse(call, tools) {
         Ok(action) => action,
         Err(sentence) => return Ok(Answer::text(sentence)),
     };
@@ -115,19 +121,19 @@ pub(super) async fn answer(call: &ToolCall, shell: &mut Shell<'_>, stop: &Cancel
         Action::Think => Answer::text("noted."),
         Action::ListFiles(wanted) => Answer::text(look::list_files(&wanted, &shell.checkout)),
         Action::ReadFile(wanted) => Answer::text(look::read_file(&wanted, &shell.checkout)),
-        Action::Search(wanted) => Answer::text(look::search(wanted, &shell.checkout, stop).await),
+        Action::Search(wanted) => Answer::text(search::search(wanted, &shell.checkout, stop).await),
         Action::EditFile(wanted) => Answer::text(edit::edit_file(&wanted, shell)),
         Action::WriteFile(wanted) => Answer::text(edit::write_file(wanted, shell)),
         Action::RunTests(wanted) => Answer::text(run_tests::run_tests(&wanted, shell, stop).await?),
         Action::Submit(wanted) => finish::submit(&wanted, shell),
     };
-    answer.text = bounded(&redact(&answer.text), MAX_RESULT);
+    answer.text = bounded(&redact(&visible(&answer.text)), MAX_RESULT);
     Ok(answer)
 }
 
-/// Does a call of an earlier life once more, if it was an edit; everything else has no effect on the tree.
-pub(super) fn edit_again(call: &ToolCall, shell: &mut Shell<'_>) {
-    match parse(call, &offered(shell.may_execute())) {
+/// Does a call of an earlier life once more, if it was an edit; nothing else has an effect on the tree.
+pub(super) fn edit_again(call: &ToolCall, tools: &[ToolSpec], shell: &mut Shell<'_>) {
+    match parse(call, tools) {
         Ok(Action::EditFile(wanted)) => drop(edit::edit_file(&wanted, shell)),
         Ok(Action::WriteFile(wanted)) => drop(edit::write_file(wanted, shell)),
         _ => {}
@@ -144,7 +150,7 @@ fn arguments<T: DeserializeOwned>(call: &ToolCall) -> Result<T, String> {
     }
     let text = if text.is_empty() { "{}" } else { text };
     serde_json::from_str(text).map_err(|error| {
-        let error = inline(&error.to_string(), 200);
+        let error = bounded(&error.to_string(), 200);
         format!("the arguments of `{name}` cannot be read: {error}. Call it again with JSON that fits its schema.")
     })
 }
@@ -156,6 +162,10 @@ fn spec<T: JsonSchema>(name: &'static str, description: &'static str) -> ToolSpe
     });
     let mut parameters = settings.into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut parameters);
+    if let Some(fields) = parameters.as_object_mut() {
+        // The tool has a description of its own.
+        fields.remove("description");
+    }
     ToolSpec {
         name,
         description,
@@ -187,4 +197,31 @@ fn simplify(schema: &mut Value) {
 fn repo_path(path: &str) -> Result<RepoPath, String> {
     let trimmed = path.trim().trim_start_matches("./");
     trimmed.parse().map_err(|error| format!("{error}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_is_plain_enough_for_every_endpoint() {
+        let tools = offered(true);
+        let read_file = tools.iter().find(|tool| tool.name == "read_file").unwrap();
+        assert_eq!(
+            read_file.parameters,
+            serde_json::json!({
+                "type": "object",
+                "required": ["path"],
+                "properties": {
+                    "path": { "type": "string" },
+                    "from": { "type": "integer", "description": "First line, from 1." },
+                    "to": { "type": "integer", "description": "Last line." },
+                },
+            })
+        );
+        let all: String = tools.iter().map(|tool| tool.parameters.to_string()).collect();
+        for noise in ["$schema", "null", "uint", "$ref", "anyOf"] {
+            assert!(!all.contains(noise), "{noise}: {all}");
+        }
+    }
 }

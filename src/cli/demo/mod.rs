@@ -3,11 +3,12 @@
 //! Only GitHub is played, on loopback; everything else is what `greenlight serve` runs. With `--github-only` the
 //! playing half runs alone, for a `greenlight serve` in another process.
 
+mod elsewhere;
+mod markdown;
 mod narrator;
 mod scenery;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
 
@@ -17,6 +18,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags};
 use crate::config::settings::Settings;
 use crate::demo::{Double, MAINTAINER};
+use crate::domain::command;
 use crate::engine::{App, Interrupts};
 use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
@@ -30,9 +32,6 @@ use narrator::Narrator;
 const SECRET: &str = "demo-webhook-secret";
 /// How many comments are asked for before the story is over anyway.
 const MAX_COMMENTS: usize = 20;
-/// When nothing has changed for so long, a `greenlight serve` in another process has nothing more to say.
-const QUIET: Duration = Duration::from_secs(3);
-const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -40,7 +39,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     approve: bool,
     /// Only play GitHub, for a `greenlight serve` of your own that listens at this address
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = http_url)]
     github_only: Option<url::Url>,
     #[command(flatten)]
     model: ModelFlags,
@@ -49,9 +48,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn demo(arguments: Arguments) -> Exit {
-    match try_demo(arguments).await {
-        Ok(()) => Exit::Done,
-        Err(exit) => exit,
+    tokio::select! {
+        result = try_demo(arguments) => result.err().unwrap_or(Exit::Done),
+        () = terminal::stopped() => Exit::Stopped,
     }
 }
 
@@ -71,18 +70,24 @@ async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
     let queue = match &arguments.github_only {
         None => Some(open_door(&double, &settings, folder.path()).await?),
         Some(url) => {
-            print_settings(&double, folder.path(), url)?;
-            double.set_webhook(url.join("webhook").map_err(fault)?.as_str(), SECRET);
+            elsewhere::meet(&double, folder.path(), url).await?;
             None
         }
     };
     let number = scenery::red_pull_request(&double, &narrator).await.map_err(fault)?;
     let result = converse(&arguments, (&double, number), queue.as_ref(), &narrator).await;
-    settle(&double, queue.as_ref()).await;
     narrator.catch_up();
     listening.abort();
     result?;
     epilogue(&double, number, &narrator)
+}
+
+fn http_url(text: &str) -> Result<url::Url, String> {
+    let url: url::Url = text.parse().map_err(|error: url::ParseError| error.to_string())?;
+    if !matches!(url.scheme(), "http" | "https") || !url.path().ends_with('/') {
+        return Err("it is no address such as http://127.0.0.1:8080".into());
+    }
+    Ok(url)
 }
 
 fn fault(error: impl std::fmt::Display) -> Exit {
@@ -120,23 +125,6 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
     Ok(queue)
 }
 
-/// What a `greenlight serve` has to be started with to meet the played GitHub.
-fn print_settings(double: &Double, folder: &std::path::Path, url: &url::Url) -> Result<(), Exit> {
-    let credentials = double.app_credentials();
-    let key = folder.join("app.pem");
-    std::fs::write(&key, credentials.private_key).map_err(fault)?;
-    terminal::show(&format!(
-        "Start greenlight at {url} with these settings, then press Enter here:\n\n\
-         export GREENLIGHT_GITHUB_API_URL={}\nexport GREENLIGHT_APP_ID={}\nexport GREENLIGHT_PRIVATE_KEY_FILE={}\n\
-         export GREENLIGHT_WEBHOOK_SECRET={SECRET}\n",
-        double.url(),
-        credentials.app_id,
-        key.display()
-    ));
-    let _waited = std::io::stdin().read_line(&mut String::new());
-    Ok(())
-}
-
 /// Comments, until the story is over: typed on a terminal, or played with `--approve`.
 async fn converse(
     arguments: &Arguments,
@@ -144,8 +132,12 @@ async fn converse(
     queue: Option<&Queue>,
     narrator: &Narrator,
 ) -> Result<(), Exit> {
+    let mut since = None;
     for _ in 0..MAX_COMMENTS {
-        settle(double, queue).await;
+        match queue {
+            Some(queue) => settle(double, queue).await,
+            None => elsewhere::settle(double, narrator, since).await,
+        }
         narrator.catch_up();
         if !narrator.waits_for_an_answer() {
             return Ok(());
@@ -166,19 +158,15 @@ async fn converse(
                 "nobody is here to approve; `greenlight demo --approve` plays the maintainer".into(),
             ));
         };
+        // The comment itself is told, too. What is no command gets no answer.
+        since = (!command::parse(&comment).is_empty()).then(|| narrator.times() + 1);
         double.comment(number, MAINTAINER, &comment).await.map_err(fault)?;
     }
     Err(Exit::Refused(format!("{MAX_COMMENTS} comments, and no decision")))
 }
 
 /// Waits until greenlight has nothing more to say.
-async fn settle(double: &Double, queue: Option<&Queue>) {
-    let Some(queue) = queue else {
-        let mut changes = double.changes();
-        let quiet = async { while let Ok(Ok(())) = tokio::time::timeout(QUIET, changes.changed()).await {} };
-        let _at_most = tokio::time::timeout(PATIENCE, quiet).await;
-        return;
-    };
+async fn settle(double: &Double, queue: &Queue) {
     // What greenlight posts comes back to it as webhooks, which may be work again.
     loop {
         let before = *double.changes().borrow();
@@ -193,17 +181,22 @@ async fn settle(double: &Double, queue: Option<&Queue>) {
 /// What became of the pull request, as anybody could check.
 fn epilogue(double: &Double, number: u64, narrator: &Narrator) -> Result<(), Exit> {
     let head = double.head(number).map_err(fault)?;
-    let is_green = double
-        .check_runs(&head)
-        .iter()
-        .any(|run| run.name == "greenlight" && run.conclusion.as_deref() == Some("success"));
+    let check = narrator.check();
+    let is_green = check.as_ref().and_then(|check| check.conclusion.as_deref()) == Some("success");
     let commits = double.commits(number).map_err(fault)?;
     if is_green && commits.len() > 1 {
         narrator.say(&format!(
-            "The head of the branch is {} now, its tests and its check are green.",
+            "The head of the branch is {} now; its tests and its check are green.",
             &head[..7]
         ));
         return Ok(());
     }
-    Err(Exit::NoFix("the pull request is as red as before".into()))
+    let why = check.and_then(|check| check.title).unwrap_or_default();
+    if double.reviews(number).is_empty() && why.contains("could not be started") {
+        return Err(Exit::Usage(
+            "the story's repository is a Rust one: install Rust (https://rustup.rs), so that `cargo test` can run"
+                .into(),
+        ));
+    }
+    Err(Exit::NoFix(format!("the pull request is as red as before: {why}")))
 }

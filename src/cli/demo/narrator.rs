@@ -1,10 +1,17 @@
 //! Tells what happens on the pull request, as it happens, the way its page would show it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use crate::demo::{Double, Entry, What};
+use crate::demo::{CheckRunView, Double, Entry, What};
 
 use super::super::terminal;
+use super::markdown;
+
+/// A rest of this length ends a sentence.
+const PAUSE: Duration = Duration::from_millis(100);
+/// After so many changes without a rest it is told all the same.
+const MAX_PAUSES: usize = 50;
 
 /// Prints what is new in the conversation.
 #[derive(Clone)]
@@ -16,8 +23,16 @@ pub(super) struct Narrator {
 #[derive(Default)]
 struct Told {
     number: Option<u64>,
-    /// What was printed of each entry, in the order of the conversation.
-    entries: Vec<String>,
+    /// What was told of each entry, in the order of the conversation.
+    entries: Vec<Shown>,
+    /// How often anything but a receipt was told.
+    times: usize,
+}
+
+/// An entry, in words.
+struct Shown {
+    text: String,
+    reactions: Vec<(String, String)>,
 }
 
 impl Narrator {
@@ -30,37 +45,48 @@ impl Narrator {
 
     /// Follows this pull request from now on.
     pub(super) fn follow(&self, number: u64) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).number = Some(number);
+        self.told().number = Some(number);
     }
 
-    /// Tells changes as they come, for ever.
+    /// Tells changes as they come, for ever. What takes several requests is told once it is whole.
     pub(super) async fn listen(self) {
         let mut changes = self.double.changes();
         while changes.changed().await.is_ok() {
+            for _ in 0..MAX_PAUSES {
+                if tokio::time::timeout(PAUSE, changes.changed()).await.is_err() {
+                    break;
+                }
+            }
             self.catch_up();
         }
     }
 
-    /// Tells what was not told yet.
+    /// Tells what was not told yet: first what is new, then what became of the old, the checks last.
     pub(super) fn catch_up(&self) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told();
         let Some(entries) = told.number.and_then(|number| self.double.conversation(number).ok()) else {
             return;
         };
-        for (place, entry) in entries.iter().enumerate() {
-            let text = shown(entry);
-            match told.entries.get(place) {
-                Some(before) if *before == text => {}
-                Some(_) => {
-                    terminal::show(&headed(entry, "edits it", &text));
-                    told.entries[place] = text;
-                }
-                None => {
-                    terminal::show(&headed(entry, verb(entry), &text));
-                    told.entries.push(text);
-                }
+        let known = told.entries.len().min(entries.len());
+        let mut order: Vec<usize> = (known..entries.len()).chain(0..known).collect();
+        order.sort_by_key(|&place| match entries[place].what {
+            What::Checked(_) if place < known => 1,
+            What::Checked(_) => 2,
+            _ => 0,
+        });
+        for &place in &order {
+            let now = shown(&entries[place]);
+            let before = told.entries.get(place);
+            if before.is_none_or(|before| before.text != now.text) {
+                terminal::show(&headed(&entries[place], before.is_some(), &now.text));
+                told.times += 1;
+            }
+            let known = told.entries.get(place).map_or(0, |before| before.reactions.len());
+            for (content, who) in now.reactions.iter().skip(known) {
+                terminal::show(&format!("  {} {who}", picture(content)));
             }
         }
+        told.entries = entries.iter().map(shown).collect();
     }
 
     /// A sentence of the narrator's own.
@@ -68,49 +94,60 @@ impl Narrator {
         terminal::show(&format!("\n── {sentence}"));
     }
 
+    /// How often something happened so far, receipts aside.
+    pub(super) fn times(&self) -> usize {
+        self.told().times
+    }
+
+    /// greenlight's check run on the head, as far as there is one.
+    pub(super) fn check(&self) -> Option<CheckRunView> {
+        let number = self.told().number?;
+        let head = self.double.head(number).ok()?;
+        let mut runs = self.double.check_runs(&head).into_iter();
+        runs.rfind(|run| run.name == "greenlight")
+    }
+
     /// Whether greenlight's check run on the head asks for somebody's action.
     pub(super) fn waits_for_an_answer(&self) -> bool {
-        let number = self.told.lock().unwrap_or_else(PoisonError::into_inner).number;
-        let Some(head) = number.and_then(|number| self.double.head(number).ok()) else {
-            return false;
-        };
-        let runs = self.double.check_runs(&head);
-        runs.iter()
-            .any(|run| run.name == "greenlight" && run.conclusion.as_deref() == Some("action_required"))
+        self.check()
+            .is_some_and(|check| check.conclusion.as_deref() == Some("action_required"))
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn verb(entry: &Entry) -> &'static str {
-    match entry.what {
-        What::Commented(_) => "comments",
-        What::Reviewed(_) => "reviews",
-        What::Replied(_) => "replies",
-        What::Checked(_) => "checks",
-        What::Committed(_) => "commits",
-        What::Closed => "closes the pull request",
-    }
-}
-
-fn headed(entry: &Entry, verb: &str, text: &str) -> String {
+/// A block with a bar for what somebody wrote, one line for a check.
+fn headed(entry: &Entry, is_edit: bool, text: &str) -> String {
+    let who = &entry.who;
+    let does = match &entry.what {
+        What::Checked(_) => return format!("\n{text}"),
+        What::Closed => return format!("\n● {who} closes the pull request"),
+        What::Committed(commit) => format!("pushes {}", short(&commit.sha)),
+        What::Commented(_) if is_edit => "edits the comment".into(),
+        What::Commented(_) => "comments".into(),
+        What::Reviewed(_) if is_edit => "edits the review".into(),
+        What::Reviewed(_) => "reviews".into(),
+        What::Replied(_) if is_edit => "edits the reply".into(),
+        What::Replied(_) => "replies".into(),
+    };
     let indented: Vec<String> = text
         .lines()
         .map(|line| format!("  │ {line}").trim_end().to_string())
         .collect();
-    format!("\n● {} {verb}\n{}", entry.who, indented.join("\n"))
+    format!("\n● {who} {does}\n{}", indented.join("\n"))
 }
 
-fn shown(entry: &Entry) -> String {
-    match &entry.what {
+fn shown(entry: &Entry) -> Shown {
+    let mut reactions = Vec::new();
+    let text = match &entry.what {
         What::Commented(comment) => {
-            let reactions: String = comment
-                .reactions
-                .iter()
-                .map(|(content, who)| format!("\n[{content} by {who}]"))
-                .collect();
-            plain(&comment.body) + &reactions
+            reactions.clone_from(&comment.reactions);
+            markdown::plain(&comment.body)
         }
         What::Reviewed(review) => {
-            let mut text = plain(&review.body);
+            let mut parts = vec![markdown::plain(&review.body)];
             for comment in &review.comments {
                 let (start, line) = comment.original;
                 let lines = if start == line {
@@ -118,58 +155,66 @@ fn shown(entry: &Entry) -> String {
                 } else {
                     format!("{start}-{line}")
                 };
-                text += &format!(
-                    "\n\n{}:{lines}\n{}\n{}",
-                    comment.path,
-                    last_lines(&comment.hunk, line - start),
-                    plain(&comment.body)
-                );
+                let old = last_lines(&comment.hunk, line - start);
+                let body = markdown::plain(&markdown::with_suggestions(&comment.body, &old));
+                parts.push(format!("{}:{lines}\n{body}", comment.path));
             }
-            text
+            parts.join("\n\n")
         }
-        What::Replied(reply) => plain(&reply.body),
-        What::Checked(run) => {
-            let state = run.conclusion.as_deref().unwrap_or(&run.status);
-            format!(
-                "{} / {}: {state}, {}",
-                run.app,
-                run.name,
-                run.title.as_deref().unwrap_or_default()
-            )
+        What::Replied(reply) => {
+            reactions.clone_from(&reply.reactions);
+            markdown::plain(&reply.body)
         }
-        What::Committed(commit) => format!("{} {}", &commit.sha[..7], commit.message.trim_end()),
+        What::Checked(run) => check(run),
+        What::Committed(commit) => commit.message.trim_end().to_string(),
         What::Closed => String::new(),
-    }
+    };
+    Shown { text, reactions }
 }
 
-/// The lines a comment is about: the last of its hunk.
-fn last_lines(hunk: &str, more: u32) -> String {
-    let lines: Vec<&str> = hunk.lines().collect();
+fn check(run: &CheckRunView) -> String {
+    let state = run.conclusion.as_deref().unwrap_or(&run.status);
+    let mark = match state {
+        "success" => '✓',
+        "failure" | "timed_out" => '✗',
+        "action_required" => '!',
+        "queued" | "in_progress" => '…',
+        _ => '–',
+    };
+    let name = if run.app == run.name {
+        run.name.clone()
+    } else {
+        format!("{} / {}", run.app, run.name)
+    };
+    let title = run.title.as_deref().filter(|title| !title.is_empty());
+    let title = title.map_or_else(String::new, |title| format!(": {title}"));
+    format!(
+        "{mark} {name} on {}, {}{title}",
+        short(&run.head),
+        state.replace('_', " ")
+    )
+}
+
+/// The lines a comment is about: the last of its hunk, without the marks of a diff.
+fn last_lines(hunk: &str, more: u32) -> Vec<&str> {
+    let lines: Vec<&str> = hunk.lines().filter(|line| !line.starts_with('-')).collect();
     let from = lines.len().saturating_sub(more as usize + 1);
-    lines[from..].join("\n")
+    lines[from..]
+        .iter()
+        .map(|line| line.get(1..).unwrap_or_default())
+        .collect()
 }
 
-/// Markdown as a terminal shows it: no hidden markers, folded details closed.
-fn plain(body: &str) -> String {
-    let mut text = String::new();
-    let mut depth = 0usize;
-    for line in body.lines() {
-        if let Some(rest) = line.strip_prefix("<details><summary>") {
-            if depth == 0 {
-                text += &format!("▸ {}\n", rest.trim_end_matches("</summary>"));
-            }
-            depth += 1;
-        } else if line == "</details>" {
-            depth = depth.saturating_sub(1);
-        } else if depth == 0 && !(line.starts_with("<!--") && line.ends_with("-->")) {
-            text += &format!(
-                "{}\n",
-                line.replace("<sub>", "").replace("</sub>", "").replace("**", "")
-            );
-        }
+fn picture(reaction: &str) -> &str {
+    match reaction {
+        "eyes" => "👀",
+        "+1" => "👍",
+        "-1" => "👎",
+        "rocket" => "🚀",
+        other => other,
     }
-    while text.contains("\n\n\n") {
-        text = text.replace("\n\n\n", "\n\n");
-    }
-    text.trim().to_string()
+}
+
+fn short(sha: &str) -> &str {
+    sha.get(..7).unwrap_or(sha)
 }

@@ -3,6 +3,8 @@
 //! Only the right side is kept, for only there can a suggestion be made.
 //! <https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files>
 
+use std::ops::RangeInclusive;
+
 /// A run of lines of the head that the diff shows, whether added or in context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
@@ -10,6 +12,14 @@ pub struct Hunk {
     pub new_start: u32,
     /// The lines, without their line feeds.
     pub right: Vec<String>,
+    /// Which of them the pull request adds, by their numbers.
+    pub added: Vec<RangeInclusive<u32>>,
+}
+
+/// The numbers of the lines that a pull request adds to a file; nothing if the text is not whole hunks.
+pub fn added_lines(patch: &str) -> Vec<RangeInclusive<u32>> {
+    let hunks = parse_hunks(patch).unwrap_or_default();
+    hunks.into_iter().flat_map(|hunk| hunk.added).collect()
 }
 
 /// Why a text is not the hunks of a file.
@@ -35,14 +45,20 @@ pub fn parse_hunks(patch: &str) -> Result<Vec<Hunk>, DiffError> {
     // An empty patch field is a diff without hunks, such as that of a rename.
     while let Some((number, header)) = lines.next_if(|(_, line)| !patch.is_empty() && line.starts_with("@@")) {
         let (old, new) = parse_header(header).ok_or(DiffError::Unexpected(number))?;
-        let (mut left, mut right) = (0_u64, Vec::new());
+        let (mut left, mut right, mut added) = (0_u64, Vec::new(), Vec::new());
         while let Some((number, line)) = lines.next_if(|(_, line)| !line.starts_with("@@")) {
             match line.as_bytes().first() {
                 Some(b' ') => {
                     left += 1;
                     right.push(line[1..].to_string());
                 }
-                Some(b'+') => right.push(line[1..].to_string()),
+                Some(b'+') => {
+                    let line_number = u32::try_from(right.len())
+                        .ok()
+                        .and_then(|shown| new.start.checked_add(shown));
+                    add(&mut added, line_number.ok_or(DiffError::Count(number))?);
+                    right.push(line[1..].to_string());
+                }
                 Some(b'-') => left += 1,
                 Some(b'\\') => {}
                 _ => return Err(DiffError::Unexpected(number)),
@@ -58,11 +74,20 @@ pub fn parse_hunks(patch: &str) -> Result<Vec<Hunk>, DiffError> {
         hunks.push(Hunk {
             new_start: new.start,
             right,
+            added,
         });
     }
     match lines.next() {
         Some((number, _)) if !patch.is_empty() => Err(DiffError::Unexpected(number)),
         _ => Ok(hunks),
+    }
+}
+
+/// Lengthens the last run of lines, or begins a new one.
+fn add(runs: &mut Vec<RangeInclusive<u32>>, line: u32) {
+    match runs.last_mut() {
+        Some(run) if run.end().checked_add(1) == Some(line) => *run = *run.start()..=line,
+        _ => runs.push(line..=line),
     }
 }
 
@@ -126,6 +151,14 @@ mod tests {
         check("@@ -1 +1 @@\n-a\r\n+\u{c}b\u{2028}\r", &[(1, &["\u{c}b\u{2028}\r"])]);
         check("@@ -1,2 +1,1 @@\n-@@ -1 +1 @@\n \n", &[(1, &[""])]);
         check("", &[]);
+    }
+
+    #[test]
+    fn added_lines_come_in_runs() {
+        let patch = "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+C\n c\n@@ -9,2 +10,3 @@\n+x\n y\n z\n@@ -20 +22,0 @@\n-w";
+        assert_eq!(added_lines(patch), [2..=3, 10..=10]);
+        assert_eq!(added_lines("@@ -1 +1 @@\n+cut off"), []);
+        assert_eq!(added_lines("Binary files differ"), []);
     }
 
     #[test]

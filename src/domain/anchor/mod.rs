@@ -12,7 +12,7 @@ mod suggestion;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-pub use hunk::{DiffError, Hunk, parse_hunks};
+pub use hunk::{DiffError, Hunk, added_lines, parse_hunks};
 pub use suggestion::{ApplyError, Suggestion, apply};
 
 use super::id::RepoPath;

@@ -42,6 +42,8 @@ pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, c
     if let Some(evidence) = &proposal.evidence {
         parts.push(self::evidence(evidence));
     }
+    // Two proposals may say the same in words; the review is brought up to date when its text differs.
+    parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
     if can_land {
         parts.push(
             "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
@@ -89,7 +91,7 @@ pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Log
     let subject: String = if first.is_empty() {
         "Fix the failing tests".into()
     } else {
-        first.chars().take(72).collect()
+        shortened(first, 72)
     };
     let by: Vec<_> = approved_by
         .iter()
@@ -104,4 +106,14 @@ pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Log
         redact::redact(&subject),
         by.join("\n")
     )
+}
+
+/// At most `max` characters, cut between words.
+fn shortened(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.into();
+    }
+    let cut: String = text.chars().take(max - 1).collect();
+    let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{whole}…")
 }

@@ -51,7 +51,7 @@ fn drop_one(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 fn shift(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     match operation(place) {
         // One more or less is a swap or a constant away already.
-        Some((_, "+" | "-", right)) if right.bytes().all(|b| b.is_ascii_digit()) => return,
+        Some((_, "+" | "-", right)) if is_number(right) => return,
         // Anything that binds less tightly would be torn apart.
         Some((_, operator, _)) if !matches!(operator, "+" | "-" | "*" | "/" | "//" | "%") => return,
         _ => {}
@@ -93,6 +93,8 @@ fn value_of(place: &Place<'_, '_>) -> Option<(Template, bool)> {
         return Some((template, false));
     }
     let needs_parentheses = match operation_of(place, 1) {
+        // Changing the number next to it comes to the same.
+        Some((left, "+" | "-", right)) if is_number(left) || is_number(right) => return None,
         Some((_, "<" | "<=" | ">" | ">=" | "==" | "!=" | "+", _)) => false,
         Some((_, "-", _)) => field == "right",
         Some((_, "*" | "/" | "//" | "%", _)) => true,
@@ -100,6 +102,10 @@ fn value_of(place: &Place<'_, '_>) -> Option<(Template, bool)> {
         _ => return None,
     };
     Some((Template::ShiftValue, needs_parentheses))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn is_first(place: &Place<'_, '_>) -> bool {

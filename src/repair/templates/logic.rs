@@ -77,7 +77,7 @@ fn operator<'t>(place: &Place<'_, 't>, levels: usize) -> Option<&'t str> {
 
 /// A call by whose name the answer is yes or no.
 fn is_question(place: &Place<'_, '_>) -> bool {
-    place.callee().is_some_and(|name| {
-        QUESTIONS.iter().any(|question| name == *question) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-    })
+    place
+        .callee()
+        .is_some_and(|name| QUESTIONS.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }

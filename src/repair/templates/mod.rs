@@ -36,6 +36,8 @@ pub(super) enum Template {
     Arithmetic,
     Augmented,
     OtherOperator,
+    /// An operator that is seldom written for the other by mistake.
+    RareOperator,
     DropNegation,
     Negate,
     Arguments,
@@ -61,7 +63,7 @@ impl Template {
             Self::Negate => 0.6,
             Self::Attribute | Self::OtherOperator => 0.5,
             Self::ShiftValue | Self::Variable | Self::Operands => 0.45,
-            Self::OtherConstant => 0.3,
+            Self::OtherConstant | Self::RareOperator => 0.3,
             Self::Removal => 0.2,
         }
     }
@@ -243,6 +245,7 @@ mod tests {
             ("return a[1:]", "return a[0:]"),
             ("return a[-1]", "return a[0]"),
             ("return n // 2", "return n / 2"),
+            ("return 1 << (a - n)", "return 1 << (a - n - 1)"),
             ("return n", "return n - 1"),
             ("return f(a, n)", "return f(n, a)"),
             ("return any(a)", "return all(a)"),

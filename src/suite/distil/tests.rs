@@ -1,3 +1,5 @@
+//! Logs as CI serves them, made of recorded outputs and of noise.
+
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
@@ -11,9 +13,14 @@ fn stamped(text: &str) -> String {
         .collect()
 }
 
+/// A recorded output as if it had been made where hosted runners check out.
 fn recorded(name: &str) -> String {
     let path = format!("{}/tests/fixtures/outputs/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).unwrap()
+    let recorded = std::fs::read_to_string(path).unwrap();
+    let place = Regex::new("/tmp/fx/[a-z]+/").unwrap();
+    place
+        .replace_all(&recorded, "/home/runner/work/shop/shop/")
+        .into_owned()
 }
 
 #[test]
@@ -79,20 +86,39 @@ fn failures_are_read_from_the_logs_of_every_framework() {
             );
         }
     }
-    assert_snapshot!(shown, @r"
+    assert_snapshot!(shown, @"
     cargo/fail.txt: Cargo, 4 failures, 2453 bytes, first sample:src/lib.rs tests::adds:35
     cargo/compile_error.txt: Cargo, 2 failures, 2036 bytes, first error[E0425]: cannot find value `c` in this scope:9
     pytest/fail.txt: Pytest, 4 failures, 2425 bytes, first tests/test_shop.py::test_discount[100-10-90]:11
-    pytest/collection_error.txt: Pytest, 2 failures, 2579 bytes, first tests/test_bad.py:1
-    unittest/fail.txt: Unittest, 3 failures, 1354 bytes, first tests.test_calc.TestAdd.test_error:24
-    node/fail.txt: Node, 3 failures, 4099 bytes, first adds:5
-    node/fail_spec.txt: Node, 3 failures, 6216 bytes, first adds:5
+    pytest/collection_error.txt: Pytest, 2 failures, 2613 bytes, first tests/test_bad.py:1
+    unittest/fail.txt: Unittest, 3 failures, 1405 bytes, first tests.test_calc.TestAdd.test_error:24
+    node/fail.txt: Node, 3 failures, 4286 bytes, first adds:5
+    node/fail_spec.txt: Node, 3 failures, 5813 bytes, first adds:5
     jest/fail.txt: Jest, 2 failures, 1390 bytes, first adds:2
     vitest/fail.txt: Vitest, 2 failures, 1544 bytes, first adds:2
     mocha/fail.txt: Mocha, 2 failures, 548 bytes, first adds:2
     go/fail.txt: Go, 3 failures, 1246 bytes, first example.com/shop TestAdd:7
     go/fail_text.txt: Go, 3 failures, 395 bytes, first TestAdd:7
     ");
+}
+
+#[test]
+fn places_are_paths_of_the_repository() {
+    #[track_caller]
+    fn check(path: &str, expected: Option<&str>) {
+        let place = Location {
+            path: path.into(),
+            line: 1,
+        };
+        assert_eq!(in_repository(place).map(|place| place.path).as_deref(), expected);
+    }
+    check("/home/runner/work/shop/shop/tests/a.py", Some("tests/a.py"));
+    check("/__w/shop/shop/a.py", Some("a.py"));
+    check("/github/workspace/a.py", Some("a.py"));
+    check("./sub/a.go", Some("sub/a.go"));
+    check("src/lib.rs", Some("src/lib.rs"));
+    check("/usr/lib/python3/a.py", None);
+    check("/home/runner/work/shop/shop/../../../../etc/passwd", None);
 }
 
 #[test]

@@ -50,7 +50,10 @@ fn is_test(path: &str) -> bool {
     let foreign = path
         .split('/')
         .any(|part| matches!(part, "node_modules" | "site-packages" | "venv" | ".venv"));
-    !foreign && (name.starts_with("test_") && name.ends_with(".py") || name.ends_with("_test.py") || name == "tests.py")
+    !foreign
+        && (name.starts_with("test_") && name.ends_with(".py")
+            || name.ends_with("_test.py")
+            || matches!(name, "test.py" | "tests.py"))
 }
 
 /// The file with which the project says that it uses pytest.

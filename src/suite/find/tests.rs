@@ -1,3 +1,5 @@
+//! Trees of every kind, and the command that is found in them.
+
 use std::fs;
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Reading, location};
 use crate::domain::test_run::Location;
-use crate::suite::text::pattern;
+use crate::suite::text::{clean, pattern};
 
 /// More tests than this are not read.
 const MAX_TESTS: usize = 200_000;
@@ -41,12 +41,32 @@ struct Test {
     output: String,
 }
 
+/// What the tests printed, taken out of the events again; none if there are no events.
+pub(super) fn without_events(text: &str) -> Option<String> {
+    let mut printed = String::new();
+    let mut found = false;
+    for line in text.lines() {
+        match event(line) {
+            Some(event) => {
+                found = true;
+                printed.push_str(&event.output);
+            }
+            None => {
+                printed.push_str(line);
+                printed.push('\n');
+            }
+        }
+    }
+    found.then(|| clean(printed.as_bytes()))
+}
+
+fn event(line: &str) -> Option<Event> {
+    let event: Event = line.starts_with('{').then(|| serde_json::from_str(line).ok())??;
+    (!event.action.is_empty()).then_some(event)
+}
+
 pub(super) fn read(text: &str) -> Reading {
-    let events: Vec<Event> = text
-        .lines()
-        .filter(|line| line.starts_with('{'))
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
+    let events: Vec<Event> = text.lines().filter_map(event).collect();
     if events.is_empty() {
         read_text(text)
     } else {

@@ -99,7 +99,7 @@ impl Scan {
     fn line(&mut self, line: &str) {
         if let Some(label) = new_binary(line) {
             self.pending_died();
-            self.binaries.push(label);
+            self.begin(label);
             self.place = Place::Outside;
             return;
         }
@@ -118,6 +118,20 @@ impl Scan {
             Place::Results => self.result(line),
             Place::Failures => self.failure(line),
         }
+    }
+
+    /// Packages of a workspace may have binaries of one name; cargo runs them in a fixed order.
+    fn begin(&mut self, label: String) {
+        let same = self
+            .binaries
+            .iter()
+            .filter(|other| other.split('#').next() == Some(label.as_str()))
+            .count();
+        self.binaries.push(if same == 0 {
+            label
+        } else {
+            format!("{label}#{}", same + 1)
+        });
     }
 
     fn outside(&mut self, line: &str) {
@@ -217,7 +231,7 @@ impl Scan {
             failed.max(reading.failed),
             skipped.max(reading.skipped),
         );
-        if self.died.is_some() && reading.failed == 0 {
+        if self.died.is_some() {
             reading.trouble = Some(Trouble::Crash);
         }
         self.compiler.finish(&mut reading, text);

@@ -234,6 +234,7 @@ fn conclude(framework: Framework, output: &Output, mut reading: Reading, text: &
     let tail = match &output.outcome {
         sandbox::Outcome::DidNotStart(reason) => text::bounded(&text::clean(reason.as_bytes()), MAX_TAIL),
         sandbox::Outcome::Cancelled => "cancelled".into(),
+        _ if framework == Framework::Go => text::tail(go::without_events(text).as_deref().unwrap_or(text), MAX_TAIL),
         _ => text::tail(text, MAX_TAIL),
     };
     let diagnostics = u32::try_from(reading.diagnostics.len()).unwrap_or(u32::MAX);

@@ -90,7 +90,7 @@ fn explained(case: &Case) -> (String, Option<Location>) {
     let text = clean(case.text.as_bytes());
     let message = clean(case.message.as_bytes());
     let place = last_place(&text).or_else(|| {
-        let line = case.line?.checked_add(1)?;
+        let line = case.line.unwrap_or(0).checked_add(1)?;
         (!case.file.is_empty()).then(|| Location {
             path: case.file.clone(),
             line,
@@ -104,23 +104,21 @@ fn explained(case: &Case) -> (String, Option<Location>) {
     }
 }
 
+/// The last place of a traceback that lies in the project.
 fn last_place(text: &str) -> Option<Location> {
-    let places = text.lines().filter_map(|line| {
+    let mut places = text.lines().filter_map(|line| {
         let place = PLACE
             .as_ref()?
             .captures(line)
             .or_else(|| FRAME.as_ref()?.captures(line))?;
         location(&place[1], &place[2])
     });
-    let (mut own, mut any) = (None, None);
-    for place in places {
-        if !place.path.contains("site-packages/") && !place.path.contains("/lib/python") {
-            own = Some(place);
-        } else {
-            any = Some(place);
-        }
-    }
-    own.or(any)
+    places.rfind(|place| !is_foreign(&place.path))
+}
+
+/// Whether a path is one of Python's own or of an installed package.
+pub(super) fn is_foreign(path: &str) -> bool {
+    path.contains("site-packages/") || path.contains("/lib/python") || path.starts_with('<')
 }
 
 /// Reads the terminal text: sums, the short summary, and the sections of the failures.

@@ -132,22 +132,21 @@ impl Diagnostics {
         }
     }
 
-    /// Hands the errors over; those without a place count only if nothing was built.
+    /// Hands the errors over. Where tests ran, only cargo's word makes them more than something a test printed.
     pub(super) fn finish(self, reading: &mut Reading, text: &str) {
-        let ran = reading.ran();
-        for diagnostic in self.found {
-            if diagnostic.place.is_some() || self.did_not_compile {
+        let nothing_ran = !reading.ran();
+        if nothing_ran && !self.did_not_compile && ENVIRONMENT.iter().any(|mark| text.contains(mark)) {
+            reading.trouble = Some(Trouble::Environment);
+            return;
+        }
+        if nothing_ran || self.did_not_compile {
+            for diagnostic in self.found {
                 let name = diagnostic.lines.first().map_or("", String::as_str);
                 reading.diagnose(name, diagnostic.place.clone(), &diagnostic.lines.join("\n"));
             }
         }
-        if !ran && reading.diagnostics.is_empty() {
-            if ENVIRONMENT.iter().any(|mark| text.contains(mark)) {
-                reading.trouble = Some(Trouble::Environment);
-            }
-            if self.did_not_compile {
-                reading.diagnose("error: could not compile", None, "");
-            }
+        if self.did_not_compile && reading.diagnostics.is_empty() {
+            reading.diagnose("error: could not compile", None, "");
         }
     }
 }

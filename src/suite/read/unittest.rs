@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Reading, location};
+use super::{Reading, location, pytest};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
@@ -101,19 +101,11 @@ fn sections(text: &str, reading: &mut Reading) {
 }
 
 fn last_place(traceback: &str) -> Option<Location> {
-    let places = traceback.lines().filter_map(|line| {
+    let mut places = traceback.lines().filter_map(|line| {
         let frame = FRAME.as_ref()?.captures(line)?;
         location(&frame[1], &frame[2])
     });
-    let (mut own, mut any) = (None, None);
-    for place in places {
-        if place.path.contains("/lib/python") {
-            any = Some(place);
-        } else {
-            own = Some(place);
-        }
-    }
-    own.or(any)
+    places.rfind(|place| !pytest::is_foreign(&place.path))
 }
 
 /// `Ran 8 tests` and the line after it, where the names did not tell (without `-v`).

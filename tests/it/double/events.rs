@@ -72,6 +72,19 @@ async fn a_receiver_that_is_gone_is_noted() {
 }
 
 #[tokio::test]
+async fn a_new_hook_is_pinged_and_an_installation_told() {
+    let (client, _) = world().await;
+    client.double.ping().await;
+    client.double.install().await;
+    assert!(client.double.last_delivery("ping").unwrap().payload["zen"].is_string());
+    let told = client.double.last_delivery("installation").unwrap();
+    assert_eq!(
+        (told.action(), &told.payload["repositories"][0]["full_name"]),
+        ("created", &json!("acme/rail"))
+    );
+}
+
+#[tokio::test]
 async fn what_the_bot_does_is_told_as_well() {
     let (client, number) = world().await;
     let head = client.double.head(number).unwrap();

@@ -57,6 +57,56 @@ async fn git_clones_and_fetches_what_was_pushed_later() {
 }
 
 #[tokio::test]
+async fn a_commit_no_branch_has_any_more_can_still_be_fetched() {
+    let (client, number) = world().await;
+    let lost = client.double.head(number).unwrap();
+    client
+        .double
+        .force_push(number, AUTHOR, &[("list.txt", Some(b"over\n"))])
+        .await
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("{}/acme/rail.git", client.double.web_url());
+    git(folder.path(), &["init", "-q", "."]).await;
+    git(folder.path(), &["fetch", "-q", "--depth", "1", &url, &lost]).await;
+    assert_eq!(git(folder.path(), &["rev-parse", "FETCH_HEAD"]).await.trim(), lost);
+    let nothing = try_git(
+        folder.path(),
+        &["fetch", "-q", &url, "0123456789012345678901234567890123456789"],
+    )
+    .await;
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("not our ref"));
+}
+
+#[tokio::test]
+async fn long_requests_come_compressed() {
+    let (client, number) = world().await;
+    let url = format!("{}/acme/rail.git", client.double.web_url());
+    let mut arguments = vec!["fetch".to_owned(), "-q".to_owned(), url];
+    for count in 0..30 {
+        let text = format!("{count}\n");
+        arguments.push(
+            client
+                .double
+                .push(number, AUTHOR, &[("count.txt", Some(text.as_bytes()))])
+                .await
+                .unwrap(),
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), &["init", "-q", "."]).await;
+    git(folder.path(), &arguments.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let compressed = ("content-encoding".to_owned(), "gzip".to_owned());
+    assert!(
+        client
+            .double
+            .requests()
+            .iter()
+            .any(|exchange| exchange.headers.contains(&compressed))
+    );
+}
+
+#[tokio::test]
 async fn git_clones_shallowly_and_deepens() {
     for version in ["2", "0"] {
         let (client, number) = world().await;

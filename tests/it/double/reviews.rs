@@ -110,6 +110,49 @@ async fn a_range_stays_in_one_hunk() {
 }
 
 #[tokio::test]
+async fn files_without_a_text_diff_have_no_patch_and_take_no_comments() {
+    let (client, _) = world().await;
+    let new = NewPullRequest::new("newcomer", "odd", "Odd files")
+        .write("picture.png", b"\x89PNG\0\0")
+        .write("open.txt", "no newline")
+        .write("renamed.txt", super::MAIN)
+        .delete("list.txt")
+        .from_fork(false);
+    let number = client.double.open_pull_request(new).await.unwrap();
+    let (_, files) = client.get(&format!("/pulls/{number}/files")).await;
+    let of = |name: &str| {
+        files
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|file| file["filename"] == name)
+            .unwrap()
+    };
+    assert_eq!(
+        (of("picture.png").get("patch"), &of("picture.png")["status"]),
+        (None, &json!("added"))
+    );
+    assert_eq!(
+        of("open.txt")["patch"],
+        "@@ -0,0 +1 @@\n+no newline\n\\ No newline at end of file"
+    );
+    let renamed = of("renamed.txt");
+    assert_eq!(
+        (&renamed["status"], &renamed["previous_filename"]),
+        (&json!("renamed"), &json!("list.txt"))
+    );
+    assert_eq!(renamed.get("patch"), None);
+    for path in ["picture.png", "renamed.txt"] {
+        let (status, _) = review(&client, number, json!([{ "path": path, "line": 1, "body": "x" }])).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{path}");
+    }
+    assert_eq!(
+        client.get(&format!("/pulls/{number}")).await.1["user"]["login"],
+        "newcomer"
+    );
+}
+
+#[tokio::test]
 async fn a_review_is_about_a_commit_of_the_pull_request() {
     let (client, number) = world().await;
     let old = client.double.head(number).unwrap();

@@ -143,6 +143,19 @@ async fn failed_ci_can_be_read_and_started_again() {
         StatusCode::FORBIDDEN
     );
     assert_eq!(client.get(&format!("{run}/jobs?filter=all")).await.1["total_count"], 2);
+    client.double.finish_rerun(id, "success", "all well\n").await.unwrap();
+    assert_eq!(
+        client.get(&format!("{run}/jobs")).await.1["jobs"][0]["conclusion"],
+        "success"
+    );
+    let told = client.double.last_delivery("workflow_run").unwrap();
+    assert_eq!(
+        (
+            &told.payload["workflow_run"]["conclusion"],
+            &told.payload["workflow_run"]["run_attempt"]
+        ),
+        (&json!("success"), &json!(2))
+    );
 }
 
 #[tokio::test]

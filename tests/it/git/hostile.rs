@@ -211,6 +211,17 @@ async fn a_token_needs_tls_beyond_this_machine() {
     assert!(matches!(error, Error::Refused(_)), "{error:?}");
 }
 
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let world = World::new();
+    let url = "https://user:pass@127.0.0.1:1/o/r.git?x=y".parse().unwrap();
+    let remote = with_token(Remote { url, token: None });
+    let wants = ["a".repeat(40).parse().unwrap()];
+    let error = world.mirror().fetch(&remote, &wants, &limits()).await.unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }));
+    insta::assert_snapshot!(error, @"cannot fetch from 127.0.0.1: Connection refused (os error 111); try again later");
+}
+
 /// The answer of real git to a fetch of this commit.
 async fn recorded(world: &World, sha: &CommitSha) -> Vec<u8> {
     let root = world.directory.path().to_path_buf();

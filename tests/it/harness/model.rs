@@ -19,11 +19,11 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// The key the server wants.
-pub const KEY: &str = "sk-scripted-0123456789abcdef";
+pub(crate) const KEY: &str = "sk-scripted-0123456789abcdef";
 
 /// What the model does when it is asked once.
 #[derive(Debug, Clone)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// Says something, calls tools (name and arguments), or both.
     Answer {
         text: Option<String>,
@@ -42,7 +42,7 @@ pub enum Turn {
 }
 
 /// A turn that calls one tool.
-pub fn calls(tool: &str, arguments: Value) -> Turn {
+pub(crate) fn calls(tool: &str, arguments: Value) -> Turn {
     Turn::Answer {
         text: None,
         calls: vec![(tool.into(), arguments.to_string())],
@@ -50,7 +50,7 @@ pub fn calls(tool: &str, arguments: Value) -> Turn {
 }
 
 /// A turn without a tool call.
-pub fn says(text: &str) -> Turn {
+pub(crate) fn says(text: &str) -> Turn {
     Turn::Answer {
         text: Some(text.into()),
         calls: Vec::new(),
@@ -58,7 +58,7 @@ pub fn says(text: &str) -> Turn {
 }
 
 /// A turn that fails with a status.
-pub fn fails(status: u16, message: &str) -> Turn {
+pub(crate) fn fails(status: u16, message: &str) -> Turn {
     let headers = if status == 429 {
         vec![("retry-after", "0")]
     } else {
@@ -73,7 +73,7 @@ pub fn fails(status: u16, message: &str) -> Turn {
 
 impl Turn {
     /// One more tool call in the same answer.
-    pub fn and(mut self, tool: &str, arguments: Value) -> Self {
+    pub(crate) fn and(mut self, tool: &str, arguments: Value) -> Self {
         match &mut self {
             Self::Answer { calls, .. } => calls.push((tool.into(), arguments.to_string())),
             other => panic!("{other:?} calls no tools"),
@@ -83,7 +83,7 @@ impl Turn {
 }
 
 /// The server. Dropping it stops it.
-pub struct ScriptedModel {
+pub(crate) struct ScriptedModel {
     base_url: String,
     script: Arc<Script>,
     server: JoinHandle<()>,
@@ -100,7 +100,7 @@ struct Script {
 
 impl ScriptedModel {
     /// Starts a server that plays the turns in order.
-    pub async fn start(turns: impl IntoIterator<Item = Turn>) -> Self {
+    pub(crate) async fn start(turns: impl IntoIterator<Item = Turn>) -> Self {
         let script = Arc::new(Script::default());
         script.turns.lock().unwrap().extend(turns);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -116,45 +116,45 @@ impl ScriptedModel {
         }
     }
 
-    pub fn base_url(&self) -> &str {
+    pub(crate) fn base_url(&self) -> &str {
         &self.base_url
     }
 
     /// Adds a turn to the end of the script.
-    pub fn then(&self, turn: Turn) -> &Self {
+    pub(crate) fn then(&self, turn: Turn) -> &Self {
         self.script.turns.lock().unwrap().push_back(turn);
         self
     }
 
-    pub fn reads(&self, path: &str) -> &Self {
+    pub(crate) fn reads(&self, path: &str) -> &Self {
         self.then(calls("read_file", json!({ "path": path })))
     }
 
-    pub fn edits(&self, path: &str, old: &str, new: &str) -> &Self {
+    pub(crate) fn edits(&self, path: &str, old: &str, new: &str) -> &Self {
         self.then(calls("edit_file", json!({ "path": path, "old": old, "new": new })))
     }
 
-    pub fn runs_tests(&self) -> &Self {
+    pub(crate) fn runs_tests(&self) -> &Self {
         self.then(calls("run_tests", json!({})))
     }
 
-    pub fn submits(&self, summary: &str) -> &Self {
+    pub(crate) fn submits(&self, summary: &str) -> &Self {
         self.then(calls("submit", json!({ "summary": summary })))
     }
 
     /// A text that must never be in a request.
-    pub fn must_not_see(&self, secret: &str) -> &Self {
+    pub(crate) fn must_not_see(&self, secret: &str) -> &Self {
         self.script.secrets.lock().unwrap().push(secret.into());
         self
     }
 
     /// Every request so far, oldest first, retries included.
-    pub fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.script.requests.lock().unwrap().clone()
     }
 
     /// The results of the tools the last request carries, in order.
-    pub fn results(&self) -> Vec<String> {
+    pub(crate) fn results(&self) -> Vec<String> {
         let requests = self.requests();
         let messages = requests
             .last()
@@ -171,13 +171,13 @@ impl ScriptedModel {
     }
 
     /// Waits until a request has met [`Turn::Silence`].
-    pub async fn is_silent(&self) {
+    pub(crate) async fn is_silent(&self) {
         self.script.silent.notified().await;
     }
 
     /// Fails if a turn is left, or a request broke a rule.
     #[track_caller]
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         let broken = self.script.broken.lock().unwrap().clone();
         assert!(
             broken.is_empty(),

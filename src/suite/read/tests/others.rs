@@ -130,6 +130,18 @@ fn go() {
 }
 
 #[test]
+fn the_tail_of_go_is_text_for_people() {
+    let run = read(Framework::Go, &exited(1, &fixture("go/fail.txt")));
+    assert!(
+        run.tail
+            .starts_with("=== RUN   TestAdd\n    shop_test.go:7: Add(1, 2) = -1, want 3\n"),
+        "{}",
+        run.tail
+    );
+    assert!(run.tail.ends_with("FAIL\texample.com/shop\t0.006s\n=== RUN   TestAdd\n--- PASS: TestAdd (0.00s)\nPASS\nok  \texample.com/shop/sub\t0.005s"), "{}", run.tail);
+}
+
+#[test]
 fn maven() {
     assert_snapshot!(read_file(Framework::Maven, "maven/pass.txt", 0), @"Passed: 4 passed, 0 failed, 1 skipped");
     assert_snapshot!(read_file(Framework::Maven, "maven/fail.txt", 1), @"

@@ -35,4 +35,15 @@ fn cargo() {
     tests::overflows at -: thread 'tests::overflows' (26395) has overflowed its stack
     ");
     assert_snapshot!(read_file(Framework::Cargo, "cargo/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(read_file(Framework::Cargo, "cargo/workspace.txt", 101), @"
+    Failed: 3 passed, 3 failed, 0 skipped
+    passed: a/src/lib.rs - f, a:src/lib.rs tests::works, it:tests/it.rs works
+    b:src/lib.rs tests::works at b/src/lib.rs:5: assertion `left == right` failed
+    it:tests/it.rs#2 works at b/tests/it.rs:1: assertion `left == right` failed
+    b/src/lib.rs - f at b/src/lib.rs:1: assertion `left == right` failed
+    ");
+    assert_snapshot!(read_file(Framework::Cargo, "cargo/manifest_error.txt", 101), @"
+    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    error: key with no value, expected `=` at Cargo.toml:4: error: key with no value, expected `=`
+    ");
 }

@@ -1,5 +1,6 @@
 //! The life of a run, step by step.
 
+use super::super::id::{CommitSha, PullRequestId};
 use super::super::patch::Patch;
 use super::super::proposal::Author;
 use super::super::test_run::Outcome;
@@ -63,14 +64,7 @@ fn proposed(evidence: Option<Evidence>) -> Step {
 }
 
 fn opened(run: &Run, kind: GateKind) -> Step {
-    let gate = Gate::open(
-        run.id(),
-        run.gates.len(),
-        kind,
-        sha('a'),
-        "c",
-        run.terms(Timestamp::UNIX_EPOCH),
-    );
+    let gate = Gate::open(run.id(), run.gates.len(), kind, "c", run.terms(Timestamp::UNIX_EPOCH));
     Step::GateOpened(gate)
 }
 

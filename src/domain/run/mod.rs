@@ -3,131 +3,20 @@
 //! [`Run::next`] is pure: after a crash the same steps give the same next thing to do, so a finished step is never
 //! done again and an unfinished one is done with the same markers. What a step does to GitHub is in `engine`.
 
+mod step;
+
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+
+pub use step::{Consent, End, Origin, Reading, Started, Step};
 
 use super::gate::{Answer, Gate, GateId, GateKind, Terms};
-use super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
+use super::id::{CommitSha, Login, RunId};
 use super::proposal::{Evidence, Proposal};
-use super::test_run::{Failure, TestRun};
+use super::test_run::TestRun;
 use super::triage::{Triage, Verdict};
 
 /// How often a rejected proposal may be followed by another one.
 pub const MAX_PROPOSALS: usize = 3;
-
-/// What started a run, and on which head.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Started {
-    pub run: RunId,
-    pub pull_request: PullRequestId,
-    pub installation: Option<InstallationId>,
-    pub head: CommitSha,
-    pub base: CommitSha,
-    pub origin: Origin,
-    pub consent: Consent,
-    /// How many people must approve what lands; from the base branch's configuration at the start.
-    pub approvers: u32,
-    /// How long its gates stay open, in seconds.
-    pub gate_seconds: u64,
-    pub at: Timestamp,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// A command in this comment.
-    Comment { id: u64, by: Login },
-    /// Red CI; with the workflow run whose logs can be read, if GitHub Actions it was.
-    Ci { workflow_run: Option<u64> },
-    /// The label of the base branch's configuration.
-    Label { by: Login },
-}
-
-/// Why code of the pull request may be executed in the sandbox before any gate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Consent {
-    /// Not yet: logs and code may be read, nothing may run.
-    None,
-    /// A person with write access asked for it, for this head.
-    Command { by: Login },
-    /// `execution = "sandbox"` on the base branch, and the author has write access.
-    Config { author: Login },
-}
-
-/// What was read of the failed job's log.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
-    pub failures: Vec<Failure>,
-    pub excerpt: String,
-}
-
-/// How a run ends.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum End {
-    Landed {
-        commit: CommitSha,
-    },
-    /// Suggested, but this pull request's branch cannot be pushed to: its author commits the suggestions.
-    Suggested,
-    Rejected {
-        by: Login,
-        reason: Option<String>,
-    },
-    /// The sandbox cannot confine on this machine, or something else forbids the work.
-    Refused {
-        reason: String,
-    },
-    NothingToFix {
-        reason: String,
-    },
-    GaveUp {
-        reason: String,
-    },
-    Superseded {
-        head: CommitSha,
-    },
-    Cancelled {
-        by: Option<Login>,
-    },
-    Expired,
-}
-
-/// One journaled unit of a run's work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    Started(Box<Started>),
-    /// The failed job's log was read.
-    Read(Reading),
-    Reproduced {
-        before: TestRun,
-        triage: Triage,
-    },
-    /// One item of the agent's transcript, opaque here.
-    Said(serde_json::Value),
-    Proposed(Box<Proposal>),
-    ReviewPosted {
-        review: u64,
-    },
-    GateOpened(Gate),
-    /// A person's answer, with the comment it was given in, so that a redelivered comment is not a second answer.
-    Answered {
-        gate: GateId,
-        answer: Answer,
-        comment: Option<u64>,
-    },
-    /// The approved tree was executed and is better.
-    Verified(Box<Evidence>),
-    Ended(End),
-    /// The end is said on GitHub.
-    Announced,
-    /// What landed was taken back with this commit.
-    Undone {
-        commit: CommitSha,
-    },
-}
 
 /// A gate with what was said to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -334,6 +223,18 @@ impl Run {
                 .any(|asked| matches!(asked.gate.kind, GateKind::Search { .. }) && asked.is_approved())
     }
 
+    /// The command, and its minutes, that an approved gate allows to run; none if a consent allows whatever it is.
+    pub fn granted(&self) -> Option<(&str, u64)> {
+        let approved = self.gates.iter().rev().filter(|asked| asked.is_approved());
+        let mut commands = approved.filter_map(|asked| match &asked.gate.kind {
+            GateKind::Search { command, minutes } | GateKind::VerifyAndLand { command, minutes, .. } => {
+                Some((command.as_str(), *minutes))
+            }
+            GateKind::Land { .. } => None,
+        });
+        commands.next().filter(|_| self.started.consent == Consent::None)
+    }
+
     /// Terms for a gate opened now.
     pub fn terms(&self, now: Timestamp) -> Terms {
         let seconds = i64::try_from(self.started.gate_seconds).unwrap_or(i64::MAX);
@@ -341,6 +242,7 @@ impl Run {
             .checked_add(jiff::SignedDuration::from_secs(seconds))
             .unwrap_or(Timestamp::MAX);
         Terms {
+            head: self.started.head.clone(),
             approvers: self.started.approvers,
             opened: now,
             expires,
@@ -432,5 +334,4 @@ fn not_worked_on(before: &TestRun, triage: &Triage) -> String {
 }
 
 #[cfg(test)]
-#[path = "run_tests.rs"]
 mod tests;

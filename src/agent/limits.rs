@@ -1,0 +1,64 @@
+//! When the loop stops without having been told to.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::model::ToolSpec;
+use super::tools;
+use super::transcript::{Reply, Transcript};
+
+/// So many replies in a row may be nothing but calls that cannot be understood.
+const MALFORMED_REPLIES: usize = 3;
+/// So many times in a row a reply without a call is answered with a nudge.
+const NUDGES: usize = 2;
+
+/// The bounds of a run, counted over the whole transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Replies of the model.
+    pub turns: u32,
+    /// Tokens of prompts and completions together.
+    pub tokens: u64,
+    /// Counted from when the [`Shell`](super::Shell) is made.
+    pub wall: Duration,
+}
+
+/// Which limit was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    Turns,
+    Tokens,
+    Wall,
+}
+
+impl Limits {
+    /// The limit that forbids to ask the model once more, if one does.
+    pub(super) fn reached(&self, transcript: &Transcript) -> Option<LimitKind> {
+        let usage = transcript.usage();
+        if transcript.turns() >= self.turns {
+            Some(LimitKind::Turns)
+        } else if usage.prompt_tokens.saturating_add(usage.completion_tokens) >= self.tokens {
+            Some(LimitKind::Tokens)
+        } else {
+            None
+        }
+    }
+}
+
+/// Why there is no point in asking this model any more, if there is none.
+pub(super) fn out_of_patience(transcript: &Transcript, tools: &[ToolSpec]) -> Option<&'static str> {
+    let is_silent = |reply: &Reply| reply.calls.is_empty();
+    let is_malformed = |reply: &Reply| {
+        let mut calls = reply.calls.iter();
+        !is_silent(reply) && calls.all(|call| tools::parse(call, tools).is_err())
+    };
+    if transcript.in_a_row(is_silent) > NUDGES {
+        Some("the model answers without calling a tool")
+    } else if transcript.in_a_row(is_malformed) > MALFORMED_REPLIES {
+        Some("the model calls the tools in a way that cannot be understood")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,79 @@
+//! The playing half alone: a GitHub for a `greenlight serve` in another process.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::demo::Double;
+
+use super::super::{Exit, terminal};
+use super::narrator::Narrator;
+use super::{SECRET, fault};
+
+/// When nothing has changed for so long, the other process has nothing more to say.
+const QUIET: Duration = Duration::from_secs(2);
+/// How long the other process may work without anything to see.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How often it is looked for.
+const MAX_LOOKS: usize = 20;
+
+/// Says how to start the other process, and waits until it is there.
+pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Result<(), Exit> {
+    let credentials = double.app_credentials();
+    let key = folder.join("app.pem");
+    std::fs::write(&key, credentials.private_key).map_err(fault)?;
+    let address = format!(
+        "{}:{}",
+        url.host_str().unwrap_or("127.0.0.1"),
+        url.port_or_known_default().unwrap_or(8080)
+    );
+    terminal::show(&format!(
+        "GitHub is played at {api}. In another terminal:\n\n\
+         export GREENLIGHT_GITHUB_API_URL={api}\nexport GREENLIGHT_APP_ID={id}\n\
+         export GREENLIGHT_PRIVATE_KEY_FILE={key}\nexport GREENLIGHT_WEBHOOK_SECRET={SECRET}\n\
+         export GREENLIGHT_DATA_DIR={data}\ngreenlight serve --listen {address}\n",
+        api = double.url(),
+        id = credentials.app_id,
+        key = key.display(),
+        data = folder.join("data").display(),
+    ));
+    double.set_webhook(url.join("webhook").map_err(fault)?.as_str(), SECRET);
+    for _ in 0..MAX_LOOKS {
+        if terminal::ask("Press Enter when it listens.").await.is_none() {
+            return Err(Exit::Refused("nobody pressed Enter, so nothing was played".into()));
+        }
+        double.ping().await;
+        let answer = double.last_delivery("ping");
+        match answer.as_ref().map(|ping| (ping.status, ping.error.as_deref())) {
+            Some((Some(200..=299), _)) => return Ok(()),
+            Some((Some(401), _)) => terminal::tell(&format!(
+                "{url} refuses the signature: is GREENLIGHT_WEBHOOK_SECRET as above?"
+            )),
+            Some((Some(status), _)) => terminal::tell(&format!("{url} answers with {status}")),
+            other => {
+                let why = other.and_then(|(_, error)| error).unwrap_or("no answer");
+                terminal::tell(&format!("nobody answers at {url}: {why}"));
+            }
+        }
+    }
+    Err(Exit::Usage(format!("no `greenlight serve` at {url}")))
+}
+
+/// Waits until the other process has answered: its check has a conclusion, something has happened since, and all is
+/// quiet. There is no other way to know.
+pub(super) async fn settle(double: &Double, narrator: &Narrator, since: Option<usize>) {
+    let mut changes = double.changes();
+    let settled = async {
+        loop {
+            let is_quiet = tokio::time::timeout(QUIET, changes.changed()).await.is_err();
+            narrator.catch_up();
+            let has_answered = since.is_none_or(|since| narrator.times() > since);
+            let is_at_rest = narrator.check().is_some_and(|check| check.conclusion.is_some());
+            if is_quiet && has_answered && is_at_rest {
+                return;
+            }
+        }
+    };
+    if tokio::time::timeout(PATIENCE, settled).await.is_err() {
+        terminal::tell("nothing happens any more");
+    }
+}

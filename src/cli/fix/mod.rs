@@ -1,0 +1,281 @@
+//! `greenlight fix`: makes the failing tests of a local checkout pass, and asks before it writes.
+
+mod report;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Exit, app, folder, terminal};
+use crate::config::environment::Environment;
+use crate::config::flags::{Flags, LogFlags, ModelFlags, StorageFlags};
+use crate::config::repository::RepoConfig;
+use crate::config::settings::Settings;
+use crate::domain::id::CommitSha;
+use crate::domain::proposal::Proposal;
+use crate::domain::run::{MAX_PROPOSALS, TurnedDown};
+use crate::domain::test_run::TestRun;
+use crate::domain::triage::Verdict;
+use crate::engine::desk::{CONFIG_FILE, Desk};
+use crate::engine::work::{self, Brief, Engine, Outcome};
+use crate::openai::OpenAi;
+use crate::sandbox::Choice;
+use crate::suite::Suite;
+
+use report::Report;
+
+/// How long the work gets to stop by itself once somebody asked for it.
+const GRACE: Duration = Duration::from_secs(3);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The checkout
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// Approve up front: write the fix to the working tree
+    #[arg(long)]
+    yes: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// How tests are confined; `none` runs them as you, with no protection at all
+    #[arg(long, value_enum, default_value_t = Confinement::Auto)]
+    sandbox: Confinement,
+    /// Who works out the fix; `auto` takes the model if one is configured
+    #[arg(long, value_enum, default_value_t = Choose::Auto)]
+    engine: Choose,
+    #[command(flatten)]
+    storage: StorageFlags,
+    #[command(flatten)]
+    model: ModelFlags,
+    #[command(flatten)]
+    log: LogFlags,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Confinement {
+    Auto,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Choose {
+    Auto,
+    Builtin,
+    Model,
+}
+
+pub(super) async fn fix(arguments: Arguments) -> Exit {
+    let as_json = arguments.json;
+    let mut report = Report::default();
+    let cancel = CancellationToken::new();
+    let stopped = async {
+        terminal::stopped().await;
+        cancel.cancel();
+        tokio::time::sleep(GRACE).await;
+    };
+    let exit = tokio::select! {
+        result = try_fix(arguments, &mut report, &cancel) => result.err().unwrap_or(Exit::Done),
+        () = stopped => Exit::Stopped,
+    };
+    if as_json {
+        terminal::show_document(&report.document(&exit));
+    }
+    exit
+}
+
+async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
+    let Arguments {
+        storage, model, log, ..
+    } = &arguments;
+    let flags = Flags {
+        storage: storage.clone(),
+        model: model.clone(),
+        log: log.clone(),
+        ..Flags::default()
+    };
+    let settings = Settings::new(flags, &Environment::of_this_process())?;
+    terminal::start_logging(&settings, Some("warn"));
+    let model = match (arguments.engine, settings.model()) {
+        (Choose::Builtin, _) | (Choose::Auto, None) => None,
+        (_, Some(model)) => Some(app::model(model)?),
+        (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
+    };
+    let root = arguments
+        .path
+        .canonicalize()
+        .map_err(|error| Exit::Usage(format!("{}: {error}", arguments.path.display())))?;
+    if !root.is_dir() {
+        return Err(Exit::Usage(format!("{} is no folder", root.display())));
+    }
+    let own = folder::own(&settings.data_dir()?)?;
+    let desk = desk(&root, own.path())?;
+    let command = desk.test_command().map_err(|nothing| {
+        Exit::Usage(format!(
+            "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
+            root.display(),
+            nothing.looked_for.join(", ")
+        ))
+    })?;
+    report.command = Some(command.to_string());
+    let choice = match arguments.sandbox {
+        Confinement::Auto => Choice::Auto,
+        Confinement::None => {
+            terminal::tell(
+                "warning: `--sandbox none` runs this code as you: with your files, your network and your secrets",
+            );
+            Choice::None
+        }
+    };
+    let sandbox = app::sandbox(choice).await?.map_err(|unusable| {
+        Exit::Refused(format!(
+            "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
+        ))
+    })?;
+    terminal::tell(&format!("running `{command}` (from {})", command.source));
+    let suite = desk.suite(&sandbox, command);
+    let (before, triage) = work::reproduce(&desk, &suite, cancel).await?;
+    if cancel.is_cancelled() {
+        return Err(Exit::Stopped);
+    }
+    report.before = Some((before.clone(), triage));
+    report::judge(&before, triage)?;
+    if triage.verdict == Verdict::Green {
+        return Ok(());
+    }
+    if !arguments.json {
+        report::show_failures(&before);
+    }
+    search(&arguments, (&desk, &suite), (&before, model.as_ref()), report, cancel).await
+}
+
+/// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
+fn desk(root: &Path, workspaces: PathBuf) -> Result<Desk, Exit> {
+    let file = root.join(CONFIG_FILE);
+    let config = match std::fs::read_to_string(&file) {
+        Ok(text) => {
+            RepoConfig::parse(&text).map_err(|error| Exit::Usage(format!("{error} (in {})", root.display())))?
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => RepoConfig::default(),
+        Err(error) => return Err(Exit::Usage(format!("{}: {error}", file.display()))),
+    };
+    Desk::local(root, config, workspaces).map_err(|error| Exit::Usage(error.to_string()))
+}
+
+/// Proposes, asks, and tries again with the reason when there is one.
+async fn search(
+    arguments: &Arguments,
+    (desk, suite): (&Desk, &Suite),
+    (before, model): (&TestRun, Option<&(OpenAi, String)>),
+    report: &mut Report,
+    cancel: &CancellationToken,
+) -> Result<(), Exit> {
+    let head = head(desk);
+    let mut turned_down: Vec<TurnedDown> = Vec::new();
+    for _ in 0..MAX_PROPOSALS {
+        report.proposal = None;
+        let proposal = attempt((desk, suite), (&head, before), model, &turned_down, cancel).await?;
+        report.proposal = Some(proposal.clone());
+        if !arguments.json {
+            report::show_proposal(&proposal);
+        }
+        let reason = match ask(arguments, cancel).await? {
+            Said::Yes => {
+                write::write(desk.checkout.root(), &proposal.patch)?;
+                report.is_applied = true;
+                terminal::tell("written to the working tree");
+                return Ok(());
+            }
+            Said::No => return Err(Exit::Refused("not approved; nothing was written".into())),
+            Said::Because(reason) => reason,
+        };
+        terminal::tell("looking for another fix");
+        turned_down.push(TurnedDown { proposal, reason });
+    }
+    Err(Exit::Refused(format!(
+        "{MAX_PROPOSALS} fixes were turned down; nothing was written"
+    )))
+}
+
+async fn attempt(
+    (desk, suite): (&Desk, &Suite),
+    (head, before): (&CommitSha, &TestRun),
+    model: Option<&(OpenAi, String)>,
+    turned_down: &[TurnedDown],
+    cancel: &CancellationToken,
+) -> Result<Proposal, Exit> {
+    let engine = model.map_or(Engine::BuiltIn, |(model, name)| Engine::Model { model, name });
+    terminal::tell(match engine {
+        Engine::BuiltIn => "searching small edits (built-in engine, no model)",
+        Engine::Model { .. } => "the model is at work",
+    });
+    let brief = Brief {
+        head,
+        before: Some(before),
+        reading: None,
+        turned_down,
+        said: &[],
+    };
+    let mut keep = |_| futures::FutureExt::boxed(async { Ok(()) });
+    let mut next = 25;
+    let mut progress = |progress: crate::repair::Progress| {
+        if progress.tried >= next {
+            next = progress.tried * 2;
+            terminal::tell(&format!(
+                "  {} of about {} edits tried",
+                progress.tried, progress.total_estimate
+            ));
+        }
+    };
+    let watch = work::Watch {
+        keep: &mut keep,
+        progress: &mut progress,
+        cancel,
+    };
+    match work::work(desk, Some(suite), engine, &brief, watch).await? {
+        Outcome::Proposed(proposal) => Ok(*proposal),
+        Outcome::GaveUp { reason } => Err(Exit::NoFix(format!("no fix found. {reason}"))),
+        Outcome::LimitReached { reason } => Err(Exit::Limit(reason)),
+        Outcome::Interrupted => Err(Exit::Stopped),
+    }
+}
+
+enum Said {
+    Yes,
+    No,
+    Because(String),
+}
+
+async fn ask(arguments: &Arguments, cancel: &CancellationToken) -> Result<Said, Exit> {
+    if arguments.yes {
+        return Ok(Said::Yes);
+    }
+    if arguments.json || !terminal::somebody_is_there() {
+        let why = if arguments.json {
+            "`--json` does not ask"
+        } else {
+            "nobody is here to approve"
+        };
+        return Err(Exit::Refused(format!(
+            "{why}, so nothing was written; `--yes` approves up front"
+        )));
+    }
+    let question = "\nWrite this to the working tree? [y]es, [n]o, or why not:";
+    let answer = tokio::select! {
+        answer = terminal::ask(question) => answer,
+        () = cancel.cancelled() => return Err(Exit::Stopped),
+    };
+    let answer = answer.unwrap_or_default();
+    Ok(match answer.to_lowercase().as_str() {
+        "y" | "yes" => Said::Yes,
+        "" | "n" | "no" => Said::No,
+        _ => Said::Because(answer),
+    })
+}
+
+/// The commit the checkout is at; zeros outside of git, where evidence has no commit to name.
+fn head(desk: &Desk) -> CommitSha {
+    crate::git::local_head(desk.checkout.root()).unwrap_or_else(CommitSha::none)
+}

@@ -1,0 +1,63 @@
+//! Writes an approved fix to the user's working tree: all of it, and only over what it was tested on.
+
+use std::fs;
+use std::path::Path;
+
+use super::super::Exit;
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::{Blob, FileMode, Patch};
+use crate::sandbox;
+
+/// Writes the patch, if every file is still what it was tested on; when one cannot be written, none is.
+pub(super) fn write(root: &Path, patch: &Patch) -> Result<(), Exit> {
+    let now = Checkout::open(root).map_err(|error| Exit::Fault(error.to_string()))?;
+    for (path, change) in patch.files() {
+        if now.read_original(path) != change.before {
+            return Err(Exit::Refused(format!(
+                "{path} changed meanwhile, so nothing was written; run `greenlight fix` again"
+            )));
+        }
+        // What git ignores is not part of the tree that was tested, and may be all there is of it.
+        if change.before.is_none() && fs::symlink_metadata(root.join(path.as_str())).is_ok() {
+            return Err(Exit::Refused(format!(
+                "the fix would replace {path}, which is there but ignored by git; nothing was written"
+            )));
+        }
+    }
+    let mut written: Vec<(&RepoPath, Option<&Blob>)> = Vec::new();
+    for (path, change) in patch.files() {
+        if let Err(error) = put(root, path, change.after.as_ref()) {
+            for (path, before) in written.into_iter().rev() {
+                if let Err(error) = put(root, path, before) {
+                    super::terminal::tell(&format!("{path} could not be put back: {error}"));
+                }
+            }
+            return Err(Exit::Fault(format!("{path} could not be written: {error}")));
+        }
+        written.push((path, change.before.as_ref()));
+    }
+    Ok(())
+}
+
+fn put(root: &Path, path: &RepoPath, content: Option<&Blob>) -> Result<(), String> {
+    let file = root.join(path.as_str());
+    let Some(blob) = content else {
+        return fs::remove_file(&file).map_err(|error| error.to_string());
+    };
+    let is_executable = blob.mode == FileMode::Executable;
+    let old = fs::symlink_metadata(&file).ok();
+    sandbox::write_file(root, Path::new(path.as_str()), &blob.bytes, is_executable)
+        .map_err(|error| error.to_string())?;
+    // Git knows one bit of a mode; the others are the user's.
+    match old {
+        Some(old) if old.is_file() && is_executable == executable(&old) => {
+            fs::set_permissions(&file, old.permissions()).map_err(|error| error.to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn executable(file: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o111 != 0
+}

@@ -1,0 +1,93 @@
+//! greenlight's own folder: one process at a time where that matters, and what a killed process left is cleared away.
+//!
+//! The locks are the system's: they are let go of however a process ends.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::Exit;
+use crate::sandbox;
+
+const LOCK: &str = ".lock";
+/// What `serve` keeps only while it works.
+const THROW_AWAY: [&str; 2] = ["trees", "workspaces"];
+
+/// A folder that is this process's alone, until it is dropped.
+pub(super) struct Own {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl Own {
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.path().to_path_buf()
+    }
+}
+
+/// Makes a folder for one piece of local work, and removes those of processes that are gone.
+pub(super) fn own(data: &Path) -> Result<Own, Exit> {
+    let all = data.join("local");
+    let make = || -> io::Result<Own> {
+        make_folder(&all)?;
+        // Nobody may look between the making of a folder and its lock.
+        let door = File::create(all.join(LOCK))?;
+        door.lock()?;
+        for entry in fs::read_dir(&all)?.flatten().map(|entry| entry.path()) {
+            if let Ok(lock) = File::open(entry.join(LOCK))
+                && lock.try_lock().is_ok()
+            {
+                clear(&entry);
+            }
+        }
+        let folder = tempfile::Builder::new().prefix("fix-").tempdir_in(&all)?;
+        let lock = File::create(folder.path().join(LOCK))?;
+        lock.lock()?;
+        Ok(Own { folder, _lock: lock })
+    };
+    make().map_err(|error| unusable(data, &error))
+}
+
+/// Takes the whole folder for `serve`, and clears what the one before it left unfinished there.
+pub(super) fn take(data: &Path) -> Result<File, Exit> {
+    let open = || {
+        make_folder(data)?;
+        File::create(data.join(LOCK))
+    };
+    let lock = open().map_err(|error| unusable(data, &error))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(Exit::Usage(format!(
+                "another `greenlight serve` uses {}; give this one a folder of its own with GREENLIGHT_DATA_DIR",
+                data.display()
+            )));
+        }
+        Err(TryLockError::Error(error)) => return Err(unusable(data, &error)),
+    }
+    for folder in THROW_AWAY.map(|name| data.join(name)) {
+        clear(&folder);
+    }
+    Ok(lock)
+}
+
+/// Nobody else's business: the journal quotes code that may be private.
+fn make_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn clear(folder: &Path) {
+    if let Err(error) = sandbox::remove_tree(folder) {
+        tracing::warn!(path = %folder.display(), %error, "what an earlier process left cannot be removed");
+    }
+}
+
+fn unusable(data: &Path, error: &io::Error) -> Exit {
+    Exit::Usage(format!(
+        "GREENLIGHT_DATA_DIR, which is {}, cannot be used: {error}; set it to a folder that greenlight may write to",
+        data.display()
+    ))
+}

@@ -1,0 +1,124 @@
+//! What a run is made of: its start, its steps, its end. These are written to the journal as JSON.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::super::gate::{Answer, Gate, GateId};
+use super::super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
+use super::super::proposal::{Evidence, Proposal};
+use super::super::test_run::{Failure, TestRun};
+use super::super::triage::Triage;
+
+/// What started a run, and on which head.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    pub run: RunId,
+    pub pull_request: PullRequestId,
+    pub installation: Option<InstallationId>,
+    pub head: CommitSha,
+    pub base: CommitSha,
+    pub origin: Origin,
+    pub consent: Consent,
+    /// How many people must approve what lands; from the base branch's configuration at the start.
+    pub approvers: u32,
+    /// How long its gates stay open, in seconds.
+    pub gate_seconds: u64,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A command in this comment.
+    Comment { id: u64, by: Login },
+    /// Red CI; with the workflow run whose logs can be read, if GitHub Actions it was.
+    Ci { workflow_run: Option<u64> },
+    /// The label of the base branch's configuration.
+    Label { by: Login },
+}
+
+/// Why code of the pull request may be executed in the sandbox before any gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consent {
+    /// Not yet: logs and code may be read, nothing may run.
+    None,
+    /// A person with write access asked for it, for this head.
+    Command { by: Login },
+    /// `execution = "sandbox"` on the base branch, and the author has write access.
+    Config { author: Login },
+}
+
+/// What was read of the failed job's log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    pub failures: Vec<Failure>,
+    pub excerpt: String,
+}
+
+/// How a run ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    Landed {
+        commit: CommitSha,
+    },
+    /// Suggested, but this pull request's branch cannot be pushed to: its author commits the suggestions.
+    Suggested,
+    Rejected {
+        by: Login,
+        reason: Option<String>,
+    },
+    /// The sandbox cannot confine on this machine, or something else forbids the work.
+    Refused {
+        reason: String,
+    },
+    NothingToFix {
+        reason: String,
+    },
+    GaveUp {
+        reason: String,
+    },
+    Superseded {
+        head: CommitSha,
+    },
+    Cancelled {
+        by: Option<Login>,
+    },
+    Expired,
+}
+
+/// One journaled unit of a run's work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    Started(Box<Started>),
+    /// The failed job's log was read.
+    Read(Reading),
+    Reproduced {
+        before: TestRun,
+        triage: Triage,
+    },
+    /// One item of the agent's transcript, opaque here.
+    Said(serde_json::Value),
+    Proposed(Box<Proposal>),
+    ReviewPosted {
+        review: u64,
+    },
+    GateOpened(Gate),
+    /// A person's answer, with the comment it was given in, so that a redelivered comment is not a second answer.
+    Answered {
+        gate: GateId,
+        answer: Answer,
+        comment: Option<u64>,
+    },
+    /// The approved tree was executed and is better.
+    Verified(Box<Evidence>),
+    Ended(End),
+    /// The end is said on GitHub.
+    Announced,
+    /// What landed was taken back with this commit.
+    Undone {
+        commit: CommitSha,
+    },
+}

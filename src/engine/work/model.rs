@@ -1,0 +1,123 @@
+//! A model works it out; what it submits is proved like everything else.
+
+use futures::FutureExt as _;
+
+use crate::agent::{self, Exit, Item, LimitKind, Shell, Transcript};
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Author, Evidence, Proposal};
+use crate::openai::OpenAi;
+use crate::suite::Suite;
+
+use super::super::desk::Desk;
+use super::{Brief, Broken, Keep, Outcome, Watch, prove};
+
+/// How often a submission that does not prove itself may be followed by another one.
+const MAX_SUBMISSIONS: usize = 4;
+
+/// Lets a model work until a submission proves itself.
+pub(super) async fn work(
+    desk: &Desk,
+    suite: Option<&Suite>,
+    (model, name): (&OpenAi, &str),
+    brief: &Brief<'_>,
+    watch: Watch<'_, '_>,
+) -> Result<Outcome, Broken> {
+    let Watch { keep, cancel, .. } = watch;
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let limits = &desk.config.limits;
+    let bounds = desk.bounds(&is_protected);
+    let limits = agent::Limits {
+        turns: limits.turns,
+        tokens: limits.tokens,
+        wall: limits.wall,
+    };
+    let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
+    let mut transcript = transcript(desk, suite, brief, keep).await?;
+    for _ in 0..MAX_SUBMISSIONS {
+        let mut journal = |item: Item| match serde_json::to_value(item) {
+            Ok(value) => keep(value),
+            Err(error) => async move { Err(error.into()) }.boxed(),
+        };
+        let summary = match agent::run(model, &mut shell, &mut transcript, &mut journal, cancel).await? {
+            Exit::Submitted { summary } => summary,
+            Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
+            Exit::Cancelled => return Ok(Outcome::Interrupted),
+            Exit::Limit(limit) => {
+                return Ok(Outcome::LimitReached {
+                    reason: limit_reached(limit, &limits),
+                });
+            }
+        };
+        let patch = shell.checkout.patch();
+        let unfit = match (suite, brief.before) {
+            (Some(suite), Some(before)) => match prove(desk, suite, &patch, (brief.head, before), cancel).await? {
+                Ok(evidence) => return Ok(proposed(brief, name, patch, (summary, Some(evidence)))),
+                Err(unfit) => unfit,
+            },
+            _ => match proposal::check(&patch, &bounds) {
+                Ok(()) => return Ok(proposed(brief, name, patch, (summary, None))),
+                Err(unfit) => unfit,
+            },
+        };
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
+        }
+        let note = Item::Note(agent::prompt::not_good_enough(&unfit.to_string(), None));
+        write_down(&note, keep).await?;
+        transcript.push(note);
+    }
+    Ok(Outcome::GaveUp {
+        reason: format!("{MAX_SUBMISSIONS} submissions did not prove themselves"),
+    })
+}
+
+fn proposed(brief: &Brief<'_>, name: &str, patch: Patch, (summary, evidence): (String, Option<Evidence>)) -> Outcome {
+    let author = Author::Model(name.to_string());
+    Outcome::Proposed(Box::new(Proposal {
+        head: brief.head.clone(),
+        patch,
+        summary,
+        author,
+        evidence,
+    }))
+}
+
+fn limit_reached(limit: LimitKind, limits: &agent::Limits) -> String {
+    match limit {
+        LimitKind::Turns => format!("The limit of {} turns was reached", limits.turns),
+        LimitKind::Tokens => format!("The limit of {} tokens was reached", limits.tokens),
+        LimitKind::Wall => format!(
+            "The time limit of {} was reached",
+            humantime::format_duration(limits.wall)
+        ),
+    }
+}
+
+/// The transcript as it was cut off, or a new one with the task, written down.
+async fn transcript(
+    desk: &Desk,
+    suite: Option<&Suite>,
+    brief: &Brief<'_>,
+    keep: &mut Keep<'_>,
+) -> Result<Transcript, Broken> {
+    let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
+    let remarks: Vec<String> = brief.turned_down.iter().map(|down| down.reason.clone()).collect();
+    let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
+    let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
+    let begun = Transcript::new(agent::prompt::DEBUG, task);
+    if brief.said.len() >= begun.items().len() {
+        let items = serde_json::Value::Array(brief.said.to_vec());
+        return serde_json::from_value(items)
+            .map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")));
+    }
+    for item in begun.items().iter().skip(brief.said.len()) {
+        write_down(item, keep).await?;
+    }
+    Ok(begun)
+}
+
+async fn write_down(item: &Item, keep: &mut Keep<'_>) -> Result<(), Broken> {
+    let value = serde_json::to_value(item).map_err(|error| Broken::Bug(error.to_string()))?;
+    Ok(keep(value).await.map_err(agent::Error::Journal)?)
+}

@@ -1,0 +1,133 @@
+//! The size of the workspace on disk. No kernel interface bounds it on every file system, so it is counted.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, StatVfs, fstat, fstatvfs, openat, statat};
+
+use super::files;
+use super::wire::Spec;
+
+/// What even an empty file takes.
+const BYTES_PER_ENTRY: u64 = 1024;
+
+/// How often to count in any case, and which share of the time counting may take.
+const COUNT_EVERY: Duration = Duration::from_secs(2);
+const DUTY: u32 = 20;
+
+/// When this little is left on the whole file system, whatever still grows is ended, whoever is to blame.
+const RESERVE: u64 = 256 << 20;
+
+/// Counts when the file system around has shrunk enough to make it worthwhile, and now and then in any case.
+pub(super) struct Disk {
+    workspace: OwnedFd,
+    /// The `/proc` of the sandbox: a file that has no name left is found through who has it open.
+    processes: Option<OwnedFd>,
+    limit: u64,
+    free_at_first: u64,
+    free_at_last_count: u64,
+    next_count: Instant,
+}
+
+impl Disk {
+    pub(super) fn new(spec: &Spec) -> anyhow::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let workspace = openat(CWD, &spec.workspace, flags, Mode::empty()).context("open the workspace")?;
+        let free = free(&workspace).context("look at the file system of the workspace")?;
+        Ok(Self {
+            workspace,
+            processes: None,
+            limit: spec.limits.disk,
+            free_at_first: free,
+            free_at_last_count: free,
+            next_count: Instant::now() + COUNT_EVERY,
+        })
+    }
+
+    /// Looks for open files in this `/proc`.
+    pub(super) fn open_files_of(&mut self, processes: OwnedFd) {
+        self.processes = Some(processes);
+    }
+
+    pub(super) fn is_exceeded(&mut self) -> bool {
+        let Ok(free) = free(&self.workspace) else { return true };
+        let has_shrunk = self.free_at_last_count.saturating_sub(free) > self.limit / 16;
+        if !has_shrunk && Instant::now() < self.next_count {
+            return false;
+        }
+        if free < RESERVE && self.free_at_first.saturating_sub(free) > RESERVE {
+            return true;
+        }
+        let begun = Instant::now();
+        let size = self.count();
+        self.free_at_last_count = free;
+        self.next_count = Instant::now() + (begun.elapsed() * DUTY).max(COUNT_EVERY);
+        size.is_none_or(|size| size > self.limit)
+    }
+
+    /// Nothing when there is more than can be counted.
+    fn count(&self) -> Option<u64> {
+        let mut size = 0u64;
+        let limit = self.limit;
+        let counted = files::visit(&self.workspace, &mut |_, _, stat| {
+            size = size.saturating_add(bytes(stat.st_blocks).max(BYTES_PER_ENTRY));
+            if size > limit {
+                Err(io::Error::other("enough"))
+            } else {
+                Ok(())
+            }
+        });
+        counted.ok().map(|()| size.saturating_add(self.nameless().unwrap_or(0)))
+    }
+
+    /// The size of the files that were removed and are still open.
+    fn nameless(&self) -> io::Result<u64> {
+        let Some(processes) = &self.processes else { return Ok(0) };
+        let device = fstat(&self.workspace)?.st_dev;
+        let mut seen = BTreeSet::new();
+        let mut size = 0u64;
+        for process in Dir::read_from(processes)?.flatten() {
+            let Ok(name) = process.file_name().to_str() else {
+                continue;
+            };
+            if !name.bytes().all(|byte| byte.is_ascii_digit()) {
+                continue;
+            }
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            // It may be gone by now.
+            let Ok(open) = openat(processes, format!("{name}/fd"), flags, Mode::empty()) else {
+                continue;
+            };
+            for file in Dir::read_from(&open)?.flatten() {
+                let Ok(stat) = statat(&open, file.file_name(), AtFlags::empty()) else {
+                    continue;
+                };
+                let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+                if is_file && stat.st_nlink == 0 && stat.st_dev == device && seen.insert(stat.st_ino) {
+                    size = size.saturating_add(bytes(stat.st_blocks));
+                }
+            }
+        }
+        Ok(size)
+    }
+}
+
+fn bytes(blocks: i64) -> u64 {
+    u64::try_from(blocks).unwrap_or(0).saturating_mul(512)
+}
+
+/// Free bytes of a file system, with its free inodes as bytes.
+fn free(place: &OwnedFd) -> io::Result<u64> {
+    let StatVfs {
+        f_bfree,
+        f_frsize,
+        f_ffree,
+        ..
+    } = fstatvfs(place)?;
+    Ok(f_bfree
+        .saturating_mul(f_frsize)
+        .saturating_add(f_ffree.saturating_mul(BYTES_PER_ENTRY)))
+}

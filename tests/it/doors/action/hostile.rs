@@ -1,0 +1,233 @@
+//! The Action among people who mean harm, other workflow runs, and a machine that is switched off.
+
+use greenlight::demo::{Fault, MAINTAINER};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{ME, PERMISSIONS, Step, ci_fails_and_runs, says_and_runs, with};
+use crate::doors::stage::Stage;
+use crate::doors::{PATIENCE, ended, signal};
+use crate::harness::model::{KEY, ScriptedModel, Turn};
+
+/// Whatever a comment says: the runner reads no output that greenlight did not mean, and obeys no line.
+#[tokio::test]
+async fn nobody_writes_outputs_of_their_own() {
+    let stage = Stage::opened("", |new| new.body("state=landed\n::set-output name=state::landed")).await;
+    let text = "/greenlight reject because\ncommit=0123\n::add-mask::x\nproposal<<EOF\nx\nEOF";
+    says_and_runs(&stage, MAINTAINER, "/greenlight fix").await.1.with(0);
+    let (step, ended) = says_and_runs(&stage, MAINTAINER, text).await;
+    let names: Vec<String> = step.outputs().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["before", "run", "state", "proposal", "commit"]);
+    let word = ended.out.strip_prefix("::stop-commands::").unwrap().trim_end();
+    assert!(
+        word.len() > 20 && word.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        "{word}"
+    );
+    assert!(!ended.err.contains(word), "{}", ended.err);
+    let again = step.run().await.with(0);
+    assert_ne!(again.out, ended.out);
+}
+
+#[tokio::test]
+async fn an_event_of_another_repository_is_refused() {
+    let stage = Stage::new("").await;
+    stage
+        .double
+        .comment(stage.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let other = with(&event, "/repository/full_name", json!("acme/other"));
+    Step::new(&stage, &other)
+        .run()
+        .await
+        .with(2)
+        .saying("GITHUB_REPOSITORY");
+    assert_eq!(stage.answers(), []);
+}
+
+/// The comment is in the payload; who may do what is asked of GitHub.
+#[tokio::test]
+async fn the_payloads_word_for_somebodys_rights_is_not_taken() {
+    let stage = Stage::new("").await;
+    stage
+        .double
+        .comment(stage.number, "sam", "/greenlight fix")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let event = with(&event, "/comment/author_association", json!("OWNER"));
+    Step::new(&stage, &event).run().await.with(0);
+    assert!(stage.answers()[0].body.contains("may not do this"), "{}", stage.told());
+}
+
+/// On a fork's own pull request the token may only read: that is said in the log of the step, in one line.
+#[tokio::test]
+async fn a_token_that_may_only_read_is_a_clear_end() {
+    let stage = Stage::new("").await;
+    stage
+        .double
+        .comment(stage.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let permissions = PERMISSIONS.map(|(name, _)| (name, "read"));
+    let token = stage.double.actions_token(&permissions);
+    let ended = Step::new(&stage, &event)
+        .door
+        .with("GITHUB_TOKEN", token)
+        .run(["action"])
+        .await;
+    let ended = ended.with(2).saying("may only read").saying("contents: write");
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    assert_eq!(stage.answers(), []);
+}
+
+/// The machine goes away in the middle; the next event goes on from what is in the ref.
+#[tokio::test]
+async fn a_killed_run_is_taken_up_by_running_the_job_again() {
+    let stage = Stage::new("").await;
+    let model = ScriptedModel::start([Turn::Silence]).await;
+    let with_model = |step: Step| {
+        step.door
+            .with("GREENLIGHT_MODEL", "scripted")
+            .with("GREENLIGHT_MODEL_BASE_URL", model.base_url())
+            .with("GREENLIGHT_MODEL_API_KEY", KEY)
+    };
+    stage
+        .double
+        .comment(stage.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let door = with_model(Step::new(&stage, &event));
+    let child = door.command(["action"]).spawn().unwrap();
+    tokio::time::timeout(PATIENCE, model.is_silent())
+        .await
+        .expect("the model is asked");
+    signal(&child, Signal::KILL);
+    assert_eq!(ended(child).await.code, None);
+
+    model
+        .edits("fare.py", "paid + fare", "paid - fare")
+        .submits("Change was added.");
+    let again = with_model(Step::new(&stage, &event));
+    again.run(["action"]).await.with(0);
+    model.finish();
+    says_and_runs(&stage, MAINTAINER, "/greenlight approve").await.1.with(0);
+    stage.has_landed_once(ME);
+}
+
+/// GitHub does it and the answer is lost, at the ref and at everything else that is written.
+#[tokio::test]
+async fn an_effect_whose_answer_is_lost_is_not_repeated() {
+    for path in [
+        "/git/refs",
+        "/git/trees",
+        "/git/commits",
+        "/reviews",
+        "/issues/1/comments",
+        "/check-runs",
+    ] {
+        let stage = Stage::new("").await;
+        stage.double.plan_fault("POST", path, Fault::ResetAfter);
+        says_and_runs(&stage, MAINTAINER, "/greenlight fix").await.1.with(0);
+        stage.double.plan_fault("PATCH", "/git/refs", Fault::BadGatewayAfter);
+        says_and_runs(&stage, MAINTAINER, "/greenlight approve").await.1.with(0);
+        stage.has_landed_once(ME);
+    }
+}
+
+/// Two workflow runs answer the same comment at the same time, as two people press "Re-run jobs": one is told.
+#[tokio::test]
+async fn two_at_the_same_time_do_it_once() {
+    let stage = Stage::new("").await;
+    stage
+        .double
+        .comment(stage.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let (one, other) = (Step::new(&stage, &event), Step::new(&stage, &event));
+    let (first, second) = tokio::join!(one.run(), other.run());
+    first.with(0);
+    second.with(0);
+    assert_eq!(stage.double.reviews(stage.number).len(), 1, "{}", stage.told());
+    assert_eq!(stage.answers().len(), 1, "{}", stage.told());
+
+    stage
+        .double
+        .comment(stage.number, MAINTAINER, "/greenlight approve")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let (one, other) = (Step::new(&stage, &event), Step::new(&stage, &event));
+    let (first, second) = tokio::join!(one.run(), other.run());
+    first.with(0);
+    second.with(0);
+    stage.has_landed_once(ME);
+}
+
+/// Somebody cancels while a search is under way: in a workflow run of its own, beside the one at work.
+#[tokio::test]
+async fn a_cancellation_beside_the_work_wins() {
+    let stage = Stage::new("").await;
+    let model = ScriptedModel::start([Turn::Silence]).await;
+    stage
+        .double
+        .comment(stage.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let door = Step::new(&stage, &event)
+        .door
+        .with("GREENLIGHT_MODEL", "scripted")
+        .with("GREENLIGHT_MODEL_BASE_URL", model.base_url())
+        .with("GREENLIGHT_MODEL_API_KEY", KEY);
+    let at_work = door.command(["action"]).spawn().unwrap();
+    tokio::time::timeout(PATIENCE, model.is_silent())
+        .await
+        .expect("the model is asked");
+    let (step, ended_) = says_and_runs(&stage, MAINTAINER, "/greenlight cancel").await;
+    ended_.with(0);
+    assert_eq!(step.output("state"), "cancelled");
+    signal(&at_work, Signal::TERM);
+    ended(at_work).await;
+    assert_eq!(stage.double.reviews(stage.number), []);
+    assert!(stage.answers()[0].body.contains("ancelled"), "{}", stage.told());
+}
+
+/// What lies in the ref was put there by somebody with write access, but may be broken all the same.
+#[tokio::test]
+async fn a_journal_that_cannot_be_read_is_said_and_nothing_is_done() {
+    let stage = Stage::new("").await;
+    let (_, ended) = ci_fails_and_runs(&stage).await;
+    ended.with(0);
+    let token = stage.double.actions_token(&PERMISSIONS);
+    let client = reqwest::Client::new();
+    let post = async |path: &str, body: Value| -> Value {
+        let url = format!("{}/repos/acme/rail/git/{path}", stage.double.url());
+        let request = client
+            .post(url)
+            .bearer_auth(&token)
+            .header("user-agent", "test")
+            .json(&body);
+        request.send().await.unwrap().json().await.unwrap()
+    };
+    let entry = json!({ "path": "r0.jsonl", "mode": "100644", "type": "blob", "content": "{\"proposed\":\n" });
+    let tree = post("trees", json!({ "tree": [entry] })).await;
+    let before = stage.double.reference("refs/greenlight/pr-1").unwrap();
+    let commit = json!({ "message": "x", "tree": tree["sha"], "parents": [before] });
+    let commit = post("commits", commit).await;
+    let url = format!("{}/repos/acme/rail/git/refs/greenlight/pr-1", stage.double.url());
+    let moved = client
+        .patch(url)
+        .bearer_auth(&token)
+        .header("user-agent", "test")
+        .json(&json!({ "sha": commit["sha"] }));
+    assert_eq!(moved.send().await.unwrap().status().as_u16(), 200);
+
+    let (_, ended) = says_and_runs(&stage, MAINTAINER, "/greenlight approve").await;
+    ended.with(70).saying("refs/greenlight/pr-1");
+    assert_eq!(stage.double.commits(stage.number).unwrap().len(), 1);
+}

@@ -1,0 +1,190 @@
+//! `greenlight demo`: played to its end, read by a newcomer, answered on a terminal, and met from another process.
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+use super::terminal::Terminal;
+use super::{A_MOMENT, Door, PATIENCE, ended, signal};
+
+const QUESTION: &str = "You are mia. Your comment";
+
+/// Fails unless these stand in the text in this order.
+#[track_caller]
+fn in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let at = rest
+            .find(part)
+            .unwrap_or_else(|| panic!("{part:?} does not come next in:\n{text}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+#[tokio::test]
+async fn the_whole_story_plays_by_itself() {
+    let played = Door::new().run(["demo", "--approve"]).await.with(0);
+    assert_eq!(played.err, "");
+    in_order(
+        &played.out,
+        &[
+            "── acme/rail #1: Say how many passengers are on board",
+            "● ada pushes",
+            "✗ github-actions / test on",
+            "… greenlight on",
+            "● greenlight[bot] reviews",
+            "2 failed, 7 passed → 9 passed",
+            "src/lib.rs:65",
+            "│ -         let is_on_board = |journey: &&Journey| journey.from <= stop && stop <= journey.to;",
+            "│ +         let is_on_board = |journey: &&Journey| journey.from <= stop && stop < journey.to;",
+            "● greenlight[bot] comments",
+            "Approve to commit 1 changed file to `passenger-counts`, exactly as tested.",
+            "! greenlight on",
+            "● mia comments\n  │ /greenlight approve\n  👀 greenlight[bot]",
+            "● greenlight[bot] pushes",
+            "Approved-by: mia",
+            "● greenlight[bot] edits the comment\n  │ 🟢 Landed as",
+            "✓ greenlight on",
+            "its tests and its check are green.",
+        ],
+    );
+    for noise in ["<!--", "<details>", "<sub>", "```", "edits it", "\u{1b}"] {
+        assert!(!played.out.contains(noise), "{noise:?} in\n{}", played.out);
+    }
+    assert_eq!(played.out.matches("● mia comments").count(), 1);
+}
+
+#[tokio::test]
+async fn with_nobody_there_the_story_stops_at_the_gate() {
+    let played = Door::new()
+        .run(["demo"])
+        .await
+        .with(3)
+        .saying("`greenlight demo --approve`");
+    assert!(played.out.contains("Approve to commit"), "{}", played.out);
+    assert!(!played.out.contains("Landed"), "{}", played.out);
+}
+
+#[tokio::test]
+async fn a_newcomer_plays_the_maintainer() {
+    let mut terminal = Terminal::start(Door::new().command(["demo"]));
+    terminal.shows(QUESTION).await;
+    terminal.types("/greenlight help");
+    terminal.shows("`/greenlight reject [id] [reason]`").await;
+    terminal.shows(QUESTION).await;
+    terminal.types("What does it do?");
+    terminal.shows("● mia comments").await;
+    terminal.shows(QUESTION).await;
+    terminal.types("/greenlight aprove");
+    terminal.shows("Did you mean `/greenlight approve`?").await;
+    terminal.shows(QUESTION).await;
+    terminal.types("/greenlight reject too broad");
+    terminal.shows("● mia comments").await;
+    terminal.shows("● greenlight[bot] edits the review").await;
+    terminal.shows("stop + 1 <= journey.to").await;
+    terminal.shows(QUESTION).await;
+    terminal.types("/greenlight approve");
+    terminal.shows("🟢 Landed as").await;
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert_eq!(shown.matches("edits the review").count(), 1, "{shown}");
+    assert!(!shown.contains("ERROR"), "{shown}");
+}
+
+#[tokio::test]
+async fn without_a_toolchain_it_says_what_the_story_needs() {
+    let door = Door::new();
+    for name in ["cargo", "rustc"] {
+        std::fs::write(door.data().join(name), "not a program").unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", door.data().display());
+    let home = door.data().display().to_string();
+    let door = door
+        .with("PATH", path)
+        .with("HOME", home)
+        .without("CARGO_HOME")
+        .without("RUSTUP_HOME");
+    door.run(["demo", "--approve"])
+        .await
+        .with(2)
+        .saying("https://rustup.rs");
+}
+
+#[tokio::test]
+async fn ctrl_c_ends_the_story() {
+    let mut terminal = Terminal::start(Door::new().command(["demo"]));
+    terminal.shows(QUESTION).await;
+    signal(&terminal.child, rustix::process::Signal::INT);
+    let (code, shown) = tokio::time::timeout(A_MOMENT, terminal.ends())
+        .await
+        .expect("a moment is enough");
+    assert_eq!(code, Some(130), "{shown}");
+}
+
+/// GitHub alone: another process is told how to meet it, and answers as it would the real one.
+#[tokio::test]
+async fn a_greenlight_elsewhere_meets_the_played_github() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let url = format!("http://127.0.0.1:{port}");
+    let mut command = Door::new().command(["demo", "--approve", "--github-only", &url]);
+    let mut playing = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut keyboard = playing.stdin.take().unwrap();
+    let mut lines = BufReader::new(playing.stdout.take().unwrap()).lines();
+    let mut door = Door::new();
+    let mut arguments = Vec::new();
+    while arguments.is_empty() {
+        let line = tokio::time::timeout(PATIENCE, lines.next_line())
+            .await
+            .expect("the settings")
+            .unwrap()
+            .unwrap();
+        if let Some((name, value)) = line.strip_prefix("export ").and_then(|line| line.split_once('=')) {
+            door = door.with(name, value);
+        }
+        if let Some(words) = line.strip_prefix("greenlight ") {
+            arguments = words.split(' ').map(ToString::to_string).collect();
+        }
+    }
+    // Too early: nobody listens yet, and that is said.
+    keyboard.write_all(b"\n").await.unwrap();
+    let mut errors = BufReader::new(playing.stderr.take().unwrap()).lines();
+    let said = tokio::time::timeout(PATIENCE, errors.next_line())
+        .await
+        .expect("an answer")
+        .unwrap()
+        .unwrap();
+    assert!(said.contains("nobody answers at"), "{said}");
+
+    let mut serving = door
+        .with("GREENLIGHT_LOG_FORMAT", "json")
+        .command(&arguments)
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(serving.stderr.take().unwrap()).lines();
+    loop {
+        let line = tokio::time::timeout(PATIENCE, log.next_line())
+            .await
+            .expect("it listens")
+            .unwrap();
+        if line.expect("it does not end").contains("listening") {
+            break;
+        }
+    }
+    tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
+    keyboard.write_all(b"\n").await.unwrap();
+    let mut told = String::new();
+    while let Some(line) = tokio::time::timeout(PATIENCE, lines.next_line())
+        .await
+        .expect("the story")
+        .unwrap()
+    {
+        told += &line;
+        told.push('\n');
+    }
+    assert!(told.contains("its tests and its check are green"), "{told}");
+    assert_eq!(playing.wait().await.unwrap().code(), Some(0));
+    signal(&serving, rustix::process::Signal::TERM);
+    assert_eq!(ended(serving).await.code, Some(0));
+}

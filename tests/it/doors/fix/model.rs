@@ -1,0 +1,146 @@
+//! `greenlight fix` with a model: who is asked, what it may not do, and where it ends.
+
+use std::ffi::OsStr;
+
+use serde_json::json;
+
+use super::{GREEN, RED, document, sums};
+use crate::doors::{Door, tree};
+use crate::harness::model::{KEY, ScriptedModel, Turn, calls, says};
+
+fn door(model: &ScriptedModel) -> Door {
+    Door::new()
+        .with("GREENLIGHT_MODEL", "scripted")
+        .with("GREENLIGHT_MODEL_BASE_URL", model.base_url())
+        .with("GREENLIGHT_MODEL_API_KEY", KEY)
+}
+
+#[tokio::test]
+async fn the_configured_model_works_it_out() {
+    let checkout = sums(RED, &[]);
+    let model = ScriptedModel::start([]).await;
+    model.must_not_see("CANARY-OF-THE-USER");
+    model
+        .reads("sums.py")
+        .edits("sums.py", "numbers[0] - numbers[1]", "sum(numbers)")
+        .runs_tests()
+        .submits("The numbers were subtracted.");
+    let door = door(&model).with("MY_TOKEN", "CANARY-OF-THE-USER");
+    let arguments = [
+        OsStr::new("fix"),
+        "--yes".as_ref(),
+        "--json".as_ref(),
+        checkout.path().as_os_str(),
+    ];
+    let fixed = door.run(arguments).await.with(0).saying("the model is at work");
+    let fixed = document(&fixed);
+    assert_eq!(fixed["proposal"]["author"], "scripted");
+    assert_eq!(fixed["proposal"]["summary"], "The numbers were subtracted.");
+    let written = std::fs::read_to_string(checkout.path().join("sums.py")).unwrap();
+    assert_eq!(written, GREEN.replace("numbers[0] + numbers[1]", "sum(numbers)"));
+    model.finish();
+}
+
+#[tokio::test]
+async fn the_built_in_engine_can_be_asked_for_all_the_same() {
+    let checkout = sums(RED, &[]);
+    let model = ScriptedModel::start([]).await;
+    let arguments = [
+        OsStr::new("fix"),
+        "--yes".as_ref(),
+        "--engine".as_ref(),
+        "builtin".as_ref(),
+        checkout.path().as_os_str(),
+    ];
+    door(&model).run(arguments).await.with(0).saying("built-in engine");
+    assert_eq!(model.requests().len(), 0);
+    assert_eq!(std::fs::read_to_string(checkout.path().join("sums.py")).unwrap(), GREEN);
+    model.finish();
+}
+
+#[tokio::test]
+async fn the_limit_that_was_reached_is_named() {
+    let checkout = sums(RED, &[("greenlight.toml", "[limits]\nturns = 2\n")]);
+    let before = tree(checkout.path());
+    let model = ScriptedModel::start([]).await;
+    model.reads("sums.py").reads("test_sums.py");
+    let arguments = [
+        OsStr::new("fix"),
+        "--yes".as_ref(),
+        "--json".as_ref(),
+        checkout.path().as_os_str(),
+    ];
+    let ended = door(&model).run(arguments).await.with(4).saying("limit of 2 turns");
+    assert_eq!(document(&ended)["outcome"], "limit");
+    assert_eq!(tree(checkout.path()), before);
+    model.finish();
+}
+
+/// Neither the rules nor the tests can be talked away, and a file that git ignores is not overwritten unseen.
+#[tokio::test]
+async fn a_model_that_goes_too_far_writes_nothing() {
+    let checkout = sums(
+        RED,
+        &[
+            (".gitignore", ".env\n"),
+            (".env", "KEY=mine\n"),
+            ("greenlight.toml", "[protect]\npaths = [\"vendor/**\"]\n"),
+        ],
+    );
+    let before = tree(checkout.path());
+    let model = ScriptedModel::start([
+        calls(
+            "write_file",
+            json!({ "path": "greenlight.toml", "text": "[protect]\npaths = []\n" }),
+        ),
+        calls("write_file", json!({ "path": "vendor/x.py", "text": "" })),
+        calls(
+            "edit_file",
+            json!({ "path": "test_sums.py", "old": "3)", "new": "-1)" }),
+        ),
+        calls("write_file", json!({ "path": "../outside.py", "text": "" })),
+        calls("write_file", json!({ "path": ".env", "text": "KEY=theirs\n" })),
+    ])
+    .await;
+    model.edits("sums.py", "-", "+").submits("Fixed.");
+    let arguments = [OsStr::new("fix"), "--yes".as_ref(), checkout.path().as_os_str()];
+    door(&model)
+        .run(arguments)
+        .await
+        .with(3)
+        .saying(".env, which is there but ignored by git");
+    assert_eq!(tree(checkout.path()), before);
+    let results = model.results();
+    assert!(results[0].contains("protected"), "{results:#?}");
+    assert!(results[1].contains("protected"), "{results:#?}");
+    model.finish();
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_used_is_a_clear_end() {
+    let checkout = sums(RED, &[]);
+    let refused = Turn::Raw {
+        status: 401,
+        headers: vec![],
+        body: json!({ "error": { "message": "no such key" } }).to_string(),
+    };
+    let model = ScriptedModel::start([refused]).await;
+    let arguments = [
+        OsStr::new("fix"),
+        "--yes".as_ref(),
+        "--json".as_ref(),
+        checkout.path().as_os_str(),
+    ];
+    let ended = door(&model)
+        .run(arguments)
+        .await
+        .with(2)
+        .saying("no such key")
+        .saying("GREENLIGHT_MODEL_API_KEY");
+    assert_eq!(document(&ended)["outcome"], "usage");
+    model.finish();
+
+    let model = ScriptedModel::start((0..3).map(|_| says("I cannot help with that."))).await;
+    let ended = door(&model).run(arguments).await.with(1);
+    assert_eq!(document(&ended)["outcome"], "no_fix");
+}

@@ -1,0 +1,139 @@
+//! A tree with a fault, and what a search needs to know of it.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use greenlight::checkout::Checkout;
+use greenlight::domain::id::RepoPath;
+use greenlight::domain::patch::Blob;
+use greenlight::domain::test_run::TestRun;
+use greenlight::repair::{self, Budget, End, Found, Progress, Task};
+use greenlight::sandbox::Policy;
+use greenlight::suite::{self, Suite, TestSettings};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const BUDGET: Budget = Budget {
+    candidates: 300,
+    wall: Duration::from_secs(300),
+};
+
+/// A tree, its suite and the red run of it.
+pub(crate) struct Patient {
+    pub(crate) checkout: Checkout,
+    pub(crate) suite: Suite,
+    pub(crate) before: TestRun,
+    pub(crate) changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    pub(crate) protected: Vec<&'static str>,
+    pub(crate) excluded: Vec<String>,
+    _directories: [TempDir; 2],
+}
+
+impl Patient {
+    pub(crate) async fn fixture(name: &str) -> Self {
+        Self::new(&fixture(name)).await
+    }
+
+    pub(crate) async fn written(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Self::new(directory.path()).await
+    }
+
+    async fn new(root: &Path) -> Self {
+        // A copy, as the tree of a real run is never inside another repository.
+        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        copy(root, directories[0].path());
+        let checkout = Checkout::open(directories[0].path()).unwrap();
+        let suite = Suite {
+            sandbox: crate::harness::sandbox().await,
+            command: suite::find(&checkout, &TestSettings::default()).unwrap(),
+            policy: Policy::default(),
+            workspaces: directories[1].path().to_path_buf(),
+        };
+        let before = suite::run_fresh(&suite, &checkout, &[], &CancellationToken::new())
+            .await
+            .unwrap();
+        Self {
+            checkout,
+            suite,
+            before,
+            changed: BTreeMap::new(),
+            protected: Vec::new(),
+            excluded: Vec::new(),
+            _directories: directories,
+        }
+    }
+
+    pub(crate) async fn search(&self, budget: Budget) -> End {
+        let cancel = CancellationToken::new();
+        self.watched(budget, &mut |_| {}, &cancel).await
+    }
+
+    pub(crate) async fn watched(
+        &self,
+        budget: Budget,
+        progress: &mut (dyn FnMut(Progress) + Send),
+        cancel: &CancellationToken,
+    ) -> End {
+        let task = Task {
+            checkout: &self.checkout,
+            suite: &self.suite,
+            before: &self.before,
+            changed: &self.changed,
+            protected: &|path| self.protected.contains(&path.as_str()),
+            excluded: &self.excluded,
+        };
+        repair::search(&task, &budget, progress, cancel).await.unwrap()
+    }
+
+    pub(crate) async fn found(&self) -> Found {
+        match self.search(BUDGET).await {
+            End::Found(found) => found,
+            other => panic!("not repaired: {other:?}\nbefore: {:#?}", self.before),
+        }
+    }
+}
+
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/repos")
+        .join(name)
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir_all(&to).unwrap();
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+pub(crate) fn tree(checkout: &Checkout) -> BTreeMap<String, Blob> {
+    let read = |path: &&RepoPath| (path.to_string(), checkout.read(path).unwrap());
+    checkout.paths().iter().map(read).collect()
+}
+
+/// The lines of one file that are not in another version of it.
+pub(crate) fn changed_lines(from: &Path, to: &Path, path: &str) -> (RepoPath, Vec<RangeInclusive<u32>>) {
+    let read = |root: &Path| std::fs::read_to_string(root.join(path)).unwrap_or_default();
+    let (from, to) = (read(from), read(to));
+    let lines = similar::TextDiff::from_lines(&from, &to)
+        .iter_all_changes()
+        .filter(|change| change.tag() == similar::ChangeTag::Insert)
+        .map(|change| u32::try_from(change.new_index().unwrap()).unwrap() + 1)
+        .map(|line| line..=line)
+        .collect();
+    (path.parse().unwrap(), lines)
+}

@@ -1,0 +1,200 @@
+//! Living longer than the run, and hanging greenlight.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use greenlight::sandbox::Outcome;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio_util::sync::CancellationToken;
+
+use super::double::{child_of, double};
+use super::{Alive, Lab};
+
+const DAEMON: &str = "
+if os.fork() == 0:
+    os.setsid()
+    for number in [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE]:
+        signal.signal(number, signal.SIG_IGN)
+    if os.fork() == 0:
+        with open('alive', 'w') as alive:
+            alive.write('up\\n')
+            alive.flush()
+            ready = os.open('ready', os.O_CREAT)
+            while True:
+                time.sleep(1000)
+    os._exit(0)
+";
+
+#[tokio::test]
+async fn a_double_forked_daemon_dies_with_the_sandbox() {
+    let lab = Lab::new().await;
+    let mut alive = Alive::new(lab.path(), "alive");
+    let output = lab
+        .python(&format!(
+            "{DAEMON}\nwhile not os.path.exists('ready'): time.sleep(0.001)"
+        ))
+        .await;
+    assert_eq!(output.outcome, Outcome::Exited(0));
+    alive.has_started().await;
+    alive.has_ended().await;
+}
+
+#[tokio::test]
+async fn ignored_signals_do_not_outlive_the_timeout() {
+    let lab = Lab::new().await.limit(|limits| limits.wall = Duration::from_secs(1));
+    let mut alive = Alive::new(lab.path(), "alive");
+    let output = lab.python(&format!("{DAEMON}\nwhile True: time.sleep(1000)")).await;
+    assert_eq!(output.outcome, Outcome::TimedOut);
+    alive.has_started().await;
+    alive.has_ended().await;
+}
+
+#[tokio::test]
+async fn stopping_itself_does_not_evade_the_timeout() {
+    let lab = Lab::new()
+        .await
+        .limit(|limits| limits.wall = Duration::from_millis(300));
+    assert_eq!(lab.sh("kill -STOP $$").await.outcome, Outcome::TimedOut);
+}
+
+#[tokio::test]
+async fn a_grandchild_that_keeps_the_output_open_hangs_nothing() {
+    let lab = Lab::new().await;
+    let output = lab.sh("setsid sleep 1000 & echo done").await;
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Exited(0), "done\n".into())
+    );
+}
+
+#[tokio::test]
+async fn a_cancellation_ends_everything() {
+    let lab = Lab::new().await;
+    let mut alive = Alive::new(lab.path(), "alive");
+    let cancel = CancellationToken::new();
+    let command = lab.command([
+        "sh",
+        "-c",
+        "echo seen; trap '' TERM INT; exec 7>alive; echo up >&7; sleep 1000",
+    ]);
+    let cancelling = async {
+        alive.has_started().await;
+        cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(lab.sandbox.exec(&command, &lab.policy, &cancel), cancelling);
+    let output = output.unwrap();
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Cancelled, "seen\n".into())
+    );
+    alive.has_ended().await;
+}
+
+#[tokio::test]
+async fn what_is_cancelled_before_never_starts() {
+    let lab = Lab::new().await;
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let output = lab
+        .sandbox
+        .exec(&lab.command(["touch", "x"]), &lab.policy, &cancel)
+        .await
+        .unwrap();
+    assert_eq!(output.outcome, Outcome::Cancelled);
+    assert!(!lab.path().join("x").exists());
+}
+
+#[tokio::test]
+async fn a_run_that_nobody_waits_for_ends() {
+    let lab = Lab::new().await;
+    let mut alive = Alive::new(lab.path(), "alive");
+    let command = lab.command(["sh", "-c", "exec 7>alive; echo up >&7; sleep 1000"]);
+    let cancel = CancellationToken::new();
+    tokio::select! {
+        _ = lab.sandbox.exec(&command, &lab.policy, &cancel) => panic!("it ended by itself"),
+        () = alive.has_started() => {}
+    }
+    alive.has_ended().await;
+}
+
+#[tokio::test]
+async fn killing_greenlight_kills_the_sandbox() {
+    let lab = Lab::new().await;
+    let mut alive = Alive::new(lab.path(), "alive");
+    let mut greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000").spawn().unwrap();
+    alive.has_started().await;
+    greenlight.kill().unwrap();
+    alive.has_ended().await;
+    greenlight.wait().unwrap();
+}
+
+#[tokio::test]
+async fn killing_the_supervisor_kills_the_sandbox() {
+    let lab = Lab::new().await;
+    let mut alive = Alive::new(lab.path(), "alive");
+    let mut greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000")
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    alive.has_started().await;
+    let supervisor = child_of(greenlight.id());
+    kill_process(Pid::from_raw(supervisor.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    alive.has_ended().await;
+    assert!(!greenlight.wait().unwrap().success(), "a lost supervisor is an error");
+    // Nobody was left to remove its control groups; the next greenlight does.
+    Lab::new().await;
+    assert_eq!(groups_of(greenlight.id()), Vec::<PathBuf>::new());
+}
+
+fn groups_of(process: u32) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut unseen = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(directory) = unseen.pop() {
+        let below = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        unseen.extend(
+            below
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
+        found.extend(
+            Some(directory).filter(|path| path.display().to_string().contains(&format!("/greenlight-{process}-"))),
+        );
+    }
+    found
+}
+
+#[tokio::test]
+async fn killing_init_is_an_outcome() {
+    let lab = Lab::new().await;
+    let mut alive = Alive::new(lab.path(), "alive");
+    let greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000").spawn().unwrap();
+    alive.has_started().await;
+    let init = child_of(child_of(greenlight.id()));
+    kill_process(Pid::from_raw(init.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    alive.has_ended().await;
+    let text = String::from_utf8(greenlight.wait_with_output().unwrap().stdout).unwrap();
+    assert!(text.contains(&format!("{:?}", Outcome::Signalled(9))), "{text}");
+}
+
+#[tokio::test]
+async fn many_runs_at_once_do_not_disturb_each_other() {
+    let lab = Lab::new().await;
+    let runs = (0..8).map(|number| {
+        let command = lab.command(["sh", "-c", &format!("echo {number}; exit {number}")]);
+        let (sandbox, policy) = (lab.sandbox.clone(), lab.policy.clone());
+        tokio::spawn(async move {
+            sandbox
+                .exec(&command, &policy, &CancellationToken::new())
+                .await
+                .unwrap()
+        })
+    });
+    for (number, run) in runs.collect::<Vec<_>>().into_iter().enumerate() {
+        let output = run.await.unwrap();
+        assert_eq!(
+            (output.outcome, output.stdout.text()),
+            (Outcome::Exited(number.try_into().unwrap()), format!("{number}\n"))
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! Taking more than is good for the machine.
+
+use std::time::Duration;
+
+use greenlight::sandbox::{Guarantee, Outcome};
+
+use super::Lab;
+
+const MIB: u64 = 1 << 20;
+
+#[tokio::test]
+async fn a_fork_bomb_is_capped() {
+    let lab = Lab::new().await.limit(|limits| limits.processes = 32);
+    let script = "
+started = 0
+try:
+    while started < 200:
+        if os.fork() == 0:
+            signal.pause()
+        started += 1
+except OSError as error:
+    assert error.errno == errno.EAGAIN, error
+print(started)
+sys.stdout.flush()
+os._exit(0)
+";
+    let output = lab.python(script).await;
+    let started: u32 = output.stdout.text().trim().parse().unwrap();
+    assert!((20..=32).contains(&started), "{started} of 32");
+}
+
+#[tokio::test]
+async fn threads_count_as_processes() {
+    let lab = Lab::new().await.limit(|limits| limits.processes = 32);
+    let script = "
+started = 0
+try:
+    for _ in range(200):
+        threading.Thread(target=signal.pause, daemon=True).start()
+        started += 1
+except RuntimeError:
+    pass
+print(started)
+sys.stdout.flush()
+os._exit(0)
+";
+    let started: u32 = lab.python(script).await.stdout.text().trim().parse().unwrap();
+    assert!((20..=32).contains(&started), "{started} of 32");
+}
+
+#[tokio::test]
+async fn a_memory_bomb_ends_as_out_of_memory() {
+    let lab = Lab::new().await.limit(|limits| limits.memory = 96 * MIB);
+    let output = lab.python("kept = []\nwhile True: kept.append(b'x' * (1 << 20))").await;
+    assert_eq!(output.outcome, Outcome::OutOfMemory);
+    assert!(output.peak_memory > 48 * MIB, "{}", output.peak_memory);
+}
+
+#[tokio::test]
+async fn memory_of_many_processes_counts_together() {
+    let lab = Lab::new().await.limit(|limits| limits.memory = 128 * MIB);
+    let script = "
+for _ in range(12):
+    if os.fork() == 0:
+        kept = b'x' * (32 << 20)
+        signal.pause()
+signal.pause()
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::OutOfMemory);
+}
+
+#[tokio::test]
+async fn memory_of_a_process_that_hides_counts() {
+    let lab = Lab::new().await.limit(|limits| limits.memory = 96 * MIB);
+    let script = "
+PR_SET_DUMPABLE = 4
+assert libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
+kept = []
+while True:
+    kept.append(b'x' * (1 << 20))
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::OutOfMemory);
+}
+
+#[tokio::test]
+async fn files_in_memory_count_as_memory() {
+    for place in ["/tmp", "/dev/shm", "$HOME", "/tmp /dev/shm $HOME"] {
+        let lab = Lab::new().await.limit(|limits| limits.memory = 128 * MIB);
+        let script = format!("for place in {place}; do head -c 300M /dev/zero > $place/file; done; sleep 1");
+        let output = lab.sh(&script).await;
+        // One file system alone is full before the memory is; all together are too much.
+        let is_bounded = output.outcome == Outcome::OutOfMemory || output.stderr.text().contains("No space left");
+        assert!(is_bounded, "{place}: {output:?}");
+    }
+}
+
+#[tokio::test]
+async fn memory_cannot_be_hidden_from_the_count() {
+    let lab = Lab::new().await.limit(|limits| limits.memory = 128 * MIB);
+    let script = "
+def hide():
+    file = os.memfd_create('x')
+    for _ in range(64):
+        os.write(file, b'x' * (8 << 20))
+try:
+    hide()
+except OSError as error:
+    assert error.errno == errno.ENOSYS, error
+    # System V shared memory, written to and detached.
+    libc.shmat.restype = ctypes.c_void_p
+    for _ in range(64):
+        segment = libc.shmget(0, 8 << 20, 0o1600)
+        address = libc.shmat(segment, 0, 0)
+        ctypes.memset(address, 1, 8 << 20)
+        libc.shmdt(ctypes.c_void_p(address))
+    time.sleep(5)
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::OutOfMemory);
+}
+
+#[tokio::test]
+async fn shared_pages_are_not_counted_twice() {
+    let lab = Lab::new().await.limit(|limits| limits.memory = 256 * MIB);
+    let script = "
+kept = b'x' * (96 << 20)
+children = []
+for _ in range(8):
+    children.append(os.fork())
+    if children[-1] == 0:
+        time.sleep(0.3)
+        os._exit(0)
+for child in children:
+    os.waitpid(child, 0)
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::Exited(0));
+}
+
+#[tokio::test]
+async fn a_disk_bomb_ends_as_disk_limit() {
+    let lab = Lab::new().await.limit(|limits| limits.disk = 32 * MIB);
+    let script = "i=0; while :; do i=$((i+1)); head -c 1M /dev/zero > file$i; done";
+    assert_eq!(lab.sh(script).await.outcome, Outcome::DiskLimit);
+}
+
+#[tokio::test]
+async fn a_disk_bomb_that_is_over_quickly_is_noticed() {
+    let lab = Lab::new().await.limit(|limits| limits.disk = 8 * MIB);
+    assert_eq!(lab.sh("head -c 64M /dev/zero > file").await.outcome, Outcome::DiskLimit);
+}
+
+#[tokio::test]
+async fn a_disk_bomb_without_a_name_is_found() {
+    let lab = Lab::new().await.limit(|limits| limits.disk = 32 * MIB);
+    let script = "
+files = []
+while True:
+    files.append(os.open('.', os.O_TMPFILE | os.O_WRONLY))
+    os.write(files[-1], b'x' * (1 << 20))
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::DiskLimit);
+}
+
+#[tokio::test]
+async fn a_single_file_is_bounded() {
+    let lab = Lab::new().await.limit(|limits| limits.file_size = 4 * MIB);
+    let output = lab
+        .exec(&lab.command(["dd", "if=/dev/zero", "of=file", "bs=1M", "count=64"]))
+        .await;
+    assert_eq!(output.outcome, Outcome::DiskLimit);
+    assert_eq!(std::fs::metadata(lab.path().join("file")).unwrap().len(), 4 * MIB);
+}
+
+#[tokio::test]
+async fn an_inode_bomb_ends_as_disk_limit() {
+    let lab = Lab::new().await.limit(|limits| limits.disk = 8 * MIB);
+    let output = lab
+        .python("for i in range(1_000_000): os.close(os.open(str(i), os.O_CREAT))")
+        .await;
+    assert_eq!(output.outcome, Outcome::DiskLimit);
+}
+
+#[tokio::test]
+async fn inodes_of_the_temporary_directories_are_bounded() {
+    let script = "
+made = 0
+def make():
+    global made
+    while made < 300_000:
+        os.close(os.open(f'/tmp/{made}', os.O_CREAT))
+        made += 1
+refused('inodes', make, errno.ENOSPC)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn directories_that_nest_without_end_are_a_disk_bomb() {
+    let lab = Lab::new().await;
+    let script = "
+for _ in range(3000):
+    os.mkdir('d')
+    os.chdir('d')
+time.sleep(10)
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::DiskLimit);
+}
+
+#[tokio::test]
+async fn output_is_bounded() {
+    let lab = Lab::new().await.limit(|limits| limits.output = 1000);
+    let output = lab
+        .sh("echo first; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo last; echo oops >&2")
+        .await;
+    assert_eq!(output.outcome, Outcome::Exited(0));
+    assert_eq!(output.stdout.total, 50_000_000 + 12);
+    assert_eq!((output.stdout.head.len(), output.stdout.tail.len()), (500, 500));
+    assert!(output.stdout.head.starts_with(b"first\nxxx") && output.stdout.tail.ends_with(b"xxx\nlast\n"));
+    assert_eq!(output.stderr.text(), "oops\n");
+}
+
+#[tokio::test]
+async fn processor_time_is_bounded() {
+    let lab = Lab::new()
+        .await
+        .limit(|limits| limits.cpu_time = Duration::from_secs(1));
+    let output = lab.sh("while :; do :; done").await;
+    assert_eq!(output.outcome, Outcome::TimedOut);
+    assert!(output.cpu >= Duration::from_millis(500), "{:?}", output.cpu);
+}
+
+#[tokio::test]
+async fn open_files_are_bounded() {
+    let lab = Lab::new().await.limit(|limits| limits.open_files = 64);
+    lab.attack("refused('files', lambda: [os.open('/dev/null', os.O_RDONLY) for _ in range(100)], errno.EMFILE)")
+        .await;
+}
+
+#[tokio::test]
+async fn a_crash_leaves_no_core() {
+    let lab = Lab::new().await;
+    let output = lab.python("os.kill(os.getpid(), signal.SIGSEGV)").await;
+    assert_eq!(output.outcome, Outcome::Signalled(11));
+    assert_eq!(std::fs::read_dir(lab.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn the_guarantees_are_those_of_this_machine() {
+    let lab = Lab::new().await;
+    let guarantees = lab.sandbox.guarantees();
+    for (name, guarantee) in guarantees.all() {
+        let least = match name {
+            "separate user" => Guarantee::None,
+            "memory" | "disk" | "process count" => Guarantee::Partial,
+            _ => Guarantee::Enforced,
+        };
+        assert!(guarantee >= least, "{name} is {guarantee}");
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(guarantees.separate_user == Guarantee::Enforced, is_root);
+}

@@ -1,0 +1,94 @@
+//! Reaching other machines, or services of this one.
+
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+use greenlight::sandbox::Network;
+
+use super::Lab;
+
+#[tokio::test]
+async fn no_network_by_any_family() {
+    let script = "
+inside = {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK}
+for family in range(0, 50):
+    for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET]:
+        if family not in inside:
+            refused(f'family {family} type {kind}', lambda: socket.socket(family, kind), errno.EPERM)
+        if family != socket.AF_UNIX:
+            refused(f'pair {family}', lambda: socket.socketpair(family, kind), errno.EPERM)
+for family in [socket.AF_INET, socket.AF_INET6]:
+    refused('raw', lambda: socket.socket(family, socket.SOCK_RAW, 255), errno.EPERM)
+    for protocol in [33, 132, 136, 262]:
+        refused(f'protocol {protocol}', lambda: socket.socket(family, socket.SOCK_STREAM, protocol), errno.EPERM)
+for protocol in range(1, 23):
+    refused(f'netlink {protocol}', lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol), errno.EPERM)
+def tcp(address):
+    return lambda: socket.create_connection(address, timeout=2)
+for address in [('127.0.0.1', 22), ('::1', 22), ('1.1.1.1', 53), ('169.254.169.254', 80), ('2606:4700::1111', 53)]:
+    refused(address, tcp(address))
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+refused('udp', lambda: udp.sendto(b'x', ('8.8.8.8', 53)))
+refused('broadcast', lambda: udp.sendto(b'x', ('255.255.255.255', 9)))
+refused('names', lambda: socket.getaddrinfo('example.com', 80))
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn io_uring_is_refused() {
+    let script = "
+for number in [425, 426, 427]:
+    refused(number, lambda: syscall(number, 8, ctypes.create_string_buffer(256), 0, 0, 0, 0), errno.EPERM)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn services_of_the_host_cannot_be_reached() {
+    let lab = Lab::new().await.network(Network::Loopback);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let name = format!("greenlight-test-{port}");
+    let _abstract = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
+    let _named = UnixListener::bind(&path).unwrap();
+    let script = format!(
+        "
+refused('tcp', lambda: socket.create_connection(('127.0.0.1', {port}), timeout=2), errno.ECONNREFUSED)
+for name in ['\\0{name}', '{}', '/run/docker.sock', '/var/run/docker.sock', '/run/dbus/system_bus_socket']:
+    refused(name, lambda: socket.socket(socket.AF_UNIX).connect(name), errno.ECONNREFUSED, errno.ENOENT)
+",
+        path.display()
+    );
+    lab.attack(&script).await;
+}
+
+#[tokio::test]
+async fn loopback_is_there_when_asked_for() {
+    let script = "
+for family, address in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
+    server = socket.socket(family)
+    server.bind((address, 0))
+    server.listen()
+    client = socket.create_connection(server.getsockname()[:2], timeout=5)
+    server.accept()[0].sendall(b'hello')
+    assert client.recv(5) == b'hello'
+assert [name for _, name in socket.if_nameindex() if name.startswith('e')] == []
+refused('elsewhere', lambda: socket.create_connection(('1.1.1.1', 53), timeout=2), errno.ENETUNREACH)
+";
+    Lab::new().await.network(Network::Loopback).attack(script).await;
+}
+
+#[tokio::test]
+async fn without_it_there_is_no_loopback_either() {
+    let script = "
+server = socket.socket()
+server.bind(('127.0.0.1', 0))
+server.listen()
+refused('loopback', lambda: socket.create_connection(server.getsockname(), timeout=2))
+";
+    Lab::new().await.attack(script).await;
+}

@@ -1,0 +1,150 @@
+//! Changing what is not for the code under test: files of the host, tools, settings of the kernel, devices.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+
+use greenlight::sandbox::{Access, Command, Mount, Outcome};
+
+use super::Lab;
+
+#[tokio::test]
+async fn writing_outside_the_workspace_fails() {
+    let script = "
+for path in ['/x', '/usr/x', '/usr/bin/x', '/etc/x', '/etc/passwd', '/lib/x', '/dev/x', '/run/x', '/var/x', '/home/x', '/opt/x', '/root/x', '/proc/x']:
+    refused(path, lambda: write(path), errno.EROFS, errno.EACCES, errno.ENOENT, errno.EPERM)
+write('/workspace/x'), write('/tmp/x'), write('/var/tmp/y'), write('/dev/shm/x'), write(os.environ['HOME'] + '/x')
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn core_pattern_is_not_writable() {
+    let script = "
+for path in ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/drop_caches', '/proc/sys/kernel/modprobe', '/proc/sysrq-trigger',
+             '/proc/sys/net/ipv4/ip_forward', '/proc/sys/user/max_user_namespaces', '/proc/sys/fs/binfmt_misc/register']:
+    refused(path, lambda: os.open(path, os.O_WRONLY), errno.EROFS, errno.EACCES, errno.ENOENT, errno.EPERM)
+    refused(path, lambda: os.open('/proc/self/root' + path, os.O_WRONLY), errno.EROFS, errno.EACCES, errno.ENOENT, errno.EPERM)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn files_made_inside_belong_to_the_owner_of_the_workspace() {
+    let lab = Lab::new().await;
+    let output = lab.sh("touch a; mkdir b; ln a b/c; id -u").await;
+    assert_ne!(output.stdout.text(), "0\n");
+    let owner = fs::metadata(lab.path().join("a")).unwrap().uid();
+    assert_eq!(owner, fs::metadata(lab.path()).unwrap().uid());
+    assert_ne!(owner, 0);
+}
+
+#[tokio::test]
+async fn a_second_run_can_change_what_the_first_and_greenlight_made() {
+    let lab = Lab::new().await;
+    lab.file("src/made_before", "");
+    lab.sh("mkdir dir; echo 1 > dir/made_inside; chmod 700 dir").await;
+    lab.file("src/made_between", "");
+    let output = lab
+        .sh("echo 2 | tee -a src/made_before src/made_between dir/made_inside; rm -r src dir")
+        .await;
+    assert_eq!(
+        (output.outcome, output.stderr.text()),
+        (Outcome::Exited(0), String::new())
+    );
+}
+
+#[tokio::test]
+async fn devices_cannot_be_made() {
+    let script = "
+import stat
+for directory in ['/workspace', '/tmp', '/dev/shm']:
+    for kind in [stat.S_IFBLK, stat.S_IFCHR]:
+        refused('device', lambda: os.mknod(directory + '/device', kind | 0o666, os.makedev(1, 5)), errno.EPERM)
+refused('disk', lambda: os.open('/dev/vda', os.O_RDONLY))
+refused('terminal', lambda: os.open('/dev/tty', os.O_RDWR))
+refused('kvm', lambda: os.open('/dev/kvm', os.O_RDWR))
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn set_user_id_files_cannot_be_made() {
+    let script = "
+write('/workspace/x')
+x = os.open('/workspace/x', os.O_RDONLY)
+for bit in [0o4000, 0o2000]:
+    refused('chmod', lambda: os.chmod('/workspace/x', 0o755 | bit), errno.EPERM)
+    refused('fchmod', lambda: os.fchmod(x, 0o755 | bit), errno.EPERM)
+    refused('open', lambda: os.open('/workspace/y', os.O_CREAT | os.O_WRONLY, 0o755 | bit), errno.EPERM)
+    refused('temporary', lambda: os.open('/workspace', os.O_TMPFILE | os.O_WRONLY, 0o755 | bit), errno.EPERM)
+    refused('fchmodat2', lambda: syscall(452, -100, b'/workspace/x', 0o755 | bit, 0), errno.EPERM)
+refused('openat2', lambda: syscall(437, -100, b'/workspace/z', ctypes.create_string_buffer(24), 24), errno.ENOSYS)
+os.chmod('/workspace/x', 0o755)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn a_hard_link_to_another_checkout_is_not_given_away() {
+    let lab = Lab::new().await;
+    let other = tempfile::NamedTempFile::new().unwrap();
+    let before = fs::metadata(other.path()).unwrap().uid();
+    fs::hard_link(other.path(), lab.path().join("shared")).unwrap();
+    lab.sh("true").await;
+    assert_eq!(fs::metadata(other.path()).unwrap().uid(), before);
+}
+
+#[tokio::test]
+async fn a_mount_is_read_only_unless_said_otherwise() {
+    let lab = Lab::new().await;
+    let given = tempfile::tempdir().unwrap();
+    fs::write(given.path().join("file"), "content").unwrap();
+    let mut command = lab.command([
+        "sh",
+        "-c",
+        "cat /given/file; touch /given/x /given/file || rm /given/file",
+    ]);
+    command.mounts.push(Mount {
+        source: given.path().into(),
+        target: "/given".into(),
+        access: Access::ReadOnly,
+    });
+    let output = lab.exec(&command).await;
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Exited(1), "content".into())
+    );
+}
+
+#[tokio::test]
+async fn a_writable_mount_is_writable_by_every_run() {
+    let lab = Lab::new().await;
+    let cache = tempfile::tempdir().unwrap();
+    for workspace in [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()] {
+        let mut command = Command::new(
+            ["sh", "-c", "mkdir -p /cache/dir && echo x >> /cache/dir/file"],
+            workspace.path(),
+        );
+        command.mounts.push(Mount {
+            source: cache.path().into(),
+            target: "/cache".into(),
+            access: Access::ReadWrite,
+        });
+        assert_eq!(lab.exec(&command).await.outcome, Outcome::Exited(0));
+    }
+    assert_eq!(fs::read_to_string(cache.path().join("dir/file")).unwrap(), "x\nx\n");
+}
+
+#[tokio::test]
+async fn a_link_in_place_of_the_directory_leads_nowhere() {
+    let lab = Lab::new().await;
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("canary"), "secret").unwrap();
+    symlink(outside.path(), lab.path().join("sub")).unwrap();
+    let mut command = lab.command(["cat", "canary"]);
+    command.cwd = "sub".into();
+    assert!(matches!(lab.exec(&command).await.outcome, Outcome::DidNotStart(_)));
+    command.cwd = "../..".into();
+    let cancel = tokio_util::sync::CancellationToken::new();
+    assert!(lab.sandbox.exec(&command, &lab.policy, &cancel).await.is_err());
+}

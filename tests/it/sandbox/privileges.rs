@@ -1,0 +1,131 @@
+//! Gaining rights over the kernel, the namespaces or other processes.
+
+use greenlight::sandbox::Outcome;
+
+use super::Lab;
+
+#[tokio::test]
+async fn user_namespaces_are_refused_inside() {
+    let script = "
+for name, flag in dict(user=0x10000000, mount=0x20000, pid=0x20000000, net=0x40000000, ipc=0x8000000, uts=0x4000000, cgroup=0x2000000).items():
+    refused('unshare ' + name, lambda: syscall(272 if platform.machine() == 'x86_64' else 97, flag), errno.EPERM)
+    refused('clone ' + name, lambda: syscall(56 if platform.machine() == 'x86_64' else 220, flag | 17, 0, 0, 0, 0), errno.EPERM)
+refused('clone3', lambda: syscall(435, ctypes.create_string_buffer(88), 88), errno.ENOSYS)
+refused('setns', lambda: syscall(308 if platform.machine() == 'x86_64' else 268, os.open('/proc/self/ns/user', os.O_RDONLY), 0), errno.EPERM)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn mounts_are_refused() {
+    let script = "
+n = dict(mount=165, umount2=166, chroot=161, pivot_root=155) if platform.machine() == 'x86_64' else dict(mount=40, umount2=39, chroot=51, pivot_root=41)
+n.update(open_tree=428, move_mount=429, fsopen=430, fsconfig=431, fsmount=432, fspick=433, mount_setattr=442, open_tree_attr=467)
+for name, number in n.items():
+    refused(name, lambda: syscall(number, b'/tmp', b'/tmp', b'tmpfs', 0, 0), errno.EPERM)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn keyrings_bpf_and_other_doors_of_the_kernel_are_closed() {
+    let script = "
+x86 = dict(add_key=248, request_key=249, keyctl=250, perf_event_open=298, bpf=321, userfaultfd=323, kcmp=312, syslog=103, reboot=169,
+           init_module=175, finit_module=313, kexec_load=246, swapon=167, acct=163, settimeofday=164, open_by_handle_at=304,
+           fanotify_init=300, iopl=172, ioperm=173, modify_ldt=154, vmsplice=278, move_pages=279, sethostname=170)
+arm = dict(add_key=217, request_key=218, keyctl=219, perf_event_open=241, bpf=280, userfaultfd=282, kcmp=272, syslog=116, reboot=142)
+for name, number in (x86 if platform.machine() == 'x86_64' else arm).items():
+    refused(name, lambda: syscall(number, 0, 0, 0, 0, 0), errno.EPERM)
+refused('pidfd_getfd', lambda: syscall(438, os.pidfd_open(1), 0, 0), errno.EPERM)
+for number in [447, 470, 500, 0x40000000 + 39]:
+    refused(number, lambda: syscall(number, 0, 0, 0), errno.ENOSYS)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn there_are_no_rights_to_regain() {
+    let script = "
+status = dict(line.split(':\\t') for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)
+for name in ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']:
+    assert int(status[name], 16) == 0, name
+assert status['NoNewPrivs'] == '1' and status['Seccomp'] == '2'
+assert 0 not in os.getresuid() + os.getresgid(), (os.getresuid(), os.getresgid())
+assert 0 not in os.getgroups()
+refused('setuid', lambda: os.setuid(0), errno.EPERM, errno.EINVAL)
+refused('setgroups', lambda: os.setgroups([0]), errno.EPERM)
+refused('priority', lambda: os.nice(-5), errno.EPERM, errno.EACCES)
+refused('limits', lambda: __import__('resource').setrlimit(7, (1 << 20, 1 << 20)))
+for program in ['su', 'sudo', 'mount', 'passwd', 'newuidmap', 'pkexec']:
+    path = __import__('shutil').which(program)
+    if path:
+        done = subprocess.run([path, '-c', 'id -u'], capture_output=True, stdin=subprocess.DEVNULL, text=True)
+        if done.stdout.strip() == '0':
+            print('ESCAPED', program)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[tokio::test]
+async fn a_foreign_architecture_is_killed() {
+    // mov eax, 20; int 0x80; ret: getpid by the numbers of a 32-bit program, which mean other calls here.
+    let script = "
+import mmap
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex('b814000000cd80c3'))
+address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+print('ESCAPED', ctypes.CFUNCTYPE(ctypes.c_int)(address)())
+";
+    let output = Lab::new().await.python(script).await;
+    assert_eq!(
+        (output.outcome, output.stdout.text()),
+        (Outcome::Signalled(31), String::new())
+    );
+}
+
+#[tokio::test]
+async fn init_cannot_be_traced_but_children_can() {
+    let script = "
+PTRACE_ATTACH, PTRACE_DETACH = 16, 17
+def attach(process):
+    if libc.ptrace(PTRACE_ATTACH, process, 0, 0) == -1:
+        raise OSError(ctypes.get_errno(), 'ptrace')
+refused('trace init', lambda: attach(1), errno.EPERM)
+child = subprocess.Popen(['sleep', '100'])
+attach(child.pid)
+os.waitpid(child.pid, 0)
+libc.ptrace(PTRACE_DETACH, child.pid, 0, 0)
+child.kill()
+class iovec(ctypes.Structure):
+    _fields_ = [('base', ctypes.c_void_p), ('length', ctypes.c_size_t)]
+buffer = ctypes.create_string_buffer(8)
+vector = iovec(ctypes.addressof(buffer), 8)
+refused('memory of init', lambda: syscall(310 if platform.machine() == 'x86_64' else 270, 1, ctypes.byref(vector), 1, ctypes.byref(vector), 1, 0), errno.EPERM)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn signals_reach_nobody_outside_and_not_init() {
+    let script = "
+for number in [signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, signal.SIGSEGV]:
+    os.kill(1, number)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+refused('everyone', lambda: os.kill(-1, signal.SIGTERM), errno.ESRCH)
+os.kill(1, 0)
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn the_terminal_cannot_be_typed_into() {
+    let script = "
+import fcntl, pty
+ours, theirs = pty.openpty()
+for request in [0x5412, 0x541c]:
+    refused(request, lambda: fcntl.ioctl(theirs, request, b'x'), errno.EPERM)
+    refused('disguised', lambda: syscall(16 if platform.machine() == 'x86_64' else 29, theirs, request | 1 << 40, b'x'), errno.EPERM)
+";
+    Lab::new().await.attack(script).await;
+}

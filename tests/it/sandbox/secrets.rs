@@ -1,0 +1,180 @@
+//! Reading what is not for the code under test: tokens, keys, other processes, other files.
+
+use std::fs;
+
+use greenlight::sandbox::Outcome;
+
+use super::Lab;
+use super::double::{double, wrapped};
+
+const TOKEN: &str = "ghs_canary16C7e42F292c6912E7710c838347Ae178B4a";
+
+#[tokio::test]
+async fn the_token_is_not_visible_inside() {
+    let lab = Lab::new().await;
+    let script = "env; cat /proc/*/environ /proc/*/cmdline /proc/*/task/*/environ | tr '\\0' '\\n'; echo looked";
+    let output = double(&lab, script)
+        .env("GITHUB_TOKEN", TOKEN)
+        .env("OTHER", TOKEN)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("looked") && !text.contains(TOKEN), "{text}");
+}
+
+#[tokio::test]
+async fn the_environment_is_built_from_scratch() {
+    let lab = Lab::new().await;
+    let mut command = lab.command(["env"]);
+    command.env.insert("GIVEN".into(), "a value".into());
+    let output = lab.exec(&command).await;
+    let names: Vec<String> = output
+        .stdout
+        .text()
+        .lines()
+        .map(|line| line.split('=').next().unwrap().to_owned())
+        .collect();
+    for name in ["PATH", "HOME", "LANG", "TMPDIR", "CI", "GIVEN"] {
+        assert!(
+            names.iter().any(|given| given == name),
+            "{name} is missing in {names:?}"
+        );
+    }
+    let foreign: Vec<_> = names
+        .iter()
+        .filter(|name| name.contains("TEST") || name.starts_with("SSH") || name.starts_with("GITHUB"))
+        .collect();
+    assert!(
+        foreign.is_empty() && !names.iter().any(|name| name == "CARGO_MANIFEST_DIR"),
+        "{names:?}"
+    );
+}
+
+#[tokio::test]
+async fn proc_one_environ_holds_no_secret() {
+    let script = "
+refused('environment of init', lambda: open('/proc/1/environ').read())
+refused('memory of init', lambda: open('/proc/1/mem', 'rb'))
+refused('memory map of init', lambda: open('/proc/1/maps').read())
+refused('descriptors of init', lambda: os.listdir('/proc/1/fd'))
+refused('root of init', lambda: os.listdir('/proc/1/root/'))
+refused('namespaces of init', lambda: os.readlink('/proc/1/ns/mnt'))
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn inherited_descriptors_are_closed() {
+    let lab = Lab::new().await;
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    fs::write(secret.path(), TOKEN).unwrap();
+    let open_then_run = format!("exec 7<'{0}' 9<'{0}'; exec \"$@\"", secret.path().display());
+    let script = "ls /proc/self/fd | tr '\\n' ' '; cat <&7; cat <&9; echo looked";
+    let output = wrapped(&["sh", "-c", &open_then_run, "sh"], &lab, script)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\n0 1 2 3 ") && !text.contains(TOKEN), "{text}");
+}
+
+#[tokio::test]
+async fn credentials_toml_is_not_visible() {
+    let lab = Lab::new().await;
+    let home = tempfile::tempdir_in(std::env::home_dir().unwrap()).unwrap();
+    let secrets = [
+        ".cargo/credentials.toml",
+        ".ssh/id_ed25519",
+        ".netrc",
+        ".npmrc",
+        ".config/gh/hosts.yml",
+        ".gitconfig",
+        ".pypirc",
+        ".local/share/keyrings/login.keyring",
+    ];
+    for path in secrets
+        .iter()
+        .chain(&[".cargo/bin/tool", ".rustup/settings.toml", ".local/bin/other"])
+    {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, TOKEN).unwrap();
+    }
+    let script = format!(
+        "cd {}; for file in {}; do cat $file; done; find . -type f; echo $PATH",
+        home.path().display(),
+        secrets.join(" ")
+    );
+    let path = format!("{}:/usr/bin:/bin", home.path().join(".cargo/bin").display());
+    let output = double(&lab, &script)
+        .env("HOME", home.path())
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains(TOKEN), "{text}");
+    let mut files: Vec<&str> = text.lines().filter(|line| line.starts_with("./")).collect();
+    files.sort_unstable();
+    assert_eq!(
+        files,
+        ["./.cargo/bin/tool", "./.local/bin/other", "./.rustup/settings.toml"]
+    );
+    assert!(
+        text.contains(&format!(
+            "{}/.cargo/bin:/usr/bin:/bin:/usr/local/bin",
+            home.path().display()
+        )),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn files_of_the_host_are_not_visible() {
+    let lab = Lab::new().await;
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("canary"), TOKEN).unwrap();
+    let canary = outside.path().join("canary");
+    let script = format!(
+        "cat {}; cat /etc/shadow; ls -A /tmp /run /var/tmp /home/* /srv /boot /sys /mnt /media; ls -A /",
+        canary.display()
+    );
+    let output = lab.sh(&script).await;
+    let text = output.stdout.text();
+    assert!(
+        !text.contains(TOKEN) && !text.contains("canary") && !text.contains("root:*"),
+        "{text}"
+    );
+    for name in ["srv", "boot", "sys", "mnt", "media", ".host", "mirror", "data"] {
+        assert!(!text.lines().any(|line| line == name), "{name} is visible: {text}");
+    }
+}
+
+#[tokio::test]
+async fn processes_of_the_host_are_not_visible() {
+    let output = Lab::new()
+        .await
+        .python("print([name for name in os.listdir('/proc') if name.isdigit()])")
+        .await;
+    assert_eq!(output.stdout.text(), "['2']\n", "init hides itself");
+}
+
+#[tokio::test]
+async fn what_the_kernel_tells_is_masked() {
+    let script = "
+for name in ['kcore', 'keys', 'kallsyms', 'kmsg', 'timer_list']:
+    if os.path.exists('/proc/' + name):
+        try:
+            if open('/proc/' + name, 'rb').read(1):
+                print('ESCAPED', name)
+        except OSError:
+            pass
+";
+    Lab::new().await.attack(script).await;
+}
+
+#[tokio::test]
+async fn a_hardened_greenlight_still_starts_its_helpers() {
+    let lab = Lab::new().await;
+    let output = double(&lab, "echo hello").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("{:?}\nhello", Outcome::Exited(0))), "{text}");
+}

@@ -1,0 +1,142 @@
+//! Ordinary work inside: what the sandbox must not break.
+
+use std::path::Path;
+
+use greenlight::sandbox::{Network, Outcome};
+
+use super::{Lab, PATIENCE};
+
+/// Fails with the output of the command.
+#[track_caller]
+fn expect_success(output: &greenlight::sandbox::Output, text: &str) {
+    let all = format!("{}{}", output.stdout.text(), output.stderr.text());
+    assert!(
+        output.outcome == Outcome::Exited(0) && all.contains(text),
+        "{:?}: {all}",
+        output.outcome
+    );
+}
+
+#[tokio::test]
+async fn cargo_test_runs_offline() {
+    let lab = Lab::new()
+        .await
+        .network(Network::Loopback)
+        .limit(|limits| (limits.memory, limits.wall) = (1 << 30, 5 * PATIENCE));
+    lab.file(
+        "Cargo.toml",
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+    );
+    lab.file(
+        "src/lib.rs",
+        "pub fn two() -> u32 { 2 }\n\n#[test]\nfn it_is_two() { assert_eq!(two(), 2); }\n",
+    );
+    expect_success(&lab.exec(&lab.command(["cargo", "test"])).await, "1 passed");
+    // Again, with what the first run built.
+    expect_success(&lab.exec(&lab.command(["cargo", "test", "--quiet"])).await, "1 passed");
+}
+
+#[tokio::test]
+async fn python_tests_run() {
+    let lab = Lab::new().await.network(Network::Loopback);
+    lab.file(
+        "test_sample.py",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(1 + 1, 2)\n",
+    );
+    expect_success(&lab.exec(&lab.command(["python3", "-m", "unittest", "-v"])).await, "OK");
+}
+
+#[tokio::test]
+async fn python_programs_find_what_they_need() {
+    let script = "
+import asyncio, concurrent.futures, multiprocessing, multiprocessing.shared_memory, pty, sqlite3, ssl, tempfile, getpass, venv
+async def serve():
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), '127.0.0.1', 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    assert await reader.read() == b''
+asyncio.run(serve())
+def square(x):
+    return x * x
+with multiprocessing.Pool(4) as pool:
+    assert pool.map(square, range(10))[3] == 9
+multiprocessing.shared_memory.SharedMemory(create=True, size=4096).unlink()
+assert getpass.getuser() == 'sandbox' and os.path.expanduser('~') == os.environ['HOME']
+assert socket.gethostbyname('localhost') == '127.0.0.1'
+ssl.create_default_context()
+with tempfile.TemporaryDirectory() as directory:
+    sqlite3.connect(directory + '/db').execute('create table t (x)')
+pty.spawn(['true'])
+assert subprocess.run(['sh', '-c', 'echo $0 | cat'], capture_output=True, text=True).stdout == 'sh\\n'
+assert len(os.urandom(8)) == 8 and open('/dev/stdin').read() == ''
+";
+    Lab::new().await.network(Network::Loopback).attack(script).await;
+}
+
+#[tokio::test]
+async fn node_tests_run() {
+    let lab = Lab::new().await.network(Network::Loopback);
+    lab.file(
+        "sample.test.js",
+        "require('node:test')('it', () => require('node:assert').strictEqual(1 + 1, 2));\n",
+    );
+    expect_success(&lab.exec(&lab.command(["node", "--test"])).await, "pass 1");
+}
+
+/// Building anything would compile Go's own library first, because its cache starts empty: minutes on a small machine.
+#[tokio::test]
+async fn go_is_found_and_stays_offline() {
+    let lab = Lab::new().await.network(Network::Loopback);
+    lab.file("go.mod", "module sample\n\ngo 1.20\n");
+    lab.file("sample.go", "package sample\n");
+    expect_success(
+        &lab.sh("test -z \"$(gofmt -l .)\" && go list ./... && go env GOPROXY")
+            .await,
+        "sample\noff\n",
+    );
+}
+
+#[tokio::test]
+async fn a_command_starts_where_it_should() {
+    let lab = Lab::new().await;
+    lab.file("a/b/file", "content");
+    let mut command = lab.command(["sh", "-c", "pwd; cat file"]);
+    command.cwd = Path::new("a/b").into();
+    assert_eq!(lab.exec(&command).await.stdout.text(), "/workspace/a/b\ncontent");
+}
+
+#[tokio::test]
+async fn the_exit_code_is_that_of_the_command() {
+    let lab = Lab::new().await;
+    for (script, outcome) in [
+        ("exit 0", Outcome::Exited(0)),
+        ("exit 1", Outcome::Exited(1)),
+        ("exit 125", Outcome::Exited(125)),
+        ("exit 255", Outcome::Exited(255)),
+        ("kill -TERM $$", Outcome::Signalled(15)),
+        ("kill -KILL $$", Outcome::Signalled(9)),
+    ] {
+        assert_eq!(lab.sh(script).await.outcome, outcome, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_start_says_why() {
+    let lab = Lab::new().await;
+    lab.file("not_executable", "");
+    for (argv, text) in [
+        ("no-such-program", "no-such-program"),
+        ("./not_executable", "Permission denied"),
+        ("./missing", "No such file"),
+    ] {
+        let Outcome::DidNotStart(reason) = lab.exec(&lab.command([argv])).await.outcome else {
+            panic!("{argv} started")
+        };
+        assert!(reason.contains(text), "{argv}: {reason}");
+    }
+    let mut command = lab.command(["true"]);
+    command.workspace = "/no/such/workspace".into();
+    let Outcome::DidNotStart(reason) = lab.exec(&command).await.outcome else {
+        panic!("it started")
+    };
+    assert!(reason.contains("workspace"), "{reason}");
+}
