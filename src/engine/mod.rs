@@ -12,6 +12,7 @@ pub mod desk;
 mod drive;
 mod interrupt;
 mod propose;
+mod reading;
 mod retry;
 mod start;
 mod undo;
