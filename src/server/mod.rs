@@ -18,7 +18,7 @@ pub use queue::{Queue, QueueFull, Work};
 
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
-use crate::engine::App;
+use crate::engine::{self, App};
 use crate::github::webhook::{self, WebhookSecret};
 use crate::journal::{Admission, Journal};
 
@@ -83,6 +83,7 @@ pub async fn serve(
 /// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
 pub async fn take_up(queue: &Queue) {
     let app: &App = queue.app();
+    engine::sweep(app).await;
     match app.journal.open_runs().await {
         Ok(runs) => {
             for run in runs {

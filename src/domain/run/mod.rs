@@ -10,7 +10,7 @@ use jiff::Timestamp;
 pub use step::{Consent, End, Origin, Reading, Started, Step};
 
 use super::gate::{Answer, Gate, GateId, GateKind, Terms};
-use super::id::{Login, RunId};
+use super::id::{CommitSha, Login, RunId};
 use super::proposal::{Evidence, Proposal};
 use super::test_run::TestRun;
 use super::triage::{Triage, Verdict};
@@ -60,6 +60,8 @@ pub struct Run {
     pub evidence: Option<Evidence>,
     pub end: Option<End>,
     pub announced: bool,
+    /// The commit that took back what landed.
+    pub undone: Option<CommitSha>,
     /// Comments whose answers were taken.
     pub answered_in: Vec<u64>,
     /// How many steps were folded: the place of the next one in the journal.
@@ -131,6 +133,7 @@ impl Run {
             evidence: None,
             end: None,
             announced: false,
+            undone: None,
             answered_in: Vec::new(),
             length: 1,
         }
@@ -166,6 +169,7 @@ impl Run {
             Step::Verified(evidence) => self.evidence = Some(*evidence),
             Step::Ended(end) => self.end = Some(end),
             Step::Announced => self.announced = true,
+            Step::Undone { commit } => self.undone = Some(commit),
         }
     }
 
