@@ -181,8 +181,8 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
             .tempdir_in(&trees)
             .map_err(disk)?;
         let root = folder.path().join("tree");
-        from.export(&sha, &root)?;
-        Ok((Checkout::exported(&root)?, folder))
+        let exported = from.export(&sha, &root)?;
+        Ok((Checkout::exported(&root, &exported.skipped)?, folder))
     });
     let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
     Ok(Desk {
