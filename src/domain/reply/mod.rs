@@ -226,6 +226,14 @@ pub fn config(shown: &str, branch: &str) -> String {
     )
 }
 
+/// Why the failed jobs do not run again, in GitHub's words.
+pub fn not_rerun(message: &str) -> String {
+    format!(
+        "GitHub does not run the failed jobs again: {}. It takes the permission *actions: write*.",
+        redact::inline(message, 200)
+    )
+}
+
 /// What a mistake in `greenlight.toml` leads to.
 pub fn bad_config(message: &str) -> String {
     format!(

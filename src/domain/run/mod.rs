@@ -341,7 +341,19 @@ fn not_worked_on(before: &TestRun, triage: &Triage) -> String {
         ),
         Verdict::BrokenOnBase => format!("`{}` is red on the base branch too", before.command),
         Verdict::Green => format!("`{}` is green here: {}", before.command, before.summary()),
-        Verdict::Environment => format!("`{}` could not be judged here: {}", before.command, before.summary()),
+        Verdict::Environment => {
+            let why = before
+                .tail
+                .lines()
+                .rfind(|line| !line.trim().is_empty())
+                .unwrap_or_default();
+            let why: String = why.chars().take(200).collect();
+            format!(
+                "`{}` could not be judged here: {}. {why}",
+                before.command,
+                before.summary()
+            )
+        }
         Verdict::Deterministic => before.summary(),
     }
 }
