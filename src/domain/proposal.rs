@@ -62,7 +62,7 @@ pub enum Unfit {
     TooLarge { lines: usize, limit: usize },
     #[error("it is too long to be shown whole, so nobody could approve it")]
     TooLong,
-    #[error("it changes the tests in `{path}`")]
+    #[error("it changes tests, or how they run, in `{path}`")]
     ChangesTests { path: RepoPath },
     #[error("it adds a symbolic link, `{path}`")]
     Link { path: RepoPath },
