@@ -1,6 +1,7 @@
 //! The HTTP door: verifies a delivery, writes it down, answers 202, and leaves the work to the queue. The only room
 //! that names axum.
 
+mod connections;
 mod queue;
 
 use std::sync::Arc;
@@ -10,9 +11,10 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub use queue::{Queue, QueueFull, Work};
 
@@ -27,6 +29,8 @@ use crate::journal::{Admission, Journal};
 const MAX_PAYLOAD: usize = 25 * 1024 * 1024;
 /// A delivery that takes longer to arrive than GitHub waits for an answer is of no use.
 const MAX_ARRIVAL: Duration = Duration::from_secs(10);
+/// How many bytes of payloads are in memory at once: whoever sends them has not shown a signature yet.
+const MAX_PAYLOADS: usize = 10 * MAX_PAYLOAD;
 /// How long runs get to stop when greenlight ends.
 const DRAIN: Duration = Duration::from_secs(10);
 /// How often gates whose time is up are looked for.
@@ -36,6 +40,8 @@ const CLOCK: Duration = Duration::from_secs(60);
 struct Door {
     queue: Queue,
     secret: Arc<WebhookSecret>,
+    /// One permit a byte.
+    memory: Arc<Semaphore>,
 }
 
 /// The routes.
@@ -43,6 +49,7 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
     let door = Door {
         queue,
         secret: Arc::new(secret),
+        memory: Arc::new(Semaphore::new(MAX_PAYLOADS)),
     };
     Router::new()
         .route("/webhook", post(post_webhook))
@@ -56,28 +63,19 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
         .with_state(door)
 }
 
-/// Serves until `until` resolves, then drains. What an earlier process left is taken up first.
-///
-/// # Errors
-/// When the socket fails.
-pub async fn serve(
-    listener: TcpListener,
-    queue: Queue,
-    secret: WebhookSecret,
-    until: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
+/// Serves until `until` resolves, then drains, and returns however slow a connection is. What an earlier process left
+/// is taken up first.
+pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send) {
     take_up(&queue).await;
     let clock = tokio::spawn(watch_the_clock(queue.clone()));
     let draining = queue.clone();
-    let result = axum::serve(listener, router(queue, secret))
-        .with_graceful_shutdown(async move {
-            until.await;
-            tracing::info!("ending: no more deliveries are taken");
-            draining.drain(DRAIN).await;
-        })
-        .await;
+    let drained = async move {
+        until.await;
+        tracing::info!("ending: no more deliveries are taken");
+        draining.drain(DRAIN).await;
+    };
+    connections::serve(&listener, &router(queue, secret), drained).await;
     clock.abort();
-    result
 }
 
 /// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
@@ -136,6 +134,7 @@ impl FromRequest<Door> for Delivery {
 
     async fn from_request(request: Request, door: &Door) -> Result<Self, StatusCode> {
         let headers = request.headers().clone();
+        let _memory = reserve(door, &headers)?;
         let body = Bytes::from_request(request, door)
             .await
             .map_err(|rejection: BytesRejection| {
@@ -169,6 +168,20 @@ impl FromRequest<Door> for Delivery {
             event,
         })
     }
+}
+
+/// Makes room for a body before it is read; one that does not say how long it is may be as long as any.
+fn reserve<'a>(door: &'a Door, headers: &HeaderMap) -> Result<SemaphorePermit<'a>, StatusCode> {
+    let length = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok())
+        .and_then(|length| length.parse().ok())
+        .unwrap_or(MAX_PAYLOAD);
+    let length = u32::try_from(length.min(MAX_PAYLOAD)).unwrap_or(u32::MAX);
+    door.memory.try_acquire_many(length).map_err(|_| {
+        tracing::warn!("too many payloads arrive at once");
+        StatusCode::SERVICE_UNAVAILABLE
+    })
 }
 
 fn signature(headers: &HeaderMap) -> Option<&[u8]> {
