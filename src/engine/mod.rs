@@ -14,6 +14,7 @@ mod interrupt;
 mod propose;
 mod retry;
 mod start;
+mod stop;
 mod undo;
 pub mod work;
 

@@ -90,15 +90,15 @@ impl Queue {
         Ok(())
     }
 
-    /// A push stops the run at work on the old head at once, and so does the end of the pull request; the end of the
-    /// run is written in its own lane.
+    /// A push stops the run at work on the old head at once, and so does the end of the pull request; the run itself
+    /// looks whether that is so, and writes its end in its own lane.
     fn interrupt(&self, event: &Event) {
         let (pull_request, why) = match &event.fact {
             Fact::PullRequestPushed { pull_request, head } => (pull_request, Interrupt::Superseded(head.clone())),
             Fact::PullRequestClosed { pull_request } => (pull_request, Interrupt::Closed),
             _ => return,
         };
-        self.0.app.interrupts.interrupt(pull_request, why);
+        self.0.app.interrupts.interrupt(pull_request, &why);
     }
 
     async fn work_off(&self, name: &str) {
