@@ -13,6 +13,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::{get, post};
+use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -20,6 +21,7 @@ pub use queue::{Queue, QueueFull, Work};
 
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
+use crate::domain::run::Run;
 use crate::engine::App;
 use crate::github::webhook::{self, WebhookSecret};
 use crate::journal::{Admission, Journal};
@@ -33,7 +35,7 @@ const MAX_ARRIVAL: Duration = Duration::from_secs(10);
 const MAX_PAYLOADS: usize = 10 * MAX_PAYLOAD;
 /// How long runs get to stop when greenlight ends.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How often gates whose time is up are looked for.
+/// How often what nobody works on is looked for, and how old a delivery must be to be one.
 const CLOCK: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
@@ -80,10 +82,34 @@ pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, u
 
 /// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
 pub async fn take_up(queue: &Queue) {
+    pick_up(queue, |_| true, Timestamp::MAX).await;
+}
+
+/// Wakes what nobody works on: the runs whose gate expired, those that did not get to say their end, those that wait for
+/// nobody, and the deliveries that met an outage or a full queue.
+async fn watch_the_clock(queue: Queue) {
+    let mut tick = tokio::time::interval(CLOCK);
+    tick.tick().await;
+    loop {
+        tick.tick().await;
+        let now = Timestamp::now();
+        let is_due = |run: &Run| {
+            let gates = run.open_gates();
+            run.end.is_some() || gates.is_empty() || gates.iter().any(|gate| now >= gate.expires)
+        };
+        pick_up(&queue, is_due, now - CLOCK).await;
+    }
+}
+
+/// Puts what is due, and not in hand, into the queue. What finds no room is picked up at the next tick of the clock.
+async fn pick_up(queue: &Queue, is_due: impl Fn(&Run) -> bool, received_before: Timestamp) {
+    // Before the journal is read: what is finished in between must not be taken for left over.
+    let in_hand = queue.in_hand();
     let app: &App = queue.app();
     match app.journal.open_runs().await {
         Ok(runs) => {
-            for run in runs {
+            let is_left = |run: &Run| is_due(run) && !in_hand.has_lane_of(&run.started.pull_request);
+            for run in runs.into_iter().filter(is_left) {
                 if queue.push(Work::Resume(Box::new(run))).is_err() {
                     return;
                 }
@@ -94,32 +120,13 @@ pub async fn take_up(queue: &Queue) {
     match app.journal.unfinished().await {
         Ok(deliveries) => {
             for (id, event) in deliveries {
-                if queue.push(Work::Delivery(id, Box::new(event))).is_err() {
+                let is_left = event.received <= received_before && !in_hand.has_delivery(&id);
+                if is_left && queue.push(Work::Delivery(id, Box::new(event))).is_err() {
                     return;
                 }
             }
         }
         Err(error) => tracing::error!(%error, "unfinished deliveries could not be read"),
-    }
-}
-
-/// Wakes the runs whose gate expired, and those that did not get to say their end.
-async fn watch_the_clock(queue: Queue) {
-    let mut tick = tokio::time::interval(CLOCK);
-    tick.tick().await;
-    loop {
-        tick.tick().await;
-        let Ok(runs) = queue.app().journal.open_runs().await else {
-            continue;
-        };
-        let now = jiff::Timestamp::now();
-        for run in runs {
-            let expired = run.open_gates().iter().any(|gate| now >= gate.expires);
-            if expired || run.end.is_some() {
-                // A full queue is tried again at the next tick.
-                let _later = queue.push(Work::Resume(Box::new(run)));
-            }
-        }
     }
 }
 
@@ -209,7 +216,7 @@ async fn post_webhook(State(door): State<Door>, delivery: Delivery) -> StatusCod
         Ok(Admission::Known) => StatusCode::ACCEPTED,
         Ok(Admission::New) => {
             tracing::info!(delivery.id = id.0, "accepted");
-            // In the journal it is safe: should the queue have filled up meanwhile, the next start takes it up.
+            // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
             match door.queue.push(Work::Delivery(id, Box::new(event))) {
                 Ok(()) => StatusCode::ACCEPTED,
                 Err(QueueFull) => StatusCode::SERVICE_UNAVAILABLE,
