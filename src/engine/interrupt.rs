@@ -36,7 +36,7 @@ struct Entry {
 impl Entry {
     /// What a person or greenlight's own end said stays; what GitHub told of the pull request is looked up anyway.
     fn interrupt(&mut self, why: Interrupt) {
-        if !self.why.as_ref().is_some_and(|why| !why.is_hearsay()) {
+        if self.why.as_ref().is_none_or(Interrupt::is_hearsay) {
             self.why = Some(why);
         }
         self.token.cancel();
@@ -196,7 +196,7 @@ mod tests {
         working.enter_again();
         assert!(working.interrupt().is_none() && !working.token().is_cancelled());
         all.interrupt(&id(), &Interrupt::Superseded(sha("b")));
-        let cancelled = Interrupt::Cancelled("mia".parse().unwrap());
+        let cancelled = Interrupt::Cancelled(Login::new("mia"));
         all.interrupt(&id(), &cancelled);
         all.interrupt(&id(), &Interrupt::Closed);
         working.enter_again();

@@ -1,6 +1,7 @@
 //! The HTTP door: verifies a delivery, writes it down, answers 202, and leaves the work to the queue. The only room
 //! that names axum.
 
+mod clock;
 mod connections;
 mod queue;
 
@@ -13,16 +14,14 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::{get, post};
-use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+pub use clock::take_up;
 pub use queue::{Queue, QueueFull, Work};
 
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
-use crate::domain::run::Run;
-use crate::engine::App;
 use crate::github::webhook::{self, WebhookSecret};
 use crate::journal::{Admission, Journal};
 
@@ -31,19 +30,18 @@ use crate::journal::{Admission, Journal};
 const MAX_PAYLOAD: usize = 25 * 1024 * 1024;
 /// A delivery that takes longer to arrive than GitHub waits for an answer is of no use.
 const MAX_ARRIVAL: Duration = Duration::from_secs(10);
-/// How many bytes of payloads are in memory at once: whoever sends them has not shown a signature yet.
-const MAX_PAYLOADS: usize = 10 * MAX_PAYLOAD;
+/// A payload of this size needs no room of its own: the number of connections bounds how many there are.
+const SMALL_PAYLOAD: usize = 1024 * 1024;
+/// How many larger payloads are in memory at once: whoever sends them has not shown a signature yet.
+const MAX_LARGE_PAYLOADS: usize = 10;
 /// How long runs get to stop when greenlight ends.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How often what nobody works on is looked for, and how old a delivery must be to be one.
-const CLOCK: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 struct Door {
     queue: Queue,
     secret: Arc<WebhookSecret>,
-    /// One permit a byte.
-    memory: Arc<Semaphore>,
+    large_payloads: Arc<Semaphore>,
 }
 
 /// The routes.
@@ -51,7 +49,7 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
     let door = Door {
         queue,
         secret: Arc::new(secret),
-        memory: Arc::new(Semaphore::new(MAX_PAYLOADS)),
+        large_payloads: Arc::new(Semaphore::new(MAX_LARGE_PAYLOADS)),
     };
     Router::new()
         .route("/webhook", post(post_webhook))
@@ -69,7 +67,7 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
 /// is taken up first.
 pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send) {
     take_up(&queue).await;
-    let clock = tokio::spawn(watch_the_clock(queue.clone()));
+    let clock = tokio::spawn(clock::watch(queue.clone()));
     let draining = queue.clone();
     let drained = async move {
         until.await;
@@ -78,56 +76,6 @@ pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, u
     };
     connections::serve(&listener, &router(queue, secret), drained).await;
     clock.abort();
-}
-
-/// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
-pub async fn take_up(queue: &Queue) {
-    pick_up(queue, |_| true, Timestamp::MAX).await;
-}
-
-/// Wakes what nobody works on: the runs whose gate expired, those that did not get to say their end, those that wait for
-/// nobody, and the deliveries that met an outage or a full queue.
-async fn watch_the_clock(queue: Queue) {
-    let mut tick = tokio::time::interval(CLOCK);
-    tick.tick().await;
-    loop {
-        tick.tick().await;
-        let now = Timestamp::now();
-        let is_due = |run: &Run| {
-            let gates = run.open_gates();
-            run.end.is_some() || gates.is_empty() || gates.iter().any(|gate| now >= gate.expires)
-        };
-        pick_up(&queue, is_due, now - CLOCK).await;
-    }
-}
-
-/// Puts what is due, and not in hand, into the queue. What finds no room is picked up at the next tick of the clock.
-async fn pick_up(queue: &Queue, is_due: impl Fn(&Run) -> bool, received_before: Timestamp) {
-    // Before the journal is read: what is finished in between must not be taken for left over.
-    let in_hand = queue.in_hand();
-    let app: &App = queue.app();
-    match app.journal.open_runs().await {
-        Ok(runs) => {
-            let is_left = |run: &Run| is_due(run) && !in_hand.has_lane_of(&run.started.pull_request);
-            for run in runs.into_iter().filter(is_left) {
-                if queue.push(Work::Resume(Box::new(run))).is_err() {
-                    return;
-                }
-            }
-        }
-        Err(error) => tracing::error!(%error, "open runs could not be read"),
-    }
-    match app.journal.unfinished().await {
-        Ok(deliveries) => {
-            for (id, event) in deliveries {
-                let is_left = event.received <= received_before && !in_hand.has_delivery(&id);
-                if is_left && queue.push(Work::Delivery(id, Box::new(event))).is_err() {
-                    return;
-                }
-            }
-        }
-        Err(error) => tracing::error!(%error, "unfinished deliveries could not be read"),
-    }
 }
 
 /// A delivery whose signature is right; the event is none when it is not ours.
@@ -141,7 +89,7 @@ impl FromRequest<Door> for Delivery {
 
     async fn from_request(request: Request, door: &Door) -> Result<Self, StatusCode> {
         let headers = request.headers().clone();
-        let _memory = reserve(door, &headers)?;
+        let _room = reserve(door, &headers)?;
         let body = Bytes::from_request(request, door)
             .await
             .map_err(|rejection: BytesRejection| {
@@ -177,16 +125,17 @@ impl FromRequest<Door> for Delivery {
     }
 }
 
-/// Makes room for a body before it is read; one that does not say how long it is may be as long as any.
-fn reserve<'a>(door: &'a Door, headers: &HeaderMap) -> Result<SemaphorePermit<'a>, StatusCode> {
-    let length = headers
+/// Makes room for a large body before it is read; one that does not say how long it is may be large.
+fn reserve<'a>(door: &'a Door, headers: &HeaderMap) -> Result<Option<SemaphorePermit<'a>>, StatusCode> {
+    let length: Option<usize> = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok())
-        .and_then(|length| length.parse().ok())
-        .unwrap_or(MAX_PAYLOAD);
-    let length = u32::try_from(length.min(MAX_PAYLOAD)).unwrap_or(u32::MAX);
-    door.memory.try_acquire_many(length).map_err(|_| {
-        tracing::warn!("too many payloads arrive at once");
+        .and_then(|length| length.parse().ok());
+    if length.is_some_and(|length| length <= SMALL_PAYLOAD) {
+        return Ok(None);
+    }
+    door.large_payloads.try_acquire().map(Some).map_err(|_| {
+        tracing::warn!("too many large payloads arrive at once");
         StatusCode::SERVICE_UNAVAILABLE
     })
 }
