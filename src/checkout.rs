@@ -4,7 +4,7 @@
 //! afterwards read and written without following links. So a patch is always computed from bytes that greenlight
 //! itself put there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -35,6 +35,8 @@ pub enum Error {
 pub struct Checkout {
     root: PathBuf,
     files: Arc<BTreeMap<RepoPath, FileMode>>,
+    /// What is in git at this place, but not in the directory.
+    left_out: Arc<BTreeSet<RepoPath>>,
     edits: BTreeMap<RepoPath, Option<Blob>>,
 }
 
@@ -47,12 +49,18 @@ impl Checkout {
         Self::take_stock(root, true)
     }
 
-    /// Takes stock of a tree that greenlight laid out itself: every file, ignored or not.
+    /// Takes stock of a tree that greenlight laid out itself: every file, ignored or not. What was left out of it, such
+    /// as submodules, takes up its place.
     ///
     /// # Errors
     /// When the directory cannot be read, or has too many files.
-    pub fn exported(root: &Path) -> Result<Self, Error> {
-        Self::take_stock(root, false)
+    pub fn exported(root: &Path, left_out: &[String]) -> Result<Self, Error> {
+        let checkout = Self::take_stock(root, false)?;
+        let left_out: BTreeSet<RepoPath> = left_out.iter().filter_map(|path| path.parse().ok()).collect();
+        Ok(Self {
+            left_out: Arc::new(left_out),
+            ..checkout
+        })
     }
 
     fn take_stock(root: &Path, respect_ignore_files: bool) -> Result<Self, Error> {
@@ -98,6 +106,7 @@ impl Checkout {
         Ok(Self {
             root,
             files: Arc::new(files),
+            left_out: Arc::default(),
             edits: BTreeMap::new(),
         })
     }
@@ -158,9 +167,26 @@ impl Checkout {
         Some(Blob { mode, bytes })
     }
 
-    /// Replaces, adds (`Some`) or removes (`None`) a file, in memory.
+    /// What was left out of the tree and is at this path, above or below it, so that no file can be there. A path that
+    /// has a file is never taken: what was left out may be named in a way that looks like it.
+    pub fn taken(&self, path: &RepoPath) -> Option<&RepoPath> {
+        let is_at_or_below = |path: &RepoPath, other: &RepoPath| {
+            let rest = path.as_str().strip_prefix(other.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_near = |other: &&RepoPath| is_at_or_below(path, other) || is_at_or_below(other, path);
+        self.left_out
+            .iter()
+            .find(is_near)
+            .filter(|_| !self.files.contains_key(path))
+    }
+
+    /// Replaces, adds (`Some`) or removes (`None`) a file, in memory. Nothing happens where the path is
+    /// [taken](Self::taken).
     pub fn edit(&mut self, path: RepoPath, content: Option<Blob>) {
-        self.edits.insert(path, content);
+        if self.taken(&path).is_none() {
+            self.edits.insert(path, content);
+        }
     }
 
     /// Replaces the text of a file and keeps its mode.
@@ -332,6 +358,22 @@ mod tests {
         let kept = workspace.path().to_path_buf();
         drop(workspace);
         assert!(!kept.exists());
+    }
+
+    #[test]
+    fn the_place_of_what_was_left_out_is_taken() {
+        let dir = tree(&[("vendor/a.txt", "one\n"), ("line", "")]);
+        let left_out = ["vendor/lib", "line", "odd\\x2d"].map(String::from);
+        let mut checkout = Checkout::exported(dir.path(), &left_out).unwrap();
+        for path in ["vendor/lib", "vendor/lib/src/x.rs", "vendor"] {
+            checkout.edit_text(path.parse().unwrap(), "two\n");
+            assert!(!checkout.contains(path), "{path}");
+        }
+        assert!(checkout.patch().is_empty());
+        for path in ["vendor/a.txt", "vendor/b.txt", "vendor/library", "line"] {
+            checkout.edit_text(path.parse().unwrap(), "two\n");
+            assert_eq!(checkout.read_text(path).as_deref(), Some("two\n"), "{path}");
+        }
     }
 
     #[test]

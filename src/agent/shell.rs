@@ -113,8 +113,11 @@ impl<'a> Shell<'a> {
         Ok(())
     }
 
-    /// A file where the path needs a folder, or the other way round.
+    /// A file where the path needs a folder, or the other way round, or a submodule.
     fn in_the_way(&self, path: &RepoPath) -> Option<String> {
+        if let Some(taken) = self.checkout.taken(path) {
+            return Some(taken.to_string());
+        }
         let text = path.as_str();
         let parents = text.match_indices('/').map(|(at, _)| &text[..at]);
         let parent = parents
@@ -187,4 +190,34 @@ async fn fresh_workspace(checkout: &Checkout, within: &Path) -> Result<Workspace
 fn hidden(text: &str) -> usize {
     let without_returns = text.replace('\r', "");
     without_returns.chars().count() - visible(&without_returns).chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_submodule_is_in_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let checkout = Checkout::exported(dir.path(), &["vendor/lib".into()]).unwrap();
+        let bounds = Bounds {
+            patch_lines: 9,
+            is_protected: &|_| false,
+            touches_tests: &|_, _| false,
+        };
+        let limits = Limits {
+            turns: 1,
+            tokens: 1,
+            wall: Duration::from_secs(1),
+        };
+        let mut shell = Shell::new(checkout, None, bounds, limits);
+        for path in ["vendor/lib", "vendor/lib/x.rs", "vendor"] {
+            let refusal = shell.write(&path.parse().unwrap(), "x".into()).unwrap_err();
+            assert_eq!(
+                refusal,
+                format!("`{path}` cannot be written: `vendor/lib` is in the way.")
+            );
+        }
+        assert_eq!(shell.write(&"vendor/x.rs".parse().unwrap(), "x".into()), Ok(()));
+    }
 }

@@ -1,48 +1,47 @@
-//! Tells code that only tests from the code under test: a repair may change the second, never the first.
+//! Tells what only tests, or decides how tests run, from the code under test: a repair may change the second, never
+//! the first.
+//!
+//! A file is judged on its own. That `mod checks;` stands under `#[cfg(test)]` in another file cannot be seen here, nor
+//! that a Markdown file is included as documentation and so tested.
 
-use tree_sitter::{Node, Parser, Tree};
+mod docs;
+mod settings;
 
+use tree_sitter::{Language, Node, Parser, Tree};
+
+use self::docs::Docs;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange};
+use crate::domain::test_path::{is_test_path, shadows_test_tool};
 
 /// Larger files are not parsed.
 const MAX_PARSED: usize = 1 << 20;
 /// Items nested deeper than this are not looked into.
 const MAX_DEPTH: usize = 32;
 
-/// Whether a change of one file touches tests: a file that only tests, or test code within a Rust or Python file.
+/// Whether a change of one file touches tests: a file that only tests or decides how tests run, test code within a Rust
+/// or Python file, or the part of a manifest that is about tests. What cannot be read is taken to touch them.
 pub fn touches_tests(path: &RepoPath, change: &FileChange) -> bool {
     let path = path.as_str();
-    let test_code_of = |blob: &Option<Blob>| {
-        let text = blob.as_ref().and_then(Blob::text).unwrap_or_default();
-        test_code(path, text)
-    };
-    is_test_path(path) || test_code_of(&change.before) != test_code_of(&change.after)
+    if is_test_path(path) || (change.before.is_none() && shadows_test_tool(path)) {
+        return true;
+    }
+    let [before, after] = [&change.before, &change.after].map(|blob| match blob {
+        Some(blob) => about_tests(path, blob),
+        None => Some(Vec::new()),
+    });
+    before.is_none() || before != after
 }
 
-/// Whether a file, by its name, holds tests, what they expect, or how they are run.
-fn is_test_path(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let in_test_folder = folders.split('/').any(|folder| {
-        matches!(
-            folder,
-            "test" | "tests" | "__tests__" | "spec" | "specs" | "e2e" | "testdata" | "snapshots" | "__snapshots__"
-        )
-    });
-    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    let by_name = matches!(name, "conftest.py" | "pytest.ini" | "tox.ini" | "nextest.toml")
-        || stem == "jest.config"
-        || stem == "vitest.config"
-        || extension == "snap";
-    let by_stem = matches!(stem, "test" | "tests")
-        || stem.starts_with("test_")
-        || ["_test", "_tests", "_spec", ".test", ".spec"]
-            .iter()
-            .any(|end| stem.ends_with(end))
-        || (matches!(extension, "java" | "kt" | "scala" | "cs" | "php" | "swift")
-            && ["test", "tests"].iter().any(|end| stem.ends_with(end)));
-    in_test_folder || by_name || (by_stem && !matches!(extension, "" | "md" | "txt"))
+/// What a file says about tests; none if it cannot be read.
+fn about_tests(path: &str, blob: &Blob) -> Option<Vec<String>> {
+    if let Some(read) = settings::reader(path) {
+        read(blob.text()?)
+    } else if language(path).is_some() {
+        test_code(path, blob.text()?)
+    } else {
+        Some(Vec::new())
+    }
 }
 
 /// The line, from 1, where a Rust or Python text stops being well-formed, if it does.
@@ -62,27 +61,29 @@ pub(super) fn syntax_error(path: &str, text: &str) -> Option<usize> {
     }
 }
 
+fn language(path: &str) -> Option<Language> {
+    match path.rsplit_once('.')?.1 {
+        "rs" => Some(tree_sitter_rust::LANGUAGE.into()),
+        "py" => Some(tree_sitter_python::LANGUAGE.into()),
+        _ => None,
+    }
+}
+
 fn parse(path: &str, text: &str) -> Option<Tree> {
-    let language = match path.rsplit_once('.')?.1 {
-        "rs" => tree_sitter_rust::LANGUAGE,
-        "py" => tree_sitter_python::LANGUAGE,
-        _ => return None,
-    };
+    let language = language(path)?;
     if text.len() > MAX_PARSED {
         return None;
     }
     let mut parser = Parser::new();
-    parser.set_language(&language.into()).ok()?;
+    parser.set_language(&language).ok()?;
     parser.parse(text, None)
 }
 
-/// The text of every item that only tests, with its attributes or decorators, in order.
-fn test_code(path: &str, text: &str) -> Vec<String> {
+/// The text of every item that only tests, with its attributes or decorators, and of every example, in order.
+fn test_code(path: &str, text: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
-    if let Some(tree) = parse(path, text) {
-        collect(tree.root_node(), text, 0, &mut found);
-    }
-    found
+    collect(parse(path, text)?.root_node(), text, 0, &mut found);
+    Some(found)
 }
 
 fn collect(node: Node<'_>, text: &str, depth: usize, found: &mut Vec<String>) {
@@ -90,15 +91,22 @@ fn collect(node: Node<'_>, text: &str, depth: usize, found: &mut Vec<String>) {
         return;
     }
     let mut cursor = node.walk();
-    let (mut start, mut is_test) = (None, false);
+    let (mut start, mut is_test, mut docs) = (None, false, Docs::default());
     for child in node.named_children(&mut cursor) {
+        let own = &text[child.byte_range()];
         match child.kind() {
             "attribute_item" => {
                 start = start.or(Some(child.start_byte()));
-                is_test |= is_test_attribute(&text[child.byte_range()]);
+                is_test |= is_test_attribute(own);
+                found.extend(is_documentation(own).then(|| own.into()));
             }
-            "line_comment" | "block_comment" => {}
+            "inner_attribute_item" if is_documentation(own) => found.push(own.into()),
+            "inner_attribute_item" if own.contains("cfg(") && is_test_attribute(own) => {
+                found.push(text[node.byte_range()].into());
+            }
+            "line_comment" | "block_comment" => docs.comment(own, found),
             _ => {
+                docs.end(found);
                 if is_test || is_test_item(child, text) {
                     found.push(text[start.unwrap_or(child.start_byte())..child.end_byte()].to_string());
                 } else {
@@ -108,6 +116,7 @@ fn collect(node: Node<'_>, text: &str, depth: usize, found: &mut Vec<String>) {
             }
         }
     }
+    docs.end(found);
 }
 
 /// Whether an item is a test by what it is called, in Rust or Python.
@@ -124,6 +133,11 @@ fn is_test_item(item: Node<'_>, text: &str) -> bool {
         "decorated_definition" => item
             .child_by_field_name("definition")
             .is_some_and(|definition| is_test_item(definition, text)),
+        // <https://docs.python.org/3/library/doctest.html>
+        "expression_statement" => {
+            let first = item.named_child(0);
+            first.is_some_and(|first| first.kind() == "string") && text[item.byte_range()].contains(">>>")
+        }
         _ => false,
     }
 }
@@ -141,6 +155,12 @@ fn is_test_attribute(attribute: &str) -> bool {
             "test" | "rstest" | "test_case" | "proptest" | "quickcheck" | "should_panic"
         )
     })
+}
+
+/// Whether an attribute holds documentation, which may have examples.
+fn is_documentation(attribute: &str) -> bool {
+    let compact: String = attribute.chars().filter(|c| !c.is_whitespace()).collect();
+    compact.contains("doc=")
 }
 
 #[cfg(test)]
@@ -220,35 +240,75 @@ class Adding(unittest.TestCase):
         }
     }
 
+    const DOCUMENTED: &str = "\
+#![doc = include_str!(\"../README.md\")]
+//! Sums. See `add`.
+//!
+//! ```
+//! assert_eq!(sums::add(1, 1), 2);
+//! ```
+
+impl Sums {
+    /// Adds two.
+    ///
+    /// - ~~~should_panic
+    ///   sums::add(i32::MAX, 1);
+    ///   ~~~
+    #[inline]
+    /// As in
+    ///
+    ///     assert_eq!(sums::add(0, 1), 1);
+    pub fn add(a: i32, b: i32) -> i32 { a - b }
+
+    /** ```
+    sums::sub(2, 1);
+    ``` */
+    #[doc = \"```\\nsums::sub(1, 1);\\n```\"]
+    pub fn sub(a: i32, b: i32) -> i32 { a - b }
+}
+";
+
     #[test]
-    fn test_files_are_known_by_name() {
-        for path in [
-            "tests/api.rs",
-            "pkg/test_x.py",
-            "pkg/x_test.go",
-            "src/a.test.ts",
-            "src/a.spec.tsx",
-            "src/__snapshots__/a.txt",
-            "conftest.py",
-            "app/tests.py",
-            "src/test/java/A.java",
-            "src/FooTest.java",
-            "x/a.snap",
-            "spec/models/user_spec.rb",
-            "Tests/a.py",
+    fn examples_are_tests() {
+        let rust = ("src/lib.rs", DOCUMENTED);
+        check(rust, "a - b", "a + b", false);
+        check(rust, "See `add`", "See `Sums::add`", false);
+        check(rust, "Adds two.", "Adds two numbers.", false);
+        for (old, new) in [
+            ("1), 2", "1), 0"),
+            ("//! ```\n", "//! ```ignore\n"),
+            ("//! ```\n", "//! ````text\n//! ```\n"),
+            ("README", "OTHER"),
+            ("should_panic", "no_run"),
+            ("i32::MAX, 1", "1, 1"),
+            ("1), 1", "1), -1"),
+            ("    /// As in\n", "    // ~~~\n    /// ~~~\n"),
+            ("2, 1", "2, 2"),
+            ("sub(1, 1)", "sub(2, 2)"),
+            ("//! assert", "// assert"),
         ] {
-            assert!(is_test_path(path), "{path}");
+            check(rust, old, new, true);
         }
-        for path in [
-            "src/lib.rs",
-            "src/contest.py",
-            "latest.py",
-            "src/attest.rs",
-            "numpy/testing/util.py",
-            "src/protest.java.rs",
-        ] {
-            assert!(!is_test_path(path), "{path}");
-        }
+        let python = (
+            "a.py",
+            "def add(a, b):\n    \"\"\"Adds.\n\n    >>> add(1, 1)\n    2\n    \"\"\"\n    return a - b\n",
+        );
+        check(python, "a - b", "a + b", false);
+        check(python, "    2\n", "    0\n", true);
+    }
+
+    #[test]
+    fn what_cannot_be_parsed_touches_tests() {
+        let touches = |before: Vec<u8>, after: Vec<u8>| {
+            let [before, after] = [before, after].map(|side| Some(Blob::regular(side)));
+            touches_tests(&"src/lib.rs".parse().unwrap(), &FileChange { before, after })
+        };
+        assert!(touches(vec![b' '; MAX_PARSED + 1], Vec::new()));
+        assert!(touches(b"\xff".to_vec(), Vec::new()));
+        assert!(touches(
+            b"#![cfg(test)]\nfn a() {}\n".to_vec(),
+            b"#![cfg(test)]\nfn b() {}\n".to_vec()
+        ));
     }
 
     #[test]

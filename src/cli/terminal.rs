@@ -73,6 +73,8 @@ pub(super) fn somebody_is_there() -> bool {
 
 /// Asks, and reads one line; none at the end of input.
 pub(super) async fn ask(question: &str) -> Option<String> {
+    // What was typed before the question was asked is no answer to it.
+    let _not_a_terminal = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     let mut error = std::io::stderr().lock();
     let _nobody_listens = write!(error, "{question} ").and_then(|()| error.flush());
     drop(error);

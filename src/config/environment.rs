@@ -28,6 +28,15 @@ impl Environment {
             .collect()
     }
 
+    /// Only what the local verbs use: settings of a service that happen to be set are none of their business.
+    #[must_use]
+    pub fn for_local_work(mut self) -> Self {
+        const LOCAL: [&str; 4] = ["GREENLIGHT_MODEL", "OPENAI_", "GREENLIGHT_LOG", "GREENLIGHT_DATA_DIR"];
+        self.0
+            .retain(|name, _| LOCAL.iter().any(|local| name.starts_with(local)));
+        self
+    }
+
     /// The value of a variable; an empty one counts as unset, as a workflow passes inputs that nobody gave.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())

@@ -5,10 +5,17 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 use crate::domain::id::RepoPath;
 
-/// Protected whatever a configuration says: what runs with a repository's secrets, what decides over greenlight, and
-/// what decides who reviews. Without regard to case, as some file systems and GitHub's own look-ups have none.
+/// Protected whatever a configuration says: what runs with a repository's secrets, what decides over greenlight, what
+/// decides who reviews, and what decides how git shows files and where it gets others from. Without regard to case, as some file systems and GitHub's own look-ups have none.
 /// <https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners#codeowners-file-location>
-const BUILT_IN: [&str; 4] = [".github/**", "greenlight.toml", "CODEOWNERS", "docs/CODEOWNERS"];
+const BUILT_IN: [&str; 6] = [
+    ".github/**",
+    "greenlight.toml",
+    "CODEOWNERS",
+    "docs/CODEOWNERS",
+    "**/.gitattributes",
+    "**/.gitmodules",
+];
 
 const MAX_PATTERNS: usize = 200;
 const MAX_PATTERN_BYTES: usize = 256;
@@ -133,6 +140,10 @@ mod tests {
             "Greenlight.toml",
             "CODEOWNERS",
             "docs/codeowners",
+            ".gitattributes",
+            "src/.GitAttributes",
+            ".gitmodules",
+            "a/b/.gitmodules",
         ] {
             assert!(covers(&[], path), "{path}");
             assert!(Protected::default().covers(&path.parse().unwrap()), "{path}");

@@ -105,20 +105,14 @@ impl Settings {
         };
         let api_url = text(github.github_api_url, &["GREENLIGHT_GITHUB_API_URL", "GITHUB_API_URL"]);
         let model_url = text(model.model_base_url, &["GREENLIGHT_MODEL_BASE_URL", "OPENAI_BASE_URL"]);
-        let model_url = base_url(
-            "GREENLIGHT_MODEL_BASE_URL",
-            model_url.as_deref().unwrap_or(MODEL_BASE_URL),
-        )?;
+        let model_url = model_url.as_deref().unwrap_or(MODEL_BASE_URL);
+        let model_url = base_url("GREENLIGHT_MODEL_BASE_URL", model_url)?;
         let secret_files = [
-            (PRIVATE_KEY, &github.private_key_file),
-            (GITHUB_TOKEN, &github.github_token_file),
-            (WEBHOOK_SECRET, &webhook.webhook_secret_file),
-            (MODEL_API_KEY, &model.model_api_key_file),
+            PRIVATE_KEY.file(github.private_key_file.as_deref(), environment),
+            GITHUB_TOKEN.file(github.github_token_file.as_deref(), environment),
+            WEBHOOK_SECRET.file(webhook.webhook_secret_file.as_deref(), environment),
+            MODEL_API_KEY.file(model.model_api_key_file.as_deref(), environment),
         ];
-        let secret_files = secret_files
-            .iter()
-            .filter_map(|(source, flag)| source.file(flag.as_deref(), environment));
-        let secret_files = secret_files.collect();
         let model_key = MODEL_API_KEY.read(model.model_api_key_file.as_deref(), environment)?;
         let filter = text(log.log, &["GREENLIGHT_LOG"]).unwrap_or_else(|| "info".into());
         Ok(Self {
@@ -127,7 +121,7 @@ impl Settings {
             log: log_filter(filter)?,
             log_format: log_format(text(log.log_format, &["GREENLIGHT_LOG_FORMAT"]).as_deref())?,
             app_id: app_id(text(github.app_id, &["GREENLIGHT_APP_ID"]).as_deref())?,
-            secret_files,
+            secret_files: secret_files.into_iter().flatten().collect(),
             private_key: PRIVATE_KEY.read(github.private_key_file.as_deref(), environment)?,
             github_token: GITHUB_TOKEN.read(github.github_token_file.as_deref(), environment)?,
             webhook_secret: WEBHOOK_SECRET.read(webhook.webhook_secret_file.as_deref(), environment)?,

@@ -87,7 +87,8 @@ fn find(call: &Call<'_>) -> Result<Comment, Answer> {
 
 /// Writes a comment and sends `issue_comment.created`.
 pub(super) fn add(state: &mut State, repository: u64, number: u64, author: &str, body: &str) -> Comment {
-    let (id, now) = (state.fresh_id(), state.now());
+    // Other dates are the story's own; when a comment was written is held against clocks of the present.
+    let (id, now) = (state.fresh_id(), objects::present());
     let comment = Comment {
         id,
         repository,

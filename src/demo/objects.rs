@@ -311,3 +311,8 @@ pub(super) fn short_commit(repository: &Repository, id: git2::Oid) -> Value {
         "committer": person(&commit.committer()),
     })
 }
+
+/// The present, in whole seconds.
+pub(super) fn present() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -140,7 +140,7 @@ fn add(state: &mut State, comment: ReviewComment) -> ReviewComment {
     let comment = ReviewComment {
         id,
         review,
-        created_at: now.clone(),
+        created_at: objects::present(),
         updated_at: now,
         ..comment
     };

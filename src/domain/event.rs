@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::id::{CommitSha, InstallationId, Login, PullRequestId, RepositoryName};
+use super::id::{CommitSha, DeliveryId, InstallationId, Login, PullRequestId, RepositoryName};
 
 /// One domain fact out of one delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +60,8 @@ pub struct Comment {
     /// GitHub says the author is a bot or an App: such a comment never commands.
     pub author_is_bot: bool,
     pub body: String,
+    /// When it was written, by GitHub's clock, in whole seconds; it is part of what GitHub signs.
+    pub written: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +101,23 @@ pub enum CheckSource {
 }
 
 impl Event {
+    /// What this is remembered by, so that it is worked off once. A delivery's id is not part of what GitHub signs, so
+    /// a comment goes by its own.
+    pub fn identity(&self, delivery: DeliveryId) -> DeliveryId {
+        match &self.fact {
+            Fact::CommentCreated(comment) => {
+                let Comment {
+                    pull_request,
+                    place,
+                    id,
+                    ..
+                } = comment;
+                DeliveryId(format!("comment {pull_request} {place:?} {id}"))
+            }
+            _ => delivery,
+        }
+    }
+
     /// The repository this is about, to hold against the allow-list; none for a ping.
     pub fn repository(&self) -> Option<&RepositoryName> {
         match &self.fact {

@@ -14,5 +14,6 @@ pub mod proposal;
 pub mod redact;
 pub mod reply;
 pub mod run;
+pub mod test_path;
 pub mod test_run;
 pub mod triage;

@@ -7,6 +7,9 @@ use super::id::{CommitSha, RepoPath};
 use super::patch::Patch;
 use super::test_run::{NotBetter, TestRun, is_better};
 
+/// A longer patch, in bytes, does not fit into a review beside what else is said there.
+const MAX_SHOWN: usize = 30_000;
+
 /// Who worked the patch out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,6 +60,8 @@ pub enum Unfit {
     Protected { path: RepoPath },
     #[error("it changes {lines} lines, more than the {limit} that `[limits] patch_lines` allows")]
     TooLarge { lines: usize, limit: usize },
+    #[error("it is too long to be shown whole, so nobody could approve it")]
+    TooLong,
     #[error("it changes the tests in `{path}`")]
     ChangesTests { path: RepoPath },
     #[error("it adds a symbolic link, `{path}`")]
@@ -94,6 +99,9 @@ pub fn check(patch: &Patch, bounds: &Bounds<'_>) -> Result<(), Unfit> {
             lines,
             limit: bounds.patch_lines,
         });
+    }
+    if patch.unified().len() > MAX_SHOWN {
+        return Err(Unfit::TooLong);
     }
     Ok(())
 }

@@ -70,6 +70,23 @@ pub fn fenced(language: &str, text: &str, max: usize) -> String {
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
+/// Code that somebody is asked to approve, as a fenced block that it cannot end: nothing is left out, and what would
+/// hide or reorder text stands as an escape. Its length has to be bounded by the caller.
+pub fn code(language: &str, code: &str) -> String {
+    let mut shown = String::with_capacity(code.len());
+    for c in code.chars() {
+        let mut bytes = [0; 4];
+        if visible(c.encode_utf8(&mut bytes)).is_empty() && c != '\r' {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}", shown.trim_end_matches('\n'))
+}
+
 /// Untrusted text within a sentence: one line, in a code span, so that no mention, link or markup works.
 pub fn inline(text: &str, max: usize) -> String {
     let line: String = redact(&visible(text)).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -141,6 +158,15 @@ mod tests {
         let block = fenced("", "a\n````\nb", 1000);
         assert!(block.starts_with("`````\n") && block.ends_with("\n`````"), "{block}");
         assert_eq!(inline("a`b``c", 99), "```a`b``c```");
+    }
+
+    #[test]
+    fn code_to_approve_is_shown_whole() {
+        let hostile = "# -----BEGIN PRIVATE KEY-----\nauthorization:run()\n\u{202e}x";
+        assert_eq!(
+            code("diff", hostile),
+            "```diff\n# -----BEGIN PRIVATE KEY-----\nauthorization:run()\n\\u{202e}x\n```"
+        );
     }
 
     #[test]

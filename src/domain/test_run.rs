@@ -1,5 +1,7 @@
 //! One execution of a test command, read into cases.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 /// What came of running a test command.
@@ -70,6 +72,11 @@ impl TestRun {
         self.failures.iter().map(|failure| failure.name.as_str())
     }
 
+    /// Whether tests may be missing from the results.
+    fn was_cut_short(&self) -> bool {
+        !matches!(self.outcome, Outcome::Passed | Outcome::Failed)
+    }
+
     /// `3 failed, 12 passed`, for people.
     pub fn summary(&self) -> String {
         match self.outcome {
@@ -115,8 +122,8 @@ pub enum NotBetter {
     FewerTests { before: u32, after: u32 },
 }
 
-/// Holds a run of the patched tree against a run of the original one: every test that failed or passed before
-/// must pass now, and none may have gone missing.
+/// Holds a run of the patched tree against a run of the original one: every test that is known to have failed or passed
+/// before must pass now, and none may have gone missing.
 ///
 /// # Errors
 /// The first reason found.
@@ -132,28 +139,37 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     if !after.is_green() {
         return Err(NotBetter::NotGreenAfter { after: after.summary() });
     }
-    let complete = after.passed as usize <= after.passed_names.len();
-    if complete && before.outcome == Outcome::Failed {
-        let now: std::collections::HashSet<&str> = after.passed_names.iter().map(String::as_str).collect();
-        let expected = before
-            .passed_names
-            .iter()
-            .map(String::as_str)
-            .chain(before.failing_names());
-        for name in expected {
-            if !now.contains(name) {
-                return Err(NotBetter::TestWentMissing { name: name.into() });
-            }
+    // Diagnostics, and files whose process died, stand among the failures like tests.
+    let failures_are_tests = matches!(before.outcome, Outcome::Failed | Outcome::TimedOut);
+    let failing = before.failing_names().filter(|_| failures_are_tests);
+    let is_complete = after.passed as usize <= after.passed_names.len();
+    if is_complete {
+        let now: HashSet<&str> = after.passed_names.iter().map(String::as_str).collect();
+        let mut expected = before.passed_names.iter().map(String::as_str).chain(failing);
+        let missing = expected.find(|name| !now.contains(name) && !(before.was_cut_short() && has_moved(name, after)));
+        if let Some(name) = missing {
+            return Err(NotBetter::TestWentMissing { name: name.into() });
         }
     }
-    let ran_before = before.passed + before.failed;
-    if before.outcome == Outcome::Failed && after.passed < ran_before {
+    let failed = if failures_are_tests { before.failed } else { 0 };
+    let ran_before = before.passed.saturating_add(failed);
+    if after.passed < ran_before {
         return Err(NotBetter::FewerTests {
             before: ran_before,
             after: after.passed,
         });
     }
     Ok(())
+}
+
+/// Whether a test has a longer name now: one that two binaries or packages share is told apart by what comes first,
+/// which shows only once both have run.
+fn has_moved(name: &str, after: &TestRun) -> bool {
+    let mut places = after
+        .passed_names
+        .iter()
+        .filter_map(|now| now.strip_suffix(name)?.strip_suffix(' '));
+    places.any(|place| !place.contains(' '))
 }
 
 #[cfg(test)]
@@ -210,5 +226,55 @@ mod tests {
             is_better(&before, &after),
             Err(NotBetter::FewerTests { before: 10, after: 9 })
         );
+    }
+    #[test]
+    fn what_ran_before_a_run_was_cut_short_must_still_pass() {
+        let missing = |name: &str| Err(NotBetter::TestWentMissing { name: name.into() });
+        for (outcome, after, expected) in [
+            (Outcome::DidNotBuild, &["a", "x"][..], Ok(())),
+            (Outcome::DidNotBuild, &["x", "y"], missing("a")),
+            (Outcome::Crashed, &["a", "x"], Ok(())),
+            (Outcome::Crashed, &["x", "y"], missing("a")),
+            (Outcome::TimedOut, &["a", "b"], Ok(())),
+            (Outcome::TimedOut, &["a", "x"], missing("b")),
+            (Outcome::TimedOut, &["b", "x"], missing("a")),
+            // The same name in two binaries.
+            (Outcome::Crashed, &["it:tests/it.rs a", "src/lib.rs a"], Ok(())),
+            (Outcome::Crashed, &["not quite a", "b-a"], missing("a")),
+            (Outcome::Failed, &["src/lib.rs a", "b"], missing("a")),
+        ] {
+            let before = run(outcome, &["a"], &["b"]);
+            let after = run(Outcome::Passed, after, &[]);
+            assert_eq!(
+                is_better(&before, &after),
+                expected,
+                "{outcome:?} {:?}",
+                after.passed_names
+            );
+        }
+    }
+
+    #[test]
+    fn fewer_tests_than_before_a_run_was_cut_short_are_not_better() {
+        for (outcome, before_passed, after_passed, expected) in [
+            (Outcome::DidNotBuild, 8, 8, None),
+            (Outcome::DidNotBuild, 8, 7, Some(8)),
+            (Outcome::Crashed, 8, 7, Some(8)),
+            (Outcome::TimedOut, 8, 10, None),
+            (Outcome::TimedOut, 8, 9, Some(10)),
+            (Outcome::TimedOut, 0, 1, Some(2)),
+        ] {
+            let mut before = run(outcome, &[], &[]);
+            (before.passed, before.failed) = (before_passed, 2);
+            let mut after = run(Outcome::Passed, &[], &[]);
+            after.passed = after_passed;
+            let expected = expected.map_or(Ok(()), |before| {
+                Err(NotBetter::FewerTests {
+                    before,
+                    after: after_passed,
+                })
+            });
+            assert_eq!(is_better(&before, &after), expected, "{outcome:?}");
+        }
     }
 }

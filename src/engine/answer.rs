@@ -1,6 +1,6 @@
 //! A person approves or rejects. An approval is used at once: on the live head, with the permission fetched live.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
 use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
@@ -15,6 +15,19 @@ use super::{App, Broken, Context, drive};
 pub(super) struct SaidIn {
     pub(super) comment: u64,
     pub(super) received: Timestamp,
+    /// By GitHub's clock; a comment that is delivered again, or a job that is run again, keeps it.
+    pub(super) written: Option<Timestamp>,
+}
+
+/// How far GitHub's clock and ours may be apart, and what whole seconds cut off.
+const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(10);
+
+impl SaidIn {
+    /// Whether it was said before this moment.
+    fn is_before(&self, moment: Timestamp) -> bool {
+        let long_before = |written: Timestamp| written.checked_add(CLOCK_TOLERANCE).is_ok_and(|latest| latest < moment);
+        self.received < moment || self.written.is_some_and(long_before)
+    }
 }
 
 /// Takes an approval and goes on with the run.
@@ -133,7 +146,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
         }
     };
     // Whoever names no gate means what they could read when they wrote.
-    if wanted.is_none() && said_in.is_some_and(|said_in| said_in.received < gate.opened) {
+    if wanted.is_none() && said_in.is_some_and(|said_in| said_in.is_before(gate.opened)) {
         return Ok(Found::Refused(Refusal::WrittenBefore(gate.id)));
     }
     let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));

@@ -75,7 +75,7 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     // One run a head. And what greenlight landed itself is not worked on again by itself: no loops.
     let landed_by_us = runs
         .iter()
-        .any(|run| run.end == Some(End::Landed { commit: head.clone() }));
+        .any(|run| run.end == Some(End::Landed { commit: head.clone() }) || run.undone.as_ref() == Some(head));
     let same = |other: &Origin| std::mem::discriminant(other) == std::mem::discriminant(&origin);
     let goes_on = |run: &Run| same(&run.started.origin) && !run.is_over();
     if landed_by_us || runs.iter().any(|run| run.started.head == *head && !goes_on(run)) {

@@ -114,6 +114,7 @@ async fn carry_out(
     let said_in = answer::SaidIn {
         comment: comment.id,
         received,
+        written: comment.written,
     };
     match request.into_inner() {
         Command::Fix => fix(context, comment, &by).await,
@@ -137,7 +138,12 @@ async fn fix(context: &Context<'_>, comment: &Comment, by: &crate::domain::id::L
     };
     let runs = context.app.journal.runs_of(context.id()).await?;
     let mine = |run: &Run| matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id);
-    for mut run in runs.into_iter().filter(|run| run.end.is_none() && !mine(run)) {
+    // Delivered again, or taken up after a restart: this comment has had its effect on the others.
+    if let Some(begun) = runs.iter().find(|run| mine(run)) {
+        drive::drive_in(context, begun.clone()).await?;
+        return Ok(Ok(None));
+    }
+    for mut run in runs.into_iter().filter(|run| run.end.is_none()) {
         let waits_for_an_answer = run
             .open_gates()
             .iter()

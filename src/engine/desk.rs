@@ -20,6 +20,9 @@ use super::{Broken, Context};
 
 /// The name of the configuration file, at the root of the base branch.
 pub const CONFIG_FILE: &str = "greenlight.toml";
+/// Folders of the data folder: trees that are worked on, and throw-away copies of them.
+const TREES: &str = "trees";
+const COPIES: &str = "copies";
 /// How much a fetch may bring, and how long it may take.
 const FETCH: FetchLimits = FetchLimits {
     bytes: 2 << 30,
@@ -111,6 +114,18 @@ impl Desk {
     }
 }
 
+/// Removes what a process that was killed left of its work; nothing else is at work in this folder yet.
+pub(super) async fn sweep(folder: &Path) {
+    for left in [TREES, COPIES].map(|name| folder.join(name)) {
+        match tokio::fs::remove_dir_all(&left).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                tracing::warn!(folder = %left.display(), %error, "an earlier process's work cannot be removed");
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Reads the configuration from the tip of the base branch; none there means the defaults.
 ///
 /// # Errors
@@ -156,7 +171,7 @@ pub(super) async fn mirror(context: &Context<'_>, head: &CommitSha) -> Result<Mi
 pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoConfig) -> Result<Desk, Broken> {
     let files = context.client.changed_files(context.id()).await?;
     let mirror = mirror(context, head).await?;
-    let trees = context.app.folder.join("trees");
+    let trees = context.app.folder.join(TREES);
     let (from, sha) = (mirror.clone(), head.clone());
     let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
         let disk = |error| Broken::Disk(trees.display().to_string(), error);
@@ -166,15 +181,15 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
             .tempdir_in(&trees)
             .map_err(disk)?;
         let root = folder.path().join("tree");
-        from.export(&sha, &root)?;
-        Ok((Checkout::exported(&root)?, folder))
+        let exported = from.export(&sha, &root)?;
+        Ok((Checkout::exported(&root, &exported.skipped)?, folder))
     });
     let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
     Ok(Desk {
         checkout,
         config,
         changed: changed_lines(&files),
-        workspaces: context.app.folder.join("workspaces"),
+        workspaces: context.app.folder.join(COPIES),
         mirror: Some((mirror, head.clone())),
         _folder: Some(folder),
     })

@@ -8,8 +8,7 @@ use futures::FutureExt as _;
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
 use crate::domain::reply;
-use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
-use crate::domain::test_run::Failure;
+use crate::domain::run::{End, GateNeeded, Next, Run, Step};
 use crate::github::LandError;
 use crate::journal;
 use crate::suite;
@@ -18,14 +17,10 @@ use super::desk::{self, Desk};
 use super::interrupt::Working;
 use super::stop::stop;
 use super::work::{self, Brief, Engine, Outcome};
-use super::{App, Broken, Context, announce, propose};
+use super::{App, Broken, Context, announce, propose, reading};
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
-/// How much of a failed job's log is read.
-const MAX_LOG_BYTES: usize = 8 << 20;
-/// How many failed jobs' logs are read.
-const MAX_LOGS: usize = 3;
 
 /// Drives a run on the pull request as it is now.
 ///
@@ -120,7 +115,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
                 Step::Announced
             }
             Next::End(end) => Step::Ended(end),
-            Next::ReadLog => Step::Read(read_log(context, run).await?),
+            Next::ReadLog => Step::Read(reading::read_log(context, run).await?),
             Next::PostReview => propose::post_review(context, run).await?,
             Next::Land => land(context, run, desk.as_ref()).await?,
             Next::OpenGate(needed) => propose::open_gate(context, run, needed, desk.as_ref()).await?,
@@ -164,6 +159,13 @@ async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, B
             }));
         }
     };
+    for login in run.vouched_by() {
+        let permission = context.client.permission(&context.id().repository, login).await?;
+        if !permission.may_approve() {
+            let reason = format!("{login} allowed this, but has no write access any more.");
+            return Ok(Err(End::Refused { reason }));
+        }
+    }
     let desk = desk::fetch(context, &run.started.head, config).await?;
     Ok(match (desk.test_command(), run.granted()) {
         (Ok(now), Some((command, minutes))) if now.to_string() != command || minutes_of(&now) != minutes => {
@@ -189,53 +191,6 @@ async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, B
 /// How many minutes a test command may take, as gates say it.
 pub(super) fn minutes_of(command: &suite::TestCommand) -> u64 {
     command.timeout.as_secs().div_ceil(60)
-}
-
-/// Reads the logs of the failed jobs, and nothing is executed.
-async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
-    let crate::domain::run::Origin::Ci {
-        workflow_run: Some(workflow_run),
-    } = run.started.origin
-    else {
-        return Ok(Reading::default());
-    };
-    let repository = &context.id().repository;
-    let jobs = context.client.failed_jobs(repository, workflow_run).await?;
-    let mut reading = Reading::default();
-    for job in jobs.iter().take(MAX_LOGS) {
-        let log = match context.client.job_log(repository, job.id, MAX_LOG_BYTES).await {
-            Ok(log) => log,
-            Err(error) => {
-                tracing::warn!(job.id = job.id, %error, "a log could not be read");
-                continue;
-            }
-        };
-        let distilled = suite::distil(&log);
-        reading
-            .failures
-            .extend(distilled.failures.into_iter().map(in_repository));
-        if reading.excerpt.is_empty() {
-            reading.excerpt = distilled.excerpt;
-        }
-    }
-    reading
-        .failures
-        .truncate(crate::domain::test_run::TestRun::MAX_FAILURES);
-    Ok(reading)
-}
-
-/// Takes the folder of GitHub's own runners off a path, so that it is one of the repository.
-/// <https://docs.github.com/en/actions/reference/workflows-and-actions/variables> (`GITHUB_WORKSPACE`)
-fn in_repository(mut failure: Failure) -> Failure {
-    if let Some(at) = &mut failure.location {
-        let within = ["/home/runner/work/", "/Users/runner/work/"]
-            .iter()
-            .find_map(|root| at.path.strip_prefix(root));
-        if let Some(path) = within.and_then(|path| path.splitn(3, '/').nth(2)) {
-            at.path = path.to_string();
-        }
-    }
-    failure
 }
 
 /// The steps that may run code; none when interrupted.

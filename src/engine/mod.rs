@@ -12,6 +12,7 @@ pub mod desk;
 mod drive;
 mod interrupt;
 mod propose;
+mod reading;
 mod retry;
 mod start;
 mod stop;
@@ -41,7 +42,7 @@ pub struct App {
     pub sandbox: Result<Sandbox, Unusable>,
     /// The model and its name; none means the built-in repair engine alone.
     pub model: Option<(OpenAi, String)>,
-    /// greenlight's own folder: mirrors, trees, workspaces.
+    /// greenlight's own folder: mirrors, trees, copies.
     pub folder: PathBuf,
     pub allow_list: AllowList,
     pub interrupts: Interrupts,
@@ -161,6 +162,11 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
         }
         Fact::InstallationChanged { .. } | Fact::Pinged => Ok(()),
     }
+}
+
+/// Removes the working copies that an earlier process left when it was killed. For a start, before any work.
+pub async fn sweep(app: &App) {
+    desk::sweep(&app.folder).await;
 }
 
 /// An event that names several pull requests, or none, once for each that it is about: nobody works on one beside its

@@ -1,7 +1,9 @@
 //! Has GitHub run the failed CI jobs of this head again.
 
 use crate::domain::gate::Refusal;
+use crate::domain::reply;
 use crate::domain::run::Origin;
+use crate::github::Error;
 
 use super::comment::Verdict;
 use super::{Broken, Context};
@@ -23,9 +25,15 @@ pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
     let Some(workflow_run) = seen.next() else {
         return Ok(Err(Refusal::NoFailedJobs));
     };
-    context
+    match context
         .client
         .rerun_failed_jobs(&context.id().repository, workflow_run)
-        .await?;
-    Ok(Ok(None))
+        .await
+    {
+        Ok(()) => Ok(Ok(None)),
+        Err(Error::Refused {
+            status: 403, message, ..
+        }) => Ok(Ok(Some(reply::not_rerun(&message)))),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -3,11 +3,11 @@
 use crate::domain::gate::Refusal;
 use crate::domain::id::{Login, RunId};
 use crate::domain::patch::{FileChange, Patch};
-use crate::domain::run::End;
+use crate::domain::run::{End, Step};
 use crate::github::{LandError, Landing};
 
 use super::comment::Verdict;
-use super::{Broken, Context};
+use super::{Broken, Context, announce};
 
 /// Commits the reverse of what landed, on top of it.
 ///
@@ -20,7 +20,8 @@ pub(super) async fn undo(context: &Context<'_>, by: &Login) -> Result<Verdict, B
         Some(End::Landed { commit }) => Some((run, commit)),
         _ => None,
     });
-    let Some((run, commit, proposal)) = landed.and_then(|(run, commit)| Some((run, commit, run.proposal.as_ref()?)))
+    let Some((mut run, commit, proposal)) =
+        landed.and_then(|(run, commit)| Some((run.clone(), commit, run.proposal.as_ref()?)))
     else {
         return Ok(Err(Refusal::NothingToUndo));
     };
@@ -47,7 +48,14 @@ pub(super) async fn undo(context: &Context<'_>, by: &Login) -> Result<Verdict, B
         run: &RunId(format!("{}-undo", run.id())),
     };
     match context.client.land(&landing).await {
-        Ok(commit) => Ok(Ok(Some(format!("Taken back with {}.", commit.short())))),
+        Ok(commit) => {
+            let answer = format!("Taken back with {}.", commit.short());
+            if run.undone.is_none() {
+                context.app.journal.append(&mut run, Step::Undone { commit }).await?;
+            }
+            announce::announce(context, &run).await?;
+            Ok(Ok(Some(answer)))
+        }
         Err(LandError::HeadMoved { .. }) => Ok(Err(Refusal::NothingToUndo)),
         Err(error) => Err(error.into()),
     }

@@ -61,6 +61,10 @@ impl Posted {
     /// Whether it begins a thread on this head, and is ours.
     fn is_suggestion(&self, me: &Login, head: &CommitSha) -> bool {
         self.user.as_ref().is_some_and(|user| user.login == *me)
+            && self
+                .body
+                .as_ref()
+                .is_some_and(|body| body.contains(reply::SUGGESTION_MARKER))
             && self.in_reply_to_id.is_none()
             && self.original_commit_id == *head
     }
@@ -130,7 +134,7 @@ impl Client {
             let route = format!("{comments}/{}", old.id);
             if before.iter().any(|other| other.in_reply_to_id == Some(old.id)) {
                 // Somebody's words hang on it: the thread stays, but nobody must commit what was turned down.
-                let body = json!({ "body": reply::WITHDRAWN });
+                let body = json!({ "body": reply::marked(reply::SUGGESTION_MARKER, reply::WITHDRAWN) });
                 let _: Value = self.set(http::Method::PATCH, &route, &body).await?;
             } else {
                 self.delete(&route).await?;

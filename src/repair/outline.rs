@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 
 use crate::domain::id::RepoPath;
+use crate::domain::test_path::is_test_path;
 
 use super::syntax::{Below, Source, Step};
 use super::test_code;
@@ -44,7 +45,7 @@ impl Outline {
             bases: Vec::new(),
             test_modules: Vec::new(),
         };
-        let is_test_path = test_code::is_test_path(path.as_str());
+        let is_test_path = is_test_path(path.as_str());
         // Where the test item ends that the walk is in.
         let mut tests_until = 0;
         source.walk(|steps| {

@@ -1,37 +1,7 @@
-//! What is test code, and therefore never edited: a fault is not repaired by changing who complains about it. Scripts
-//! that decide how the code is built or tested count as well.
+//! What is test code within a file, and therefore never edited: a fault is not repaired by changing who complains about
+//! it. Files that are off limits as a whole are told by [`crate::domain::test_path`].
 
 use super::syntax::{Source, Step};
-
-const FOLDERS: &[&str] = &[
-    "tests",
-    "test",
-    "testdata",
-    "testing",
-    "__tests__",
-    "benches",
-    "examples",
-];
-const FILES: &[&str] = &[
-    "build.rs",
-    "conftest.py",
-    "noxfile.py",
-    "setup.py",
-    "test.rs",
-    "tests.py",
-    "tests.rs",
-];
-
-/// Whether a whole file is off limits by its name.
-pub(super) fn is_test_path(path: &str) -> bool {
-    let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    folders.split('/').any(|folder| FOLDERS.contains(&folder))
-        || FILES.contains(&file)
-        || stem.starts_with("test_")
-        || stem.ends_with("_test")
-        || stem.ends_with("_tests")
-}
 
 /// Whether the last step is an item that holds tests, so that everything in it is off limits.
 pub(super) fn is_test_item(source: &Source, path: &[Step<'_>]) -> bool {
@@ -120,31 +90,6 @@ fn marks_a_test(attribute: &str) -> bool {
 mod tests {
     use super::*;
     use crate::repair::syntax::Below;
-
-    #[test]
-    fn test_files_are_known_by_their_names() {
-        for path in [
-            "tests/a.rs",
-            "crates/x/tests/it/main.rs",
-            "pkg/test_a.py",
-            "pkg/a_test.py",
-            "conftest.py",
-            "src/a/tests.rs",
-            "build.rs",
-            "setup.py",
-        ] {
-            assert!(is_test_path(path), "{path}");
-        }
-        for path in [
-            "src/lib.rs",
-            "src/latest.rs",
-            "pkg/contest.py",
-            "src/attests/a.py",
-            "testimony.py",
-        ] {
-            assert!(!is_test_path(path), "{path}");
-        }
-    }
 
     #[test]
     fn test_attributes_are_told_from_others() {

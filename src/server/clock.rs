@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::queue::{Queue, Work};
 use crate::domain::run::Run;
+use crate::engine;
 
 const TICK: Duration = Duration::from_secs(60);
 /// A delivery younger than this is on its way into the queue.
@@ -16,6 +17,7 @@ const MAX_PAUSE: u64 = 64;
 
 /// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
 pub async fn take_up(queue: &Queue) {
+    engine::sweep(queue.app()).await;
     pick_up(queue, Timestamp::MAX, |_| true, |_| true).await;
 }
 

@@ -119,7 +119,9 @@ impl FromRequest<Door> for Delivery {
             StatusCode::BAD_REQUEST
         })?;
         Ok(Self {
-            id: DeliveryId(id),
+            id: event
+                .as_ref()
+                .map_or(DeliveryId(id.clone()), |event| event.identity(DeliveryId(id.clone()))),
             event,
         })
     }

@@ -60,7 +60,7 @@ async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
         log: arguments.log.clone(),
         ..Flags::default()
     };
-    let settings = Settings::new(flags, &Environment::of_this_process())?;
+    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
     terminal::start_logging(&settings, Some("warn"));
     let folder = tempfile::tempdir().map_err(|error| Exit::Fault(format!("no temporary folder: {error}")))?;
     let double = Double::start(scenery::world()).await.map_err(fault)?;

@@ -96,7 +96,7 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         log: log.clone(),
         ..Flags::default()
     };
-    let settings = Settings::new(flags, &Environment::of_this_process())?;
+    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
     terminal::start_logging(&settings, Some("warn"));
     let model = match (arguments.engine, settings.model()) {
         (Choose::Builtin, _) | (Choose::Auto, None) => None,

@@ -24,6 +24,9 @@ pub const WITHDRAWN: &str = "Withdrawn: this suggestion was turned down.";
 /// The hidden marker of the one sticky comment of a pull request.
 pub const STICKY_MARKER: &str = "<!-- greenlight:sticky -->";
 
+/// The hidden marker of every suggestion: other tools may write under the same account.
+pub const SUGGESTION_MARKER: &str = "<!-- greenlight:suggestion -->";
+
 /// The hidden marker of the one review of a head.
 pub fn review_marker(head: &CommitSha) -> String {
     format!("<!-- greenlight:review head={head} -->")
@@ -220,6 +223,14 @@ pub fn config(shown: &str, branch: &str) -> String {
         "In force here, from {} or by default:\n\n{}",
         redact::inline(&format!("greenlight.toml on {branch}"), 120),
         redact::fenced("toml", shown, 6_000)
+    )
+}
+
+/// Why the failed jobs do not run again, in GitHub's words.
+pub fn not_rerun(message: &str) -> String {
+    format!(
+        "GitHub does not run the failed jobs again: {}. It takes the permission *actions: write*.",
+        redact::inline(message, 200)
     )
 }
 

@@ -2,17 +2,17 @@
 
 use super::super::proposal::{Author, Evidence, Proposal};
 use super::super::redact;
-use super::review_marker;
 use super::state::folded;
+use super::{SUGGESTION_MARKER, review_marker};
 use crate::domain::patch::Patch;
 
 /// What stands under a suggestion block.
 pub fn suggestion(block: &str, of: usize) -> String {
-    if of > 1 {
-        format!("{block}\n\n<sub>One of {of} suggestions that are only right together.</sub>")
-    } else {
-        block.to_string()
-    }
+    let together = match of {
+        0 | 1 => String::new(),
+        of => format!("\n\n<sub>One of {of} suggestions that are only right together.</sub>"),
+    };
+    format!("{block}{together}\n{SUGGESTION_MARKER}")
 }
 
 /// The body of a review. `remainder` is the part of the patch that no suggestion carries; `can_land` says whether
@@ -26,7 +26,7 @@ pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, c
     };
     parts.push(format!("{} ({state})", summary(proposal)));
     if !remainder.is_empty() {
-        let diff = redact::fenced("diff", &remainder.unified(), 30_000);
+        let diff = redact::code("diff", &remainder.unified());
         let what = if suggestions == 0 {
             "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch."
         } else {

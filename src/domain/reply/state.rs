@@ -69,6 +69,13 @@ pub fn sticky(run: &Run, branch: &str) -> String {
 
 fn headline(run: &Run) -> String {
     let head = run.started.head.short();
+    if let (Some(undone), Some(End::Landed { commit })) = (&run.undone, &run.end) {
+        return format!(
+            "⚪ **Taken back** with {}: what landed as {}.",
+            undone.short(),
+            commit.short()
+        );
+    }
     match &run.end {
         None => open_headline(run, head),
         Some(End::Landed { commit }) => {

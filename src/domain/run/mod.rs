@@ -10,7 +10,7 @@ use jiff::Timestamp;
 pub use step::{Consent, End, Origin, Reading, Started, Step};
 
 use super::gate::{Answer, Gate, GateId, GateKind, Terms};
-use super::id::{Login, RunId};
+use super::id::{CommitSha, Login, RunId};
 use super::proposal::{Evidence, Proposal};
 use super::test_run::TestRun;
 use super::triage::{Triage, Verdict};
@@ -60,6 +60,8 @@ pub struct Run {
     pub evidence: Option<Evidence>,
     pub end: Option<End>,
     pub announced: bool,
+    /// The commit that took back what landed.
+    pub undone: Option<CommitSha>,
     /// Comments whose answers were taken.
     pub answered_in: Vec<u64>,
     /// How many steps were folded: the place of the next one in the journal.
@@ -131,6 +133,7 @@ impl Run {
             evidence: None,
             end: None,
             announced: false,
+            undone: None,
             answered_in: Vec::new(),
             length: 1,
         }
@@ -166,6 +169,7 @@ impl Run {
             Step::Verified(evidence) => self.evidence = Some(*evidence),
             Step::Ended(end) => self.end = Some(end),
             Step::Announced => self.announced = true,
+            Step::Undone { commit } => self.undone = Some(commit),
         }
     }
 
@@ -217,6 +221,19 @@ impl Run {
                 .gates
                 .iter()
                 .any(|asked| matches!(asked.gate.kind, GateKind::Search { .. }) && asked.is_approved())
+    }
+
+    /// Whose word it rests on that code may run: asked for their standing again whenever it does.
+    pub fn vouched_by(&self) -> Vec<&Login> {
+        let consent = match &self.started.consent {
+            Consent::None => None,
+            Consent::Command { by } | Consent::Config { author: by } => Some(by),
+        };
+        let approved = self.gates.iter().filter(|asked| asked.is_approved());
+        consent
+            .into_iter()
+            .chain(approved.flat_map(|asked| &asked.approved_by))
+            .collect()
     }
 
     /// The command, and its minutes, that an approved gate allows to run; none if a consent allows whatever it is.
@@ -324,7 +341,19 @@ fn not_worked_on(before: &TestRun, triage: &Triage) -> String {
         ),
         Verdict::BrokenOnBase => format!("`{}` is red on the base branch too", before.command),
         Verdict::Green => format!("`{}` is green here: {}", before.command, before.summary()),
-        Verdict::Environment => format!("`{}` could not be judged here: {}", before.command, before.summary()),
+        Verdict::Environment => {
+            let why = before
+                .tail
+                .lines()
+                .rfind(|line| !line.trim().is_empty())
+                .unwrap_or_default();
+            let why: String = why.chars().take(200).collect();
+            format!(
+                "`{}` could not be judged here: {}. {why}",
+                before.command,
+                before.summary()
+            )
+        }
         Verdict::Deterministic => before.summary(),
     }
 }

@@ -117,4 +117,8 @@ pub enum Step {
     Ended(End),
     /// The end is said on GitHub.
     Announced,
+    /// What landed was taken back with this commit.
+    Undone {
+        commit: CommitSha,
+    },
 }

@@ -1,6 +1,6 @@
 //! The life of a run, step by step.
 
-use super::super::id::{CommitSha, PullRequestId};
+use super::super::id::PullRequestId;
 use super::super::patch::Patch;
 use super::super::proposal::Author;
 use super::super::test_run::Outcome;

@@ -165,6 +165,11 @@ async fn built_in(
     };
     let found = match repair::search(&task, &budget, progress, cancel).await? {
         repair::End::Found(found) => found,
+        repair::End::NotFound { tried: 0, .. } => {
+            let reason = "The built-in engine found nothing that it could edit: it makes small edits to Rust and Python \
+                          code that builds, outside of tests and protected paths. A model can do more";
+            return Ok(Outcome::GaveUp { reason: reason.into() });
+        }
         repair::End::NotFound { tried, .. } => {
             return Ok(Outcome::GaveUp {
                 reason: format!("The built-in engine tried {tried} small edits, and none makes the tests pass"),

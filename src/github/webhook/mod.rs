@@ -143,6 +143,7 @@ fn comment_created(
         author: comment.user.login(),
         author_is_bot,
         body: comment.body.unwrap_or_default(),
+        written: comment.created_at.and_then(|at| at.parse().ok()),
     })
 }
 

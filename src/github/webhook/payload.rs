@@ -132,6 +132,7 @@ pub(super) struct Comment {
     pub id: u64,
     pub user: Account,
     pub body: Option<String>,
+    pub created_at: Option<String>,
     pub performed_via_github_app: Option<IgnoredAny>,
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Story {
     pub(crate) double: Double,
     /// The pull request.
     pub(crate) number: u64,
+    /// The account greenlight writes as.
+    bot: String,
     model: Option<ScriptedModel>,
     folder: TempDir,
     settings: Settings,
@@ -203,9 +205,8 @@ impl Story {
 
     /// greenlight's comments, oldest first.
     pub(crate) fn comments(&self) -> Vec<CommentView> {
-        let bot = self.double.bot();
         let all = self.double.comments(self.number);
-        all.into_iter().filter(|comment| comment.author == bot).collect()
+        all.into_iter().filter(|comment| comment.author == self.bot).collect()
     }
 
     /// The one sticky comment.
@@ -242,9 +243,12 @@ impl Story {
         let mut all = self.review().comments;
         for entry in self.double.conversation(self.number).unwrap() {
             match entry.what {
-                What::Replied(comment) if entry.who == self.double.bot() => all.push(comment),
+                What::Replied(comment) if entry.who == self.bot => all.push(comment),
                 _ => {}
             }
+        }
+        for comment in &mut all {
+            comment.body = comment.body.replace("\n<!-- greenlight:suggestion -->", "");
         }
         all
     }
@@ -267,7 +271,7 @@ impl Story {
     #[track_caller]
     pub(crate) fn check_on(&self, head: &str) -> CheckRunView {
         let mut runs = self.double.check_runs(head);
-        runs.retain(|run| run.name == "greenlight" && run.app == "greenlight");
+        runs.retain(|run| run.name == "greenlight" && format!("{}[bot]", run.app) == self.bot);
         assert_eq!(runs.len(), 1, "check runs of greenlight on {head}");
         runs.remove(0)
     }
@@ -320,10 +324,7 @@ impl Story {
             assert!(run.reproduced.is_none() && run.evidence.is_none(), "{run:#?}");
         }
         // The first workspace makes the folder.
-        assert!(
-            !self.folder.path().join("workspaces").exists(),
-            "something was executed"
-        );
+        assert!(!self.folder.path().join("copies").exists(), "something was executed");
     }
 }
 

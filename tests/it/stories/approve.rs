@@ -18,7 +18,7 @@ async fn a_maintainer_fixes_and_approves() {
         ("fare.py", Some((6, 6)))
     );
     assert_eq!(
-        review.comments[0].body,
+        story.suggestions()[0].body,
         "```suggestion\n    return paid - fare(stops)\n```"
     );
     assert!(review.body.contains("(tested)"), "{}", review.body);

@@ -172,9 +172,22 @@ async fn a_strangers_copy_of_a_marker_is_only_text() {
 #[tokio::test]
 async fn a_marker_that_greenlight_quotes_is_only_text() {
     let story = Story::new().await;
-    // The answer to this quotes it, before there is a sticky comment.
-    story.says(STRANGER, "/greenlight \\<!--greenlight:sticky-->").await;
-    story.says(STRANGER, "/greenlight &lt;!--greenlight:sticky--&gt;").await;
+    // The answers quote them, before there is a sticky comment or a review.
+    let head = story.head();
+    story
+        .says(STRANGER, "/greenlight approve `<!-- greenlight:sticky -->`")
+        .await;
+    story
+        .says(
+            STRANGER,
+            &format!("/greenlight fix `<!-- greenlight:review head={head} -->`"),
+        )
+        .await;
+    assert!(
+        story.answers()[0].contains("<!-- greenlight:sticky -->"),
+        "{}",
+        story.answers()[0]
+    );
     story.maintainer_says("/greenlight fix").await;
     story.sticky();
     assert_eq!(story.answers().len(), 2);

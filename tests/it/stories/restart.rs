@@ -15,16 +15,20 @@ async fn says_and_kills(story: &mut Story, gateway: &Gateway, body: &str) {
 }
 
 #[tokio::test]
-async fn killed_at_every_change_it_fixes_and_lands_once() {
+async fn killed_at_every_request_it_fixes_and_lands_once() {
     let mut story = Story::new().await;
     let gateway = story.gateway().await;
-    gateway.kill_at_every_change();
+    gateway.kill_everywhere();
     says_and_kills(&mut story, &gateway, "/greenlight fix").await;
     story.review();
     let proposed = gateway.deaths();
-    assert!(proposed >= 8, "{proposed} deaths");
+    assert!(proposed >= 15, "{proposed} requests were deadly");
     says_and_kills(&mut story, &gateway, "/greenlight approve").await;
-    assert!(gateway.deaths() >= proposed + 10, "{} deaths", gateway.deaths());
+    assert!(
+        gateway.deaths() >= proposed + 6,
+        "{} requests were deadly",
+        gateway.deaths()
+    );
     story.has_landed();
     assert_eq!(story.comments().len(), 1);
     assert_eq!(story.runs().await.len(), 1);
@@ -207,5 +211,18 @@ async fn a_cancel_that_comes_while_the_request_is_posted_is_obeyed() {
     gateway.release();
     story.settle().await;
     assert!(story.sticky().contains("**Cancelled** by `mia`"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_of_its_work_is_swept_away() {
+    let mut story = Story::new().await;
+    story.kill().await;
+    for left in ["trees/tree-dead/tree/src", "copies/ws-dead/target"] {
+        std::fs::create_dir_all(story.folder().join(left)).unwrap();
+    }
+    story.start().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.review();
     story.finish().await;
 }

@@ -156,3 +156,25 @@ async fn the_reject_button_ends_it() {
     assert_eq!(story.file("fare.py"), CHANGE);
     story.finish().await;
 }
+
+/// What `workflows/greenlight-commands.yml` asks for.
+const PERMISSIONS: &[(&str, &str)] = &[
+    ("actions", "read"),
+    ("checks", "write"),
+    ("contents", "write"),
+    ("issues", "write"),
+    ("pull_requests", "write"),
+];
+
+#[tokio::test]
+async fn the_token_of_a_workflow_is_enough() {
+    let story = Scene::default().token(PERMISSIONS).begin().await;
+    story.ci_fails().await;
+    story.has_executed_nothing().await;
+    story.maintainer_says("/greenlight approve").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    assert_eq!(story.comments().len(), 1);
+    story.review();
+    story.finish().await;
+}

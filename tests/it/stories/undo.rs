@@ -15,6 +15,7 @@ async fn what_landed_is_taken_back() {
     story.has_commits(3);
     assert_eq!(story.file("fare.py"), CHANGE);
     assert!(story.answer().contains(&story.head()[..7]), "{}", story.answer());
+    assert!(story.sticky().contains("Taken back"), "{}", story.sticky());
     // Taken back is taken back: neither once more, nor forth again.
     story.maintainer_says("/greenlight undo").await;
     story.has_commits(3);
@@ -56,5 +57,16 @@ async fn failed_jobs_run_again() {
     // Twice is not wrong: they run already.
     story.maintainer_says("/greenlight retry").await;
     assert!(!story.answer().contains("Something broke"), "{}", story.answer());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn red_ci_after_an_undo_does_not_bring_the_fix_back() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.maintainer_says("/greenlight undo").await;
+    story.ci_fails().await;
+    assert_eq!(story.runs().await.len(), 1, "{}", story.told());
     story.finish().await;
 }

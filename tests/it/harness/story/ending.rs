@@ -44,7 +44,9 @@ impl Story {
     /// What is left in the folders of throw-away trees.
     fn leftovers(&self) -> Vec<String> {
         let of = |folder: &str| std::fs::read_dir(self.folder.path().join(folder));
-        let entries = ["trees", "workspaces"].iter().filter_map(|folder| of(folder).ok());
+        let entries = ["trees", "copies", "workspaces"]
+            .iter()
+            .filter_map(|folder| of(folder).ok());
         entries
             .flatten()
             .map(|entry| format!("left over: {}", entry.unwrap().path().display()))

@@ -1,6 +1,7 @@
 //! A gateway between greenlight and GitHub, at which a story can stop time: greenlight dies here, or waits.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -25,6 +26,8 @@ struct Inner {
     http: reqwest::Client,
     /// How often a change was let through to its deadly end, by method and path; none when nobody is to die.
     deaths: Mutex<Option<HashMap<String, u8>>>,
+    /// Whether what only reads is deadly, too.
+    reads_kill: AtomicBool,
     death: Notify,
     hold: Mutex<Option<(Method, &'static str)>>,
     held: Notify,
@@ -44,6 +47,7 @@ impl Gateway {
             upstream,
             http,
             deaths: Mutex::default(),
+            reads_kill: AtomicBool::new(false),
             death: Notify::new(),
             hold: Mutex::default(),
             held: Notify::new(),
@@ -62,19 +66,20 @@ impl Gateway {
         *self.inner.deaths.lock().unwrap() = Some(HashMap::new());
     }
 
+    /// The same, and whatever only reads dies once as well.
+    pub(crate) fn kill_everywhere(&self) {
+        self.inner.reads_kill.store(true, Ordering::Relaxed);
+        self.kill_at_every_change();
+    }
+
     /// Waits until greenlight is to be killed.
     pub(crate) async fn deadly(&self) {
         self.inner.death.notified().await;
     }
 
-    /// How many deaths there were.
+    /// How many requests met their end here.
     pub(crate) fn deaths(&self) -> usize {
-        let deaths = self.inner.deaths.lock().unwrap();
-        deaths
-            .iter()
-            .flat_map(HashMap::values)
-            .map(|count| usize::from((*count).min(2)))
-            .sum()
+        self.inner.deaths.lock().unwrap().iter().map(HashMap::len).sum()
     }
 
     /// Holds the next request with this method whose path contains this, until it is released.
@@ -114,12 +119,13 @@ async fn pass(State(inner): State<Arc<Inner>>, request: Request<Body>) -> Respon
     }
     let is_change =
         parts.method != Method::GET && !path.ends_with("/git-upload-pack") && !path.ends_with("/access_tokens");
+    let is_deadly = is_change || inner.reads_kill.load(Ordering::Relaxed);
     let earlier = inner
         .deaths
         .lock()
         .unwrap()
         .as_mut()
-        .filter(|_| is_change)
+        .filter(|_| is_deadly)
         .map(|deaths| {
             let count = deaths.entry(format!("{} {path}", parts.method)).or_default();
             *count = count.saturating_add(1);
@@ -130,7 +136,7 @@ async fn pass(State(inner): State<Arc<Inner>>, request: Request<Body>) -> Respon
         return std::future::pending().await;
     }
     let response = forward(&inner, parts, body).await;
-    if earlier == Some(2) {
+    if earlier == Some(2) && is_change {
         inner.death.notify_one();
         return std::future::pending().await;
     }

@@ -64,6 +64,8 @@ pub(crate) struct Scene {
     people: Vec<(&'static str, Role)>,
     permissions: Vec<(&'static str, &'static str)>,
     turns: Option<Vec<Turn>>,
+    /// Permissions of a workflow's token, which is used instead of an App.
+    token: Option<&'static [(&'static str, &'static str)]>,
     allow_list: AllowList,
 }
 
@@ -94,6 +96,7 @@ impl Scene {
             people: Vec::new(),
             permissions: Vec::new(),
             turns: None,
+            token: None,
             allow_list: AllowList::All,
         }
     }
@@ -149,6 +152,12 @@ impl Scene {
         self
     }
 
+    /// With the token of a workflow run instead of an App.
+    pub(crate) fn token(mut self, permissions: &'static [(&'static str, &'static str)]) -> Self {
+        self.token = Some(permissions);
+        self
+    }
+
     pub(crate) fn allow_list(mut self, allow_list: AllowList) -> Self {
         self.allow_list = allow_list;
         self
@@ -174,9 +183,15 @@ impl Scene {
             None => None,
         };
         let app = double.app_credentials();
-        let credentials = Credentials::App {
-            id: app.app_id,
-            key_pem: app.private_key.into(),
+        let (credentials, bot) = match self.token {
+            Some(permissions) => {
+                let token = double.actions_token(permissions);
+                (Credentials::Token(token.into()), "github-actions[bot]".into())
+            }
+            None => {
+                let (id, key_pem) = (app.app_id, app.private_key.into());
+                (Credentials::App { id, key_pem }, double.bot())
+            }
         };
         if let Some(model) = &model {
             model.must_not_see(SECRET).must_not_see("PRIVATE KEY");
@@ -191,6 +206,7 @@ impl Scene {
         let mut story = Story {
             double,
             number: 0,
+            bot,
             model,
             folder: tempfile::tempdir().unwrap(),
             settings,
