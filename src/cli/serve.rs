@@ -68,7 +68,6 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, model = app.model.as_ref().map(|(_, name)| name.as_str()), "listening");
     let queue = Queue::new(app, usize::from(arguments.workers));
-    server::serve(listener, queue, secret, terminal::stopped())
-        .await
-        .map_err(|error| Exit::Fault(error.to_string()))
+    server::serve(listener, queue, secret, terminal::stopped()).await;
+    Ok(())
 }

@@ -31,7 +31,7 @@ async fn attempt(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
     if context
         .app
         .interrupts
-        .interrupt(context.id(), Interrupt::Cancelled(by.clone()))
+        .interrupt(context.id(), &Interrupt::Cancelled(by.clone()))
     {
         return Ok(Ok(None));
     }

@@ -16,16 +16,8 @@ pub(super) async fn checks_failed(
     installation: Option<InstallationId>,
     checks: FailedChecks,
 ) -> Result<(), Broken> {
-    let workflow_run = match &checks.source {
-        CheckSource::WorkflowRun { id, .. } => Some(*id),
-        // GitHub Actions announces the same failure as a workflow run too, whose logs can be read.
-        CheckSource::CheckRun { app_slug, .. } | CheckSource::CheckSuite { app_slug, .. }
-            if app_slug.as_deref() == Some("github-actions") =>
-        {
-            return Ok(());
-        }
-        CheckSource::CheckRun { name, .. } if name == "greenlight" => return Ok(()),
-        CheckSource::CheckRun { .. } | CheckSource::CheckSuite { .. } => None,
+    let Some(workflow_run) = workflow_run(&checks.source) else {
+        return Ok(());
     };
     for id in pull_requests(app, installation, &checks).await? {
         let context = Context::of(app, installation, &id).await?;
@@ -35,6 +27,21 @@ pub(super) async fn checks_failed(
         begin(&context, Origin::Ci { workflow_run }).await?;
     }
     Ok(())
+}
+
+/// The workflow run whose logs can be read, if there is one; nothing at all if this is not to be answered.
+fn workflow_run(source: &CheckSource) -> Option<Option<u64>> {
+    match source {
+        CheckSource::WorkflowRun { id, .. } => Some(Some(*id)),
+        // GitHub Actions announces the same failure as a workflow run too, whose logs can be read.
+        CheckSource::CheckRun { app_slug, .. } | CheckSource::CheckSuite { app_slug, .. }
+            if app_slug.as_deref() == Some("github-actions") =>
+        {
+            None
+        }
+        CheckSource::CheckRun { name, .. } if name == "greenlight" => None,
+        CheckSource::CheckRun { .. } | CheckSource::CheckSuite { .. } => Some(None),
+    }
 }
 
 /// The configured label was added.
@@ -88,11 +95,17 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
 }
 
 /// The pull requests GitHub names, or, for a fork, those whose head is the branch.
-async fn pull_requests(
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn pull_requests(
     app: &App,
     installation: Option<InstallationId>,
     checks: &FailedChecks,
 ) -> Result<Vec<PullRequestId>, Broken> {
+    if workflow_run(&checks.source).is_none() {
+        return Ok(Vec::new());
+    }
     if !checks.pull_requests.is_empty() {
         let ids = checks.pull_requests.iter().map(|&number| PullRequestId {
             repository: checks.repository.clone(),

@@ -14,7 +14,8 @@ use crate::journal;
 use crate::suite;
 
 use super::desk::{self, Desk};
-use super::interrupt::{Interrupt, Working};
+use super::interrupt::Working;
+use super::stop::stop;
 use super::work::{self, Brief, Engine, Outcome};
 use super::{App, Broken, Context, announce, propose, reading};
 
@@ -45,10 +46,10 @@ pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Resul
 /// # Errors
 /// When its end cannot be written down or said.
 pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
-    let working = context.app.interrupts.enter(context.id(), &run.started.head);
+    let mut working = context.app.interrupts.enter(context.id(), &run.started.head);
     // From here on a push interrupts; what was pushed before is seen by looking again.
     let context = &context.looked_at_again().await;
-    match steps(context, &mut run, &working).await {
+    match steps(context, &mut run, &mut working).await {
         Ok(()) => Ok(()),
         // Another worker has it.
         Err(Broken::Journal(journal::Error::Taken)) => Ok(()),
@@ -56,7 +57,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         Err(broken) => {
             tracing::error!(run.id = %run.id(), error = %broken, "a run broke");
             end(context, &mut run, End::GaveUp { reason: said(&broken) }).await?;
-            steps(context, &mut run, &working).await
+            steps(context, &mut run, &mut working).await
         }
     }
 }
@@ -72,13 +73,13 @@ fn said(broken: &Broken) -> String {
     }
 }
 
-async fn steps(context: &Context<'_>, run: &mut Run, working: &Working) -> Result<(), Broken> {
+async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> Result<(), Broken> {
     let journal = &context.app.journal;
     expire(context, run).await?;
     let mut desk: Option<Desk> = None;
     for _ in 0..MAX_STEPS {
         let next = run.next(context.app.model.is_some());
-        if let Some(end) = stop(context, run, &next, working) {
+        if let Some(end) = stop(context, run, &next, working).await? {
             match end {
                 Some(end) => self::end(context, run, end).await?,
                 None => return Ok(()),
@@ -132,28 +133,6 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &Working) -> Resul
         journal.append(run, step).await?;
     }
     Err(Broken::Bug(format!("more than {MAX_STEPS} steps in one go")))
-}
-
-/// Whether to stop here: `Some(Some(end))` ends the run, `Some(None)` leaves it to the next process.
-fn stop(context: &Context<'_>, run: &Run, next: &Next, working: &Working) -> Option<Option<End>> {
-    if run.end.is_some() || matches!(next, Next::Land) {
-        return None;
-    }
-    match working.interrupt() {
-        Some(Interrupt::ShuttingDown) => return Some(None),
-        Some(Interrupt::Superseded(head)) => return Some(Some(End::Superseded { head })),
-        Some(Interrupt::Cancelled(by)) => return Some(Some(End::Cancelled { by: Some(by) })),
-        Some(Interrupt::Closed) => return Some(Some(End::Cancelled { by: None })),
-        None => {}
-    }
-    if !context.pull_request.is_open {
-        return Some(Some(End::Cancelled { by: None }));
-    }
-    (context.pull_request.head != run.started.head).then(|| {
-        Some(End::Superseded {
-            head: context.pull_request.head.clone(),
-        })
-    })
 }
 
 /// Closes the gates whose time is up.

@@ -19,18 +19,35 @@ pub enum Interrupt {
     ShuttingDown,
 }
 
-/// The runs at work now, at most one a pull request.
+/// The runs at work now, by ticket.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
-    working: Arc<Mutex<HashMap<PullRequestId, Entry>>>,
+    working: Arc<Mutex<HashMap<u64, Entry>>>,
 }
 
 #[derive(Debug)]
 struct Entry {
-    ticket: u64,
+    pull_request: PullRequestId,
     head: CommitSha,
     token: CancellationToken,
     why: Option<Interrupt>,
+}
+
+impl Entry {
+    /// What a person or greenlight's own end said stays; what GitHub told of the pull request is looked up anyway.
+    fn interrupt(&mut self, why: Interrupt) {
+        if self.why.as_ref().is_none_or(Interrupt::is_hearsay) {
+            self.why = Some(why);
+        }
+        self.token.cancel();
+    }
+}
+
+impl Interrupt {
+    /// Told by a delivery, which may be late, or one of yesterday again: to be looked up before it ends anything.
+    pub fn is_hearsay(&self) -> bool {
+        matches!(self, Self::Superseded(_) | Self::Closed)
+    }
 }
 
 /// A run at work; dropping it says that the work is over.
@@ -38,7 +55,6 @@ struct Entry {
 pub struct Working {
     ticket: u64,
     all: Interrupts,
-    pull_request: PullRequestId,
     token: CancellationToken,
 }
 
@@ -49,43 +65,43 @@ impl Interrupts {
         let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
         let token = CancellationToken::new();
         let entry = Entry {
-            ticket,
+            pull_request: pull_request.clone(),
             head: head.clone(),
             token: token.clone(),
             why: None,
         };
-        self.lock().insert(pull_request.clone(), entry);
+        self.lock().insert(ticket, entry);
         Working {
             ticket,
             all: self.clone(),
-            pull_request: pull_request.clone(),
             token,
         }
     }
 
-    /// Stops the run at work on this pull request; false if there is none.
-    pub fn interrupt(&self, pull_request: &PullRequestId, why: Interrupt) -> bool {
-        let mut working = self.lock();
-        let Some(entry) = working.get_mut(pull_request) else {
-            return false;
-        };
-        if why == Interrupt::Superseded(entry.head.clone()) {
-            return false;
+    /// Stops every run at work on this pull request; false if there is none.
+    pub fn interrupt(&self, pull_request: &PullRequestId, why: &Interrupt) -> bool {
+        let mut reached = false;
+        for entry in self.lock().values_mut() {
+            let is_meant = match why {
+                Interrupt::Superseded(head) => *head != entry.head,
+                _ => true,
+            };
+            if entry.pull_request == *pull_request && is_meant {
+                entry.interrupt(why.clone());
+                reached = true;
+            }
         }
-        entry.why.get_or_insert(why);
-        entry.token.cancel();
-        true
+        reached
     }
 
     /// Stops everything at work, to be resumed by the next process.
     pub fn shut_down(&self) {
         for entry in self.lock().values_mut() {
-            entry.why.get_or_insert(Interrupt::ShuttingDown);
-            entry.token.cancel();
+            entry.interrupt(Interrupt::ShuttingDown);
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PullRequestId, Entry>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Entry>> {
         self.working.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -95,42 +111,41 @@ impl Working {
         &self.token
     }
 
+    pub fn interrupt(&self) -> Option<Interrupt> {
+        self.all.lock().get(&self.ticket).and_then(|entry| entry.why.clone())
+    }
+
+    /// Forgets what was told of the pull request, and can be interrupted afresh. To be called before it is looked up:
+    /// what comes after that look interrupts again.
+    pub fn enter_again(&mut self) {
+        if let Some(entry) = self.all.lock().get_mut(&self.ticket)
+            && entry.why.as_ref().is_some_and(Interrupt::is_hearsay)
+        {
+            entry.why = None;
+            entry.token = CancellationToken::new();
+            self.token = entry.token.clone();
+        }
+    }
+
     /// Says that the work is over, unless it was interrupted meanwhile: nothing falls between the two.
     ///
     /// # Errors
     /// Why it was interrupted; the work is not over then.
     pub fn leave(&self) -> Result<(), Interrupt> {
         let mut working = self.all.lock();
-        let mine = working
-            .get(&self.pull_request)
-            .filter(|entry| entry.ticket == self.ticket);
-        match mine.map(|entry| entry.why.clone()) {
-            Some(Some(why)) => Err(why),
-            Some(None) => {
-                working.remove(&self.pull_request);
+        match working.get(&self.ticket).and_then(|entry| entry.why.clone()) {
+            Some(why) => Err(why),
+            None => {
+                working.remove(&self.ticket);
                 Ok(())
             }
-            None => Ok(()),
         }
-    }
-
-    pub fn interrupt(&self) -> Option<Interrupt> {
-        self.all
-            .lock()
-            .get(&self.pull_request)
-            .and_then(|entry| entry.why.clone())
     }
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
-        let mut working = self.all.lock();
-        if working
-            .get(&self.pull_request)
-            .is_some_and(|entry| entry.ticket == self.ticket)
-        {
-            working.remove(&self.pull_request);
-        }
+        self.all.lock().remove(&self.ticket);
     }
 }
 
@@ -138,22 +153,54 @@ impl Drop for Working {
 mod tests {
     use super::*;
 
+    fn sha(letter: &str) -> CommitSha {
+        letter.repeat(40).parse().unwrap()
+    }
+
+    fn id() -> PullRequestId {
+        PullRequestId {
+            repository: "a/b".parse().unwrap(),
+            number: 1,
+        }
+    }
+
     #[test]
     fn a_push_stops_the_run_on_the_old_head_only() {
         let all = Interrupts::default();
-        let id = PullRequestId {
-            repository: "a/b".parse().unwrap(),
-            number: 1,
-        };
-        let (old, new): (CommitSha, CommitSha) = ("a".repeat(40).parse().unwrap(), "b".repeat(40).parse().unwrap());
-        let working = all.enter(&id, &old);
-        assert!(!all.interrupt(&id, Interrupt::Superseded(old)));
+        let (old, new) = (sha("a"), sha("b"));
+        let working = all.enter(&id(), &old);
+        assert!(!all.interrupt(&id(), &Interrupt::Superseded(old)));
         assert!(!working.token().is_cancelled());
-        assert!(all.interrupt(&id, Interrupt::Superseded(new.clone())));
+        assert!(all.interrupt(&id(), &Interrupt::Superseded(new.clone())));
         assert_eq!(working.interrupt(), Some(Interrupt::Superseded(new.clone())));
         assert_eq!(working.leave(), Err(Interrupt::Superseded(new)));
         assert!(working.token().is_cancelled());
         drop(working);
-        assert!(!all.interrupt(&id, Interrupt::ShuttingDown));
+        assert!(!all.interrupt(&id(), &Interrupt::ShuttingDown));
+    }
+
+    #[test]
+    fn everybody_at_work_on_a_pull_request_is_reached() {
+        let all = Interrupts::default();
+        let (one, two) = (all.enter(&id(), &sha("a")), all.enter(&id(), &sha("a")));
+        drop(all.enter(&id(), &sha("a")));
+        assert!(all.interrupt(&id(), &Interrupt::Closed));
+        assert!(one.token().is_cancelled() && two.token().is_cancelled());
+    }
+
+    #[test]
+    fn hearsay_can_be_forgotten_and_what_a_person_said_cannot() {
+        let all = Interrupts::default();
+        let mut working = all.enter(&id(), &sha("a"));
+        all.interrupt(&id(), &Interrupt::Closed);
+        working.enter_again();
+        assert!(working.interrupt().is_none() && !working.token().is_cancelled());
+        all.interrupt(&id(), &Interrupt::Superseded(sha("b")));
+        let cancelled = Interrupt::Cancelled(Login::new("mia"));
+        all.interrupt(&id(), &cancelled);
+        all.interrupt(&id(), &Interrupt::Closed);
+        working.enter_again();
+        assert_eq!(working.interrupt(), Some(cancelled));
+        assert!(working.token().is_cancelled());
     }
 }

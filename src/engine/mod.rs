@@ -15,6 +15,7 @@ mod propose;
 mod reading;
 mod retry;
 mod start;
+mod stop;
 mod undo;
 pub mod work;
 
@@ -24,7 +25,7 @@ use std::path::PathBuf;
 pub use interrupt::{Interrupt, Interrupts};
 
 use crate::config::allow_list::AllowList;
-use crate::domain::event::{Event, Fact};
+use crate::domain::event::{Event, Fact, FailedChecks};
 use crate::domain::id::{InstallationId, Login, PullRequestId};
 use crate::domain::run::{End, Run};
 use crate::github::{Client, GitHub, PullRequest};
@@ -168,12 +169,41 @@ pub async fn sweep(app: &App) {
     desk::sweep(&app.folder).await;
 }
 
-/// Goes on with a run that a restart, or the clock, left open.
+/// An event that names several pull requests, or none, once for each that it is about: nobody works on one beside its
+/// lane.
+///
+/// # Errors
+/// When GitHub was to be asked which those are, and cannot be reached.
+pub async fn split(app: &App, event: Event) -> Result<Vec<Event>, Broken> {
+    let numbers: Vec<u64> = match &event.fact {
+        Fact::ChecksFailed(checks) => {
+            let ids = checks_failed::pull_requests(app, event.installation, checks).await?;
+            ids.into_iter().map(|id| id.number).collect()
+        }
+        Fact::ButtonPressed { pull_requests, .. } => pull_requests.clone(),
+        _ => return Ok(vec![event]),
+    };
+    let of_one = |number| {
+        let mut event = event.clone();
+        if let Fact::ChecksFailed(FailedChecks { pull_requests, .. }) | Fact::ButtonPressed { pull_requests, .. } =
+            &mut event.fact
+        {
+            *pull_requests = vec![number];
+        }
+        event
+    };
+    Ok(numbers.into_iter().map(of_one).collect())
+}
+
+/// Goes on with a run that a restart, or the clock, left open; from where it is by now.
 ///
 /// # Errors
 /// When something broke.
 pub async fn resume(app: &App, run: Run) -> Result<(), Broken> {
-    drive::drive(app, run).await
+    match app.journal.load(&run.started.pull_request, run.id()).await? {
+        Some(run) if !run.is_over() => drive::drive(app, run).await,
+        _ => Ok(()),
+    }
 }
 
 /// Ends what is still open on a pull request, and says so.

@@ -5,20 +5,22 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use http::{HeaderMap, Method, StatusCode, header};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octocrab::Octocrab;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// No answer greenlight reads is larger.
-const MAX_ANSWER_BYTES: usize = 16 << 20;
+/// No answer greenlight reads is larger. A page of comments fits, whatever strangers write: 65,536 characters each, of
+/// at most six bytes in JSON.
+const MAX_ANSWER_BYTES: usize = 24 << 20;
 /// A `retry-after` beyond this is not waited for; the run says so and ends.
 const MAX_WAIT: Duration = Duration::from_secs(120);
 /// GitHub asks for at least a minute between attempts when it names no time.
 /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately>
 const SECONDARY_WAIT: Duration = Duration::from_secs(60);
-const MAX_PAGES: usize = 30;
+const PER_PAGE: usize = 50;
+const MAX_PAGES: usize = 60;
 
 /// Why GitHub did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +40,9 @@ pub enum Error {
     },
     #[error("GitHub asks to wait {} seconds", .0.as_secs())]
     RateLimited(Duration),
+    /// Asking again would bring the same.
+    #[error("GitHub's answer to {0} is too long")]
+    TooLong(String),
     #[error("GitHub's answer to {route} cannot be read: {message}")]
     Unreadable { route: String, message: String },
 }
@@ -48,6 +53,11 @@ impl Error {
             Self::Refused { status, .. } => Some(*status),
             _ => None,
         }
+    }
+
+    /// Whether the same may well work later: GitHub is away, or asks to wait.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Unclear(_) | Self::RateLimited(_))
     }
 }
 
@@ -102,7 +112,7 @@ impl Client {
             let answer = self
                 .again(
                     Method::GET,
-                    &format!("{route}{separator}per_page=100&page={page}"),
+                    &format!("{route}{separator}per_page={PER_PAGE}&page={page}"),
                     None,
                     JSON,
                 )
@@ -221,7 +231,13 @@ impl Client {
         let body = Limited::new(body, MAX_ANSWER_BYTES)
             .collect()
             .await
-            .map_err(|error| Error::Unclear(format!("the answer to {route} broke off: {error}")))?
+            .map_err(|error| {
+                if error.is::<LengthLimitError>() {
+                    Error::TooLong(route.to_string())
+                } else {
+                    Error::Unclear(format!("the answer to {route} broke off: {error}"))
+                }
+            })?
             .to_bytes();
         tracing::debug!(http.method = %method, http.route = route, http.status = parts.status.as_u16(), "asked GitHub");
         judge(

@@ -1,6 +1,8 @@
 //! The HTTP door: verifies a delivery, writes it down, answers 202, and leaves the work to the queue. The only room
 //! that names axum.
 
+mod clock;
+mod connections;
 mod queue;
 
 use std::sync::Arc;
@@ -10,15 +12,16 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
+pub use clock::take_up;
 pub use queue::{Queue, QueueFull, Work};
 
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
-use crate::engine::{self, App};
 use crate::github::webhook::{self, WebhookSecret};
 use crate::journal::{Admission, Journal};
 
@@ -27,15 +30,18 @@ use crate::journal::{Admission, Journal};
 const MAX_PAYLOAD: usize = 25 * 1024 * 1024;
 /// A delivery that takes longer to arrive than GitHub waits for an answer is of no use.
 const MAX_ARRIVAL: Duration = Duration::from_secs(10);
+/// A payload of this size needs no room of its own: the number of connections bounds how many there are.
+const SMALL_PAYLOAD: usize = 1024 * 1024;
+/// How many larger payloads are in memory at once: whoever sends them has not shown a signature yet.
+const MAX_LARGE_PAYLOADS: usize = 10;
 /// How long runs get to stop when greenlight ends.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How often gates whose time is up are looked for.
-const CLOCK: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 struct Door {
     queue: Queue,
     secret: Arc<WebhookSecret>,
+    large_payloads: Arc<Semaphore>,
 }
 
 /// The routes.
@@ -43,6 +49,7 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
     let door = Door {
         queue,
         secret: Arc::new(secret),
+        large_payloads: Arc::new(Semaphore::new(MAX_LARGE_PAYLOADS)),
     };
     Router::new()
         .route("/webhook", post(post_webhook))
@@ -56,74 +63,19 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
         .with_state(door)
 }
 
-/// Serves until `until` resolves, then drains. What an earlier process left is taken up first.
-///
-/// # Errors
-/// When the socket fails.
-pub async fn serve(
-    listener: TcpListener,
-    queue: Queue,
-    secret: WebhookSecret,
-    until: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
+/// Serves until `until` resolves, then drains, and returns however slow a connection is. What an earlier process left
+/// is taken up first.
+pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send) {
     take_up(&queue).await;
-    let clock = tokio::spawn(watch_the_clock(queue.clone()));
+    let clock = tokio::spawn(clock::watch(queue.clone()));
     let draining = queue.clone();
-    let result = axum::serve(listener, router(queue, secret))
-        .with_graceful_shutdown(async move {
-            until.await;
-            tracing::info!("ending: no more deliveries are taken");
-            draining.drain(DRAIN).await;
-        })
-        .await;
+    let drained = async move {
+        until.await;
+        tracing::info!("ending: no more deliveries are taken");
+        draining.drain(DRAIN).await;
+    };
+    connections::serve(&listener, &router(queue, secret), drained).await;
     clock.abort();
-    result
-}
-
-/// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
-pub async fn take_up(queue: &Queue) {
-    let app: &App = queue.app();
-    engine::sweep(app).await;
-    match app.journal.open_runs().await {
-        Ok(runs) => {
-            for run in runs {
-                if queue.push(Work::Resume(Box::new(run))).is_err() {
-                    return;
-                }
-            }
-        }
-        Err(error) => tracing::error!(%error, "open runs could not be read"),
-    }
-    match app.journal.unfinished().await {
-        Ok(deliveries) => {
-            for (id, event) in deliveries {
-                if queue.push(Work::Delivery(id, Box::new(event))).is_err() {
-                    return;
-                }
-            }
-        }
-        Err(error) => tracing::error!(%error, "unfinished deliveries could not be read"),
-    }
-}
-
-/// Wakes the runs whose gate expired, and those that did not get to say their end.
-async fn watch_the_clock(queue: Queue) {
-    let mut tick = tokio::time::interval(CLOCK);
-    tick.tick().await;
-    loop {
-        tick.tick().await;
-        let Ok(runs) = queue.app().journal.open_runs().await else {
-            continue;
-        };
-        let now = jiff::Timestamp::now();
-        for run in runs {
-            let expired = run.open_gates().iter().any(|gate| now >= gate.expires);
-            if expired || run.end.is_some() {
-                // A full queue is tried again at the next tick.
-                let _later = queue.push(Work::Resume(Box::new(run)));
-            }
-        }
-    }
 }
 
 /// A delivery whose signature is right; the event is none when it is not ours.
@@ -137,6 +89,7 @@ impl FromRequest<Door> for Delivery {
 
     async fn from_request(request: Request, door: &Door) -> Result<Self, StatusCode> {
         let headers = request.headers().clone();
+        let _room = reserve(door, &headers)?;
         let body = Bytes::from_request(request, door)
             .await
             .map_err(|rejection: BytesRejection| {
@@ -174,6 +127,21 @@ impl FromRequest<Door> for Delivery {
     }
 }
 
+/// Makes room for a large body before it is read; one that does not say how long it is may be large.
+fn reserve<'a>(door: &'a Door, headers: &HeaderMap) -> Result<Option<SemaphorePermit<'a>>, StatusCode> {
+    let length: Option<usize> = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok())
+        .and_then(|length| length.parse().ok());
+    if length.is_some_and(|length| length <= SMALL_PAYLOAD) {
+        return Ok(None);
+    }
+    door.large_payloads.try_acquire().map(Some).map_err(|_| {
+        tracing::warn!("too many large payloads arrive at once");
+        StatusCode::SERVICE_UNAVAILABLE
+    })
+}
+
 fn signature(headers: &HeaderMap) -> Option<&[u8]> {
     headers
         .get("x-hub-signature-256")
@@ -199,7 +167,7 @@ async fn post_webhook(State(door): State<Door>, delivery: Delivery) -> StatusCod
         Ok(Admission::Known) => StatusCode::ACCEPTED,
         Ok(Admission::New) => {
             tracing::info!(delivery.id = id.0, "accepted");
-            // In the journal it is safe: should the queue have filled up meanwhile, the next start takes it up.
+            // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
             match door.queue.push(Work::Delivery(id, Box::new(event))) {
                 Ok(()) => StatusCode::ACCEPTED,
                 Err(QueueFull) => StatusCode::SERVICE_UNAVAILABLE,

@@ -12,5 +12,6 @@ mod reject;
 mod restart;
 mod secrets;
 mod suggestions;
+mod traffic;
 mod trigger;
 mod undo;

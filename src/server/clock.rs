@@ -1,0 +1,124 @@
+//! Picks up what nobody works on: all that an earlier process left, and from then on, every minute, what is due.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::queue::{Queue, Work};
+use crate::domain::run::Run;
+use crate::engine;
+
+const TICK: Duration = Duration::from_secs(60);
+/// A delivery younger than this is on its way into the queue.
+const MIN_AGE: SignedDuration = SignedDuration::from_secs(60);
+/// What fails time and again is tried at every so many ticks at least.
+const MAX_PAUSE: u64 = 64;
+
+/// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
+pub async fn take_up(queue: &Queue) {
+    engine::sweep(queue.app()).await;
+    pick_up(queue, Timestamp::MAX, |_| true, |_| true).await;
+}
+
+/// Wakes the runs whose gate expired, those that did not get to say their end, those that wait for nobody, and the
+/// deliveries that met an outage or a full queue.
+pub(super) async fn watch(queue: Queue) {
+    let mut tick = tokio::time::interval(TICK);
+    tick.tick().await;
+    let mut pauses = Pauses::default();
+    loop {
+        tick.tick().await;
+        pauses.tick();
+        let now = Timestamp::now();
+        let is_due = |run: &Run| {
+            let gates = run.open_gates();
+            run.end.is_some() || gates.is_empty() || gates.iter().any(|gate| now >= gate.expires)
+        };
+        pick_up(&queue, now - MIN_AGE, is_due, |id| pauses.is_over(id)).await;
+    }
+}
+
+/// Puts what is due, and not in hand, into the queue. What finds no room is picked up later.
+async fn pick_up(
+    queue: &Queue,
+    received_before: Timestamp,
+    is_due: impl Fn(&Run) -> bool,
+    mut may_be_tried: impl FnMut(&str) -> bool,
+) {
+    // Before the journal is read: what is finished in between must not be taken for left over.
+    let in_hand = queue.in_hand();
+    let journal = &queue.app().journal;
+    match journal.open_runs().await {
+        Ok(runs) => {
+            for run in runs {
+                let is_left = is_due(&run) && !in_hand.has_lane_of(&run.started.pull_request);
+                if is_left && may_be_tried(&run.id().0) && queue.push(Work::Resume(Box::new(run))).is_err() {
+                    return;
+                }
+            }
+        }
+        Err(error) => tracing::error!(%error, "open runs could not be read"),
+    }
+    match journal.unfinished().await {
+        Ok(deliveries) => {
+            for (id, event) in deliveries {
+                let is_left = event.received <= received_before && !in_hand.has_delivery(&id);
+                if is_left && may_be_tried(&id.0) && queue.push(Work::Delivery(id, Box::new(event))).is_err() {
+                    return;
+                }
+            }
+        }
+        Err(error) => tracing::error!(%error, "unfinished deliveries could not be read"),
+    }
+}
+
+/// What was picked up, and is tried again after a pause that doubles: GitHub is asked less and less during an outage,
+/// and about what will never work.
+#[derive(Default)]
+struct Pauses {
+    ticks: u64,
+    /// The last pause, and the tick at which it is over.
+    of: HashMap<String, (u64, u64)>,
+}
+
+impl Pauses {
+    fn tick(&mut self) {
+        self.ticks += 1;
+        let now = self.ticks;
+        self.of.retain(|_, (_, over)| now <= *over + MAX_PAUSE);
+    }
+
+    /// Whether it may be tried at this tick; if so, the next pause begins.
+    fn is_over(&mut self, id: &str) -> bool {
+        let (pause, over) = self.of.get(id).copied().unwrap_or((0, 0));
+        if self.ticks < over {
+            return false;
+        }
+        let pause = (2 * pause).clamp(1, MAX_PAUSE);
+        self.of.insert(id.to_string(), (pause, self.ticks + pause));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_is_tried_less_and_less_and_what_is_gone_is_forgotten() {
+        let mut pauses = Pauses::default();
+        let mut tried = Vec::new();
+        for tick in 1..=260 {
+            pauses.tick();
+            if pauses.is_over("r1") {
+                tried.push(tick);
+            }
+        }
+        assert_eq!(tried, [1, 2, 4, 8, 16, 32, 64, 128, 192, 256]);
+        for _ in 0..=2 * MAX_PAUSE {
+            pauses.tick();
+        }
+        assert!(pauses.of.is_empty());
+    }
+}
