@@ -146,7 +146,8 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     if is_complete {
         let now: HashSet<&str> = after.passed_names.iter().map(String::as_str).collect();
         let mut expected = before.passed_names.iter().map(String::as_str).chain(failing);
-        let missing = expected.find(|name| !now.contains(name) && !(before.was_cut_short() && has_moved(name, after)));
+        let is_there = |name: &str| now.contains(name) || before.was_cut_short() && has_moved(name, after);
+        let missing = expected.find(|name| !is_there(name));
         if let Some(name) = missing {
             return Err(NotBetter::TestWentMissing { name: name.into() });
         }

@@ -48,6 +48,8 @@ pub(super) async fn comment(
             Ok(Ok(None)) => {}
             Ok(Ok(Some(text))) => answers.push(text),
             Ok(Err(refusal)) => answers.push(reply::refusal(&refusal)),
+            // It is tried again later, and would only be said too early.
+            Err(Broken::GitHub(error)) if error.may_pass() => return Err(error.into()),
             Err(broken) => {
                 answers.push(reply::broken(None));
                 failure = Some(broken);

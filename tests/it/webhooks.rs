@@ -139,6 +139,7 @@ fn the_examples_become_these_facts() {
     let body = "Maybe you should use more emoji on this line.";
     let mut comment = json!({ "id": 284312630, "place": "Review", "author": by, "author_is_bot": false, "body": body });
     comment["pull_request"] = pull_request;
+    comment["written"] = json!("2019-05-15T15:20:37Z");
     let source = json!({ "id": 128620228, "name": "Octocoders-linter", "app_slug": "github-actions" });
     let mut failed = json!({ "head_branch": "changes", "head_owner": null, "pull_requests": [2], "head": head });
     failed["repository"] = json!(repository);

@@ -38,8 +38,11 @@ const PACKAGE: &[&str] = &["scripts", "jest", "mocha", "vitest"];
 /// How the names of sections in `setup.cfg` begin.
 const SETUP: &[&str] = &["aliases", "tool:pytest", "pytest", "tox", "testenv", "coverage"];
 
+/// Reads the settings of a manifest that decide how tests run; none if it does not parse.
+pub(super) type Reader = fn(&str) -> Option<Vec<String>>;
+
 /// What reads a manifest, by its file name; the reader gives none if the text is not well-formed.
-pub(super) fn reader(path: &str) -> Option<fn(&str) -> Option<Vec<String>>> {
+pub(super) fn reader(path: &str) -> Option<Reader> {
     let name = path.rsplit('/').next().unwrap_or(path);
     Some(match name.to_ascii_lowercase().as_str() {
         "cargo.toml" => |text| Some(picked(&toml::from_str(text).ok()?, CARGO)),

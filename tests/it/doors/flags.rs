@@ -51,9 +51,16 @@ async fn odd_settings_are_named() {
         ("GREENLIGHT_MODEL_BASE_URL", "nowhere"),
         ("GREENLIGHT_GITHUB_API_URL", "nowhere"),
     ] {
-        for verb in ["fix", "demo", "serve", "action"] {
+        // What only a service needs is none of a local verb's business.
+        let of_a_service = name == "GREENLIGHT_GITHUB_API_URL";
+        let verbs = if of_a_service {
+            &["serve", "action"][..]
+        } else {
+            &["fix", "demo", "serve", "action"]
+        };
+        for verb in verbs {
             let door = Door::new().with(name, value);
-            door.run([verb]).await.with(2).saying(name);
+            door.run([*verb]).await.with(2).saying(name);
         }
     }
     for verb in ["fix", "serve"] {
