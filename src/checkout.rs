@@ -307,7 +307,10 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        if let Err(error) = sandbox::remove_tree(&self.directory) {
+        // The folder around it may be gone already.
+        if let Err(error) = sandbox::remove_tree(&self.directory)
+            && error.kind() != io::ErrorKind::NotFound
+        {
             tracing::warn!(path = %self.directory.display(), %error, "a workspace could not be removed");
         }
     }
