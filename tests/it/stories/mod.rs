@@ -2,6 +2,7 @@
 
 mod approve;
 mod ask;
+mod bound;
 mod cancel;
 mod door;
 mod faults;
