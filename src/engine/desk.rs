@@ -9,7 +9,6 @@ use crate::checkout::Checkout;
 use crate::config::repository::RepoConfig;
 use crate::domain::anchor::{self, DiffFile};
 use crate::domain::id::{CommitSha, RepoPath};
-use crate::domain::patch::Patch;
 use crate::domain::proposal::Bounds;
 use crate::git::{FetchLimits, Mirror, Remote};
 use crate::github::{ChangedFile, Client, PullRequest};
@@ -37,8 +36,6 @@ pub struct Desk {
     pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
     /// Where throw-away copies are made.
     pub workspaces: PathBuf,
-    /// Where the head came from; none outside of git.
-    mirror: Option<(Mirror, CommitSha)>,
     /// Removed with the desk.
     _folder: Option<tempfile::TempDir>,
 }
@@ -55,7 +52,6 @@ impl Desk {
             config,
             changed: BTreeMap::new(),
             workspaces,
-            mirror: None,
             _folder: None,
         })
     }
@@ -95,12 +91,6 @@ impl Desk {
             policy,
             workspaces: self.workspaces.clone(),
         }
-    }
-
-    /// The name of the tree that a patch on the head gives; none outside of git.
-    pub fn tree_with(&self, patch: &Patch) -> Option<String> {
-        let (mirror, head) = self.mirror.as_ref()?;
-        mirror.tree_with(head, patch).ok()
     }
 
     /// What no patch may do here; `is_protected` is [`RepoConfig`]'s own rule.
@@ -172,7 +162,7 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
     let files = context.client.changed_files(context.id()).await?;
     let mirror = mirror(context, head).await?;
     let trees = context.app.folder.join(TREES);
-    let (from, sha) = (mirror.clone(), head.clone());
+    let (from, sha) = (mirror, head.clone());
     let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
         let disk = |error| Broken::Disk(trees.display().to_string(), error);
         std::fs::create_dir_all(&trees).map_err(disk)?;
@@ -190,7 +180,6 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
         config,
         changed: changed_lines(&files),
         workspaces: context.app.folder.join(COPIES),
-        mirror: Some((mirror, head.clone())),
         _folder: Some(folder),
     })
 }

@@ -117,7 +117,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             Next::End(end) => Step::Ended(end),
             Next::ReadLog => Step::Read(reading::read_log(context, run).await?),
             Next::PostReview => propose::post_review(context, run).await?,
-            Next::Land => land(context, run, desk.as_ref()).await?,
+            Next::Land => land(context, run).await?,
             Next::OpenGate(needed) => propose::open_gate(context, run, needed, desk.as_ref()).await?,
             Next::Reproduce | Next::Verify | Next::Work { .. } => {
                 let Some(desk) = &desk else {
@@ -286,7 +286,7 @@ async fn attempt(
 }
 
 /// Lands what was approved, if everybody who approved still may.
-async fn land(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
+async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broken> {
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing to land".into()));
     };
@@ -313,17 +313,13 @@ async fn land(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<S
     if !pull_request.is_open && pull_request.head == run.started.head {
         return Ok(Step::Ended(End::Cancelled { by: None }));
     }
-    let tree = desk.and_then(|desk| desk.tree_with(&proposal.patch));
-    let tree = match tree {
-        Some(tree) => Some(tree),
-        None => Some(propose::tested_tree(context, run).await?),
-    };
+    let tree = propose::tested_tree(context, run).await?;
     let landing = crate::github::Landing {
         repository: head_repository,
         branch: &pull_request.head_branch,
         head: &run.started.head,
         patch: &proposal.patch,
-        tree: tree.as_deref(),
+        tree: Some(&tree),
         message: &reply::commit_message(proposal, &approved_by),
         run: run.id(),
     };

@@ -148,5 +148,7 @@ pub(super) async fn tested_tree(context: &Context<'_>, run: &Run) -> Result<Stri
         return Err(Broken::Bug("nothing was tested".into()));
     };
     let mirror = desk::mirror(context, &run.started.head).await?;
-    Ok(mirror.tree_with(&run.started.head, &proposal.patch)?)
+    let (head, patch) = (run.started.head.clone(), proposal.patch.clone());
+    let computed = tokio::task::spawn_blocking(move || mirror.tree_with(&head, &patch)).await;
+    Ok(computed.map_err(|error| Broken::Bug(error.to_string()))??)
 }

@@ -41,13 +41,13 @@ pub enum LandError {
 }
 
 #[derive(Deserialize)]
-struct Object {
-    sha: String,
+pub(super) struct Object {
+    pub(super) sha: String,
 }
 
 #[derive(Deserialize)]
-struct Reference {
-    object: Object,
+pub(super) struct Reference {
+    pub(super) object: Object,
 }
 
 #[derive(Deserialize)]

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::{Client, Error};
+use super::commits::{Object, Reference};
 use super::escaped;
 use crate::domain::id::RepositoryName;
 
@@ -64,16 +65,6 @@ pub enum SaveError {
     Lost,
     #[error(transparent)]
     GitHub(#[from] Error),
-}
-
-#[derive(Deserialize)]
-struct Object {
-    sha: String,
-}
-
-#[derive(Deserialize)]
-struct Reference {
-    object: Object,
 }
 
 #[derive(Deserialize)]

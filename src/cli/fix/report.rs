@@ -43,17 +43,7 @@ impl Report {
             "message": message,
             "test_command": self.command,
             "before": self.before.as_ref().map(|(before, _)| before),
-            "triage": self.before.as_ref().map(|(_, triage)| json!({
-                "verdict": match triage.verdict {
-                    Verdict::Deterministic => "deterministic",
-                    Verdict::Flaky => "flaky",
-                    Verdict::BrokenOnBase => "broken_on_base",
-                    Verdict::Environment => "environment",
-                    Verdict::Green => "green",
-                },
-                "red_at_head": triage.red_at_head,
-                "runs_at_head": triage.runs_at_head,
-            })),
+            "triage": self.before.as_ref().map(|(_, triage)| triage),
             "proposal": proposal,
             "applied": self.is_applied,
         })
