@@ -20,6 +20,8 @@ pub struct Command {
     /// A directory that only greenlight owns; it is mounted read-write at [`WORKSPACE`] and belongs to the
     /// untrusted code from then on: read it with [`super::files`] only, and never give two checkouts the same inodes.
     pub workspace: PathBuf,
+    /// What becomes of what the command writes there.
+    pub changes: Changes,
     /// Where in the workspace the command starts; empty means its root.
     pub cwd: PathBuf,
     /// Added to the environment that the sandbox builds from scratch; nothing else gets in.
@@ -34,6 +36,7 @@ impl Command {
         Self {
             argv: argv.into_iter().map(Into::into).collect(),
             workspace: workspace.into(),
+            changes: Changes::Kept,
             cwd: PathBuf::new(),
             env: BTreeMap::new(),
             mounts: Vec::new(),
@@ -79,6 +82,19 @@ impl Command {
             None => Ok(()),
         }
     }
+}
+
+/// What becomes of what a command writes to its workspace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Changes {
+    /// It stays, for whoever reads the workspace next.
+    #[default]
+    Kept,
+    /// It is gone with the command; the workspace is not touched.
+    Discarded {
+        /// How much there may be of it.
+        bytes: u64,
+    },
 }
 
 /// A file or directory of the host, shown inside.
@@ -157,13 +173,15 @@ impl Default for Limits {
 }
 
 /// What a command can reach over the network.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Network {
     /// Nothing, not even itself.
     None,
     /// Only its own processes, over a loopback interface that no one else has.
     #[default]
     Loopback,
+    /// Besides its own processes these hosts, by their exact names, on port 443 and only through a proxy.
+    Registries(Vec<String>),
 }
 
 #[cfg(test)]

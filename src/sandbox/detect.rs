@@ -6,21 +6,56 @@ use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::native::Held;
+use super::backend::Backend;
+use super::launch::Held;
 use super::probe::{Breach, Canaries, Property};
+use super::toolchains::Toolchains;
 use super::{
-    Access, Command, Guarantee, Guarantees, Inner, Limits, Mount, Network, Outcome, Output, Policy, Unusable, helper,
+    Access, Command, Guarantee, Guarantees, Inner, Limits, Mount, Network, Outcome, Output, Policy, Sandbox, Unusable,
+    helper,
 };
 
 /// Where the self-test finds the greenlight binary.
 const BINARY: &str = "/run/greenlight";
 
+/// The first backend that holds what has to be held.
+pub(super) async fn best(helper: &Path) -> Result<Sandbox, Unusable> {
+    let mut first_complaint = None;
+    for backend in Backend::ALL.into_iter().filter(|backend| *backend != Backend::None) {
+        match try_out(backend, helper).await {
+            Ok(sandbox) => return Ok(sandbox),
+            Err(complaint) => drop(first_complaint.get_or_insert(complaint)),
+        }
+    }
+    // The others are there for machines where the preferred one cannot work.
+    Err(first_complaint.unwrap_or_else(|| unusable("there is no sandbox to try")))
+}
+
+/// One backend, tried with the whole recipe.
+pub(super) async fn try_out(backend: Backend, helper: &Path) -> Result<Sandbox, Unusable> {
+    let toolchains = match backend {
+        Backend::None => Toolchains::outside(),
+        _ => Toolchains::inside()?,
+    };
+    let mut inner = Inner {
+        backend,
+        helper: helper.to_owned(),
+        toolchains,
+        guarantees: Guarantees::none(),
+    };
+    if backend != Backend::None {
+        inner.guarantees = guarantees(&inner).await?;
+    }
+    Ok(Sandbox(Arc::new(inner)))
+}
+
 /// What was seen to hold.
-pub(super) async fn guarantees(inner: &Inner) -> Result<Guarantees, Unusable> {
+async fn guarantees(inner: &Inner) -> Result<Guarantees, Unusable> {
     let (output, held) = try_it(inner).await.map_err(unusable)?;
     if output.outcome != Outcome::Exited(0) {
         let reason = match output.outcome {

@@ -33,7 +33,7 @@ impl Identity {
     /// Chooses, and makes what may be written belong to the chosen one.
     pub(super) fn choose(spec: &Spec) -> anyhow::Result<Self> {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
-        if uid.is_root() && spec.confined && may_lend() {
+        if uid.is_root() && spec.is_confined() && may_lend() {
             return Ok(Self::Lent(lend(spec)?));
         }
         Ok(Self::Own {

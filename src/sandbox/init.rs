@@ -3,19 +3,22 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::thread;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use rustix::fs::Mode;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 
+use super::backend::Backend;
 use super::command::{Network, WORKSPACE};
 use super::identity::{INSIDE, Identity};
-use super::wire::{Go, Orders, Progress, read_frame, write_frame};
-use super::{helper, limits, mounts, network, seccomp};
+use super::wire::{Orders, Progress, Word, read_frame, write_frame};
+use super::{helper, limits, mounts, network, orphans, seccomp};
 
 /// Takes orders from standard input and reports progress there.
 pub(super) fn main() -> io::Result<()> {
@@ -26,9 +29,16 @@ pub(super) fn main() -> io::Result<()> {
     }
     // Fails when the supervisor died before it could take this process along.
     write_frame(&control, &Progress::Ready)?;
-    let Go = read_frame(&mut control)?;
+    let Word::Go = read_frame(&mut control)? else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
     let ended = match start(&orders) {
-        Ok(command) => wait_for(command)?,
+        Ok(command) => {
+            let words = control.try_clone()?;
+            let in_namespaces = orders.spec.backend.has_namespaces();
+            thread::spawn(move || obey(words, in_namespaces));
+            wait_for(command)?
+        }
         Err(reason) => Progress::CouldNotStart(format!("{reason:#}")),
     };
     write_frame(&control, &ended)
@@ -36,15 +46,20 @@ pub(super) fn main() -> io::Result<()> {
 
 fn prepare(orders: &Orders) -> anyhow::Result<()> {
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    if !orders.spec.confined {
-        limits::apply(orders)?;
-        return die_with_the_supervisor();
+    match orders.spec.backend {
+        Backend::Native => {}
+        Backend::None => {
+            limits::apply(orders)?;
+            orphans::adopt().context("watch the command")?;
+            return die_with_the_supervisor();
+        }
+        other => bail!("{other} is not here yet"),
     }
     unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP).context("make namespaces")?;
     rustix::system::sethostname(b"sandbox").context("set the host name")?;
-    match orders.spec.network {
+    match &orders.spec.network {
         Network::None => {}
-        Network::Loopback => network::loopback_up()?,
+        Network::Loopback | Network::Registries(_) => network::loopback_up()?,
     }
     mounts::build(orders)?;
     become_nobody(orders.identity)?;
@@ -103,7 +118,7 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
 
 fn start(orders: &Orders) -> anyhow::Result<Pid> {
     let spec = &orders.spec;
-    let workspace = if spec.confined {
+    let workspace = if spec.backend.has_namespaces() {
         Path::new(WORKSPACE)
     } else {
         &spec.workspace
@@ -125,6 +140,34 @@ fn start(orders: &Orders) -> anyhow::Result<Pid> {
         .ok()
         .and_then(Pid::from_raw)
         .context("the kernel gave the command no number")
+}
+
+/// Does what the supervisor says, and ends with it.
+fn obey(mut words: UnixStream, in_namespaces: bool) {
+    while let Ok(word) = read_frame(&mut words) {
+        match word {
+            Word::Go => {}
+            Word::Interrupt => interrupt(in_namespaces),
+        }
+    }
+    if !in_namespaces {
+        orphans::end();
+    }
+    #[expect(clippy::exit, reason = "the main thread waits for the command, which may never end")]
+    std::process::exit(70);
+}
+
+/// Sends the signal of ctrl-c to everything but this process.
+fn interrupt(in_namespaces: bool) {
+    let everyone = if in_namespaces {
+        orphans::others()
+    } else {
+        orphans::descendants()
+    };
+    for process in everyone {
+        // It may be gone by now.
+        let _ = rustix::process::kill_process(process, Signal::INT);
+    }
 }
 
 /// Reaps whatever dies, until it is the command.

@@ -33,7 +33,7 @@ pub(super) fn apply(orders: &Orders) -> anyhow::Result<()> {
     lower(Resource::Nofile, limits.open_files).context("limit open files")?;
     lower(Resource::Memlock, 8 << 20).context("limit locked memory")?;
     lower(Resource::Rtprio, 0).context("forbid real-time priorities")?;
-    match (orders.counted, orders.spec.confined) {
+    match (orders.counted, orders.spec.is_confined()) {
         (true, _) => Ok(()),
         (false, true) => {
             // Init counts too.

@@ -8,6 +8,7 @@
 //!
 //! Not in here: what to run, what its output means, and whether it may run at all.
 
+mod backend;
 mod cgroup;
 mod command;
 mod detect;
@@ -17,16 +18,17 @@ mod guarantees;
 pub mod helper;
 mod identity;
 mod init;
+mod launch;
 mod limits;
 mod mounts;
-mod native;
 mod network;
+mod orphans;
 mod output;
 mod probe;
 mod seccomp;
 mod supervisor;
 mod toolchains;
-mod unconfined;
+mod tree;
 mod watch;
 mod wire;
 
@@ -35,7 +37,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-pub use command::{Access, Command, Limits, Mount, Network, Policy, WORKSPACE};
+pub use backend::Backend;
+pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORKSPACE};
 pub use files::{FileError, read_result, remove_tree, write_file};
 pub use guarantees::{Guarantee, Guarantees};
 pub use output::{Captured, Outcome, Output};
@@ -47,7 +50,7 @@ pub struct Sandbox(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    choice: Choice,
+    backend: Backend,
     /// The greenlight binary.
     helper: PathBuf,
     toolchains: Toolchains,
@@ -57,10 +60,10 @@ struct Inner {
 /// Which protection is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The best this machine has; refused when that is not enough.
+    /// The best this machine has.
     Auto,
-    /// No confinement, as the user of a local verb asked for in so many words.
-    None,
+    /// This one, or nothing. No confinement has to be asked for in so many words.
+    Only(Backend),
 }
 
 /// This machine cannot confine an untrusted command.
@@ -90,23 +93,27 @@ impl Sandbox {
     /// to begin with [`helper::is_wanted`]. Also removes what a killed greenlight left behind.
     ///
     /// # Errors
-    /// When the machine cannot confine, with the remedy. Nothing weaker is tried instead.
+    /// When the machine cannot confine so, with the remedy. Nothing weaker than what was chosen is tried instead.
     pub async fn detect(choice: Choice, helper: PathBuf) -> Result<Self, Unusable> {
         cgroup::remove_orphans();
-        let toolchains = match choice {
-            Choice::Auto => Toolchains::inside()?,
-            Choice::None => Toolchains::outside(),
-        };
-        let mut inner = Inner {
-            choice,
-            helper,
-            toolchains,
-            guarantees: Guarantees::none(),
-        };
-        if choice == Choice::Auto {
-            inner.guarantees = detect::guarantees(&inner).await?;
+        match choice {
+            Choice::Auto => detect::best(&helper).await,
+            Choice::Only(backend) => detect::try_out(backend, &helper).await,
         }
-        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Tries every backend, and says what each holds here or why it cannot be used.
+    pub async fn survey(helper: &Path) -> Vec<(Backend, Result<Self, Unusable>)> {
+        let mut found = Vec::new();
+        for backend in Backend::ALL {
+            found.push((backend, detect::try_out(backend, helper).await));
+        }
+        found
+    }
+
+    /// How commands are confined.
+    pub fn backend(&self) -> Backend {
+        self.0.backend
     }
 
     /// What was seen to hold on this machine.
@@ -116,7 +123,7 @@ impl Sandbox {
 
     /// Whether untrusted code can read this file or directory of the host, so that no key is kept there.
     pub fn shows(&self, path: &Path) -> bool {
-        self.0.choice == Choice::None || self.0.toolchains.shows(path)
+        self.0.backend == Backend::None || self.0.toolchains.shows(path)
     }
 
     /// Runs one command to its end and returns what came of it; when it returns, none of its processes is left.

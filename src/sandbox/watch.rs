@@ -37,7 +37,7 @@ impl<'a> Watch<'a> {
             cgroup,
             memory: None,
             disk: Disk::new(spec)?,
-            confined: spec.confined,
+            confined: spec.is_confined(),
             memory_limit: spec.limits.memory,
             home: spec.home.clone(),
             interval: FIRST_INTERVAL,

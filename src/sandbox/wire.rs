@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::command::{Limits, Mount, Network};
+use super::backend::Backend;
+use super::command::{Changes, Limits, Mount, Network};
 use super::identity::Identity;
 use super::output::Outcome;
 
@@ -19,10 +20,10 @@ pub(super) const MAX_FRAME: usize = 8 << 20;
 /// Everything the helper has to know; it has no environment and no other input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Spec {
-    /// False runs the command with the rights of its caller.
-    pub(super) confined: bool,
+    pub(super) backend: Backend,
     pub(super) argv: Vec<OsString>,
     pub(super) workspace: PathBuf,
+    pub(super) changes: Changes,
     pub(super) cwd: PathBuf,
     pub(super) env: BTreeMap<String, String>,
     pub(super) mounts: Vec<Mount>,
@@ -33,6 +34,12 @@ pub(super) struct Spec {
     pub(super) network: Network,
     /// Names this run among all runs of this machine.
     pub(super) name: String,
+}
+
+impl Spec {
+    pub(super) fn is_confined(&self) -> bool {
+        self.backend != Backend::None
+    }
 }
 
 /// From the supervisor to init.
@@ -54,9 +61,18 @@ pub(super) enum Progress {
     Signalled(i32),
 }
 
-/// From the supervisor to init, once it watches.
+/// From the supervisor to init, once it has its [`Orders`].
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Go;
+pub(super) enum Word {
+    /// The supervisor watches: start the command.
+    Go,
+    /// Send everything inside the signal of ctrl-c.
+    Interrupt,
+}
+
+/// What greenlight says to the supervisor, after the spec, for [`Word::Interrupt`]. Anything else, and the end of the
+/// stream, ends the run.
+pub(super) const INTERRUPT: u8 = b'i';
 
 /// From the supervisor to greenlight, when the last process is dead.
 #[derive(Debug, Serialize, Deserialize)]

@@ -92,6 +92,7 @@ pub async fn run(
             instrumented(command.framework, select::argv(command, only), reports),
         ),
         workspace: workspace.path().to_path_buf(),
+        changes: sandbox::Changes::Kept,
         cwd: PathBuf::from(directory),
         env: environment(),
         mounts: Vec::new(),

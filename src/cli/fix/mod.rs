@@ -21,7 +21,7 @@ use crate::domain::triage::Verdict;
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::engine::work::{self, Brief, Engine, Outcome};
 use crate::openai::OpenAi;
-use crate::sandbox::Choice;
+use crate::sandbox::{Backend, Choice};
 use crate::suite::Suite;
 
 use report::Report;
@@ -126,7 +126,7 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
             terminal::tell(
                 "warning: `--sandbox none` runs this code as you: with your files, your network and your secrets",
             );
-            Choice::None
+            Choice::Only(Backend::None)
         }
     };
     let sandbox = app::sandbox(choice).await?.map_err(|unusable| {

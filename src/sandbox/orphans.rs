@@ -1,5 +1,5 @@
-//! What little can be done for a command that runs with the rights of its caller (`--sandbox none`): its descendants
-//! stay in sight of the supervisor and are killed with it.
+//! The descendants of a command that has no process namespace: they stay in sight of a process that is not one of them,
+//! and are killed by it.
 
 use std::fs;
 use std::io;
@@ -12,15 +12,15 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_
 const ROUNDS: usize = 1000;
 
 /// Makes every descendant that loses its parent a child of this process.
-pub(super) fn adopt_orphans() -> io::Result<()> {
+pub(super) fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
 /// Kills children until there are none. The children of a killed child come next.
-pub(super) fn end_orphans() {
+pub(super) fn end() {
     for _ in 0..ROUNDS {
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        let children = children();
+        let children = children_of("self");
         if children.is_empty() {
             return;
         }
@@ -31,8 +31,26 @@ pub(super) fn end_orphans() {
     }
 }
 
-fn children() -> Vec<Pid> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+/// Every descendant of this process, parents first.
+pub(super) fn descendants() -> Vec<Pid> {
+    let mut found = children_of("self");
+    let mut next = 0;
+    while let Some(process) = found.get(next).copied() {
+        found.extend(children_of(&process.as_raw_pid().to_string()));
+        next += 1;
+    }
+    found
+}
+
+/// Every process that can be seen but this one, which is alone with them in its namespace.
+pub(super) fn others() -> Vec<Pid> {
+    let list = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = list.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    numbers.filter(|process| *process != getpid()).collect()
+}
+
+fn children_of(process: &str) -> Vec<Pid> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
         return Vec::new();
     };
     threads

@@ -10,11 +10,13 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
 use super::wire::{self, Report, Spec};
-use super::{Choice, Command, Error, Inner, Output, Policy, helper};
+use super::{Command, Error, Inner, Output, Policy, helper};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
 /// less, and killing a tree takes milliseconds.
@@ -35,6 +37,15 @@ pub(super) struct Held {
     pub(super) lent: bool,
 }
 
+/// A run that has been started. Dropping it ends the run.
+pub(super) struct Launched {
+    supervisor: Child,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+    pub(super) reports: OwnedReadHalf,
+    pub(super) orders: OwnedWriteHalf,
+}
+
 impl Inner {
     /// Runs one command; also says how it was held.
     pub(super) async fn exec(
@@ -47,6 +58,13 @@ impl Inner {
         if cancel.is_cancelled() {
             return Ok((never_ran(), Held::default()));
         }
+        let launched = self.launch(&self.spec(command, policy)).await?;
+        launched.collect(policy, cancel).await
+    }
+
+    /// Starts a supervisor and tells it what to run.
+    pub(super) async fn launch(&self, spec: &Spec) -> Result<Launched, Error> {
+        let frame = wire::encode(spec)?;
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
@@ -58,20 +76,60 @@ impl Inner {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let mut control = UnixStream::from_std(control)?;
-        let frame = wire::encode(&self.spec(command, policy))?;
+        let (reports, mut orders) = UnixStream::from_std(control)?.into_split();
+        let (Some(stdout), Some(stderr)) = (supervisor.stdout.take(), supervisor.stderr.take()) else {
+            return Err(io::Error::other("no pipes to the supervisor").into());
+        };
+        // A supervisor that takes no spec may still have said why; then the report is next.
+        let _ = tokio::time::timeout(GRACE, orders.write_all(&frame)).await;
+        Ok(Launched {
+            supervisor,
+            stdout,
+            stderr,
+            reports,
+            orders,
+        })
+    }
 
+    pub(super) fn spec(&self, command: &Command, policy: &Policy) -> Spec {
+        let mut env = self.toolchains.env.clone();
+        env.extend(command.env.clone());
+        let mut mounts = self.toolchains.mounts.clone();
+        mounts.extend(command.mounts.clone());
+        Spec {
+            backend: self.backend,
+            argv: command.argv.clone(),
+            workspace: command.workspace.clone(),
+            changes: command.changes,
+            cwd: command.cwd.clone(),
+            env,
+            mounts,
+            links: self.toolchains.links.clone(),
+            home: self.toolchains.home.clone(),
+            limits: policy.limits.clone(),
+            network: policy.network.clone(),
+            name: run_name(),
+        }
+    }
+}
+
+impl Launched {
+    /// Drains the output until the run has ended by itself, by a limit, or by a cancellation.
+    pub(super) async fn collect(self, policy: &Policy, cancel: &CancellationToken) -> Result<(Output, Held), Error> {
+        let Self {
+            mut supervisor,
+            stdout: out,
+            stderr: err,
+            mut reports,
+            mut orders,
+        } = self;
         let mut stdout = Capture::keeping(policy.limits.output);
         let mut stderr = Capture::keeping(policy.limits.output);
         let report = {
-            let pipes = (supervisor.stdout.take(), supervisor.stderr.take());
-            let (Some(out), Some(err)) = pipes else {
-                return Err(io::Error::other("no pipes to the supervisor").into());
-            };
             let mut drained = pin!(async { tokio::join!(stdout.drain(out), stderr.drain(err)) });
             let mut reported = pin!(tokio::time::timeout(
                 policy.limits.wall.saturating_add(GRACE),
-                converse(&mut control, &frame, cancel)
+                report_or_cancel(&mut reports, &mut orders, cancel)
             ));
             let mut open = true;
             let report = loop {
@@ -114,50 +172,32 @@ impl Inner {
             },
         ))
     }
+}
 
-    fn spec(&self, command: &Command, policy: &Policy) -> Spec {
-        let mut env = self.toolchains.env.clone();
-        env.extend(command.env.clone());
-        let mut mounts = self.toolchains.mounts.clone();
-        mounts.extend(command.mounts.clone());
-        Spec {
-            confined: self.choice != Choice::None,
-            argv: command.argv.clone(),
-            workspace: command.workspace.clone(),
-            cwd: command.cwd.clone(),
-            env,
-            mounts,
-            links: self.toolchains.links.clone(),
-            home: self.toolchains.home.clone(),
-            limits: policy.limits.clone(),
-            network: policy.network,
-            name: run_name(),
+/// Waits for the report, and hands on a cancellation.
+async fn report_or_cancel(
+    reports: &mut OwnedReadHalf,
+    orders: &mut OwnedWriteHalf,
+    cancel: &CancellationToken,
+) -> io::Result<Report> {
+    let mut receive = pin!(receive(reports));
+    tokio::select! {
+        report = &mut receive => report,
+        () = cancel.cancelled() => {
+            // The supervisor takes the end of this stream for the end of the run; it may be gone already.
+            let _ = orders.shutdown().await;
+            tokio::time::timeout(CANCELLED, receive).await?
         }
     }
 }
 
-/// Sends the spec, hands on a cancellation, and waits for the report.
-async fn converse(control: &mut UnixStream, frame: &[u8], cancel: &CancellationToken) -> io::Result<Report> {
-    let (mut reader, mut writer) = control.split();
-    let receive = async {
-        let mut prefix = [0; 4];
-        reader.read_exact(&mut prefix).await?;
-        let mut body = vec![0; wire::body_length(prefix)?];
-        reader.read_exact(&mut body).await?;
-        io::Result::Ok(serde_json::from_slice(&body)?)
-    };
-    let mut receive = pin!(receive);
-    let send_then_cancel = async {
-        writer.write_all(frame).await?;
-        cancel.cancelled().await;
-        // The supervisor takes the end of this stream for the end of the run.
-        writer.shutdown().await
-    };
-    tokio::select! {
-        report = &mut receive => report,
-        // A supervisor that takes no spec may still have said why.
-        _ = send_then_cancel => tokio::time::timeout(CANCELLED, receive).await?,
-    }
+/// The report of a run that has ended.
+pub(super) async fn receive(reports: &mut OwnedReadHalf) -> io::Result<Report> {
+    let mut prefix = [0; 4];
+    reports.read_exact(&mut prefix).await?;
+    let mut body = vec![0; wire::body_length(prefix)?];
+    reports.read_exact(&mut body).await?;
+    Ok(serde_json::from_slice(&body)?)
 }
 
 /// A name that no other run of this machine has, and that shows whose it is after greenlight died.

@@ -1,0 +1,89 @@
+//! The processes of one run, as their supervisor holds them: how the first of them is started in its namespaces, and
+//! how all of them are ended. What the first one does is not in here.
+
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Stdio};
+
+use anyhow::Context;
+use rustix::thread::UnshareFlags;
+
+use super::backend::Backend;
+use super::identity::Identity;
+use super::wire::Spec;
+use super::{helper, orphans};
+
+/// Everything that one run started.
+pub(super) struct Tree {
+    backend: Backend,
+    init: Child,
+}
+
+/// Does what has to be done before this process has its first thread.
+pub(super) fn prepare(spec: &Spec, identity: Identity) -> anyhow::Result<()> {
+    if let (Backend::Native, Identity::Own { uid, gid }) = (spec.backend, identity) {
+        // Gives an ordinary user the right to make the other namespaces.
+        unshare(UnshareFlags::NEWUSER).context("make a user namespace")?;
+        // Without this the kernel lets no ordinary user map a group.
+        fs::write("/proc/self/setgroups", "deny").context("give up supplementary groups")?;
+        fs::write("/proc/self/gid_map", format!("0 {gid} 1")).context("map the group")?;
+        fs::write("/proc/self/uid_map", format!("0 {uid} 1")).context("map the user")?;
+    }
+    Ok(())
+}
+
+impl Tree {
+    /// Starts init, which takes its orders from this socket, with this process's output streams; then lets go of them,
+    /// so that their end can be seen. No thread can be started after this.
+    pub(super) fn start(spec: &Spec, control: UnixStream) -> anyhow::Result<Self> {
+        if spec.backend == Backend::Native {
+            // Leaves the namespaces of the host, except those that init makes for itself.
+            let flags = UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
+            unshare(flags).context("make namespaces")?;
+        } else {
+            orphans::adopt()?;
+        }
+        #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
+        let init = std::process::Command::new("/proc/self/exe")
+            .args([helper::VERB, helper::INIT])
+            .env_clear()
+            .stdin(Stdio::from(OwnedFd::from(control)))
+            .spawn()
+            .context("start init")?;
+        let nowhere = File::options()
+            .write(true)
+            .open("/dev/null")
+            .context("open /dev/null")?;
+        rustix::stdio::dup2_stdout(&nowhere).context("let go of standard output")?;
+        rustix::stdio::dup2_stderr(&nowhere).context("let go of standard error")?;
+        Ok(Self {
+            backend: spec.backend,
+            init,
+        })
+    }
+
+    /// The number by which this process knows the first one of the run.
+    pub(super) fn first(&self) -> u32 {
+        self.init.id()
+    }
+
+    /// Ends every process of the tree, and returns when the last one is dead.
+    pub(super) fn end(&mut self) -> anyhow::Result<()> {
+        // Killing process 1 of a namespace kills everything in it, and it is not dead before everything else is.
+        self.init.kill().context("end the sandbox")?;
+        self.init.wait().context("wait for the end of the sandbox")?;
+        if self.backend != Backend::Native {
+            orphans::end();
+        }
+        Ok(())
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"
+)]
+fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+    rustix::thread::unshare(flags)
+}
