@@ -15,7 +15,6 @@ use crate::domain::run::{End, Run};
 use crate::engine::{self, Broken};
 use crate::github::webhook;
 use crate::journal::{Journal, Refs};
-use crate::sandbox::Choice;
 
 /// GitHub caps payloads at 25 MB.
 const MAX_EVENT_BYTES: u64 = 25 << 20;
@@ -81,7 +80,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
         .client(event.installation, &step.repository)
         .await
         .map_err(|error| Exit::Usage(error.to_string()))?;
-    let sandbox = app::sandbox(Choice::Auto).await?;
+    let sandbox = app::sandbox(&settings).await?;
     let app = app::app(&settings, github, Journal::Refs(Refs::new(client.clone())), sandbox)?;
     let named = pull_request(&event);
     engine::handle(&app, event).await.map_err(refused)?;

@@ -1,14 +1,16 @@
 //! Puts together what the engine works with, from settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::Exit;
+use super::{Exit, terminal};
+use crate::config::repository::RepoConfig;
 use crate::config::settings::{self, ModelSettings, Settings};
+use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::engine::{App, Interrupts};
 use crate::github::{Credentials, GitHub};
 use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
-use crate::sandbox::{self, Sandbox, Unusable};
+use crate::sandbox::{Backend, Choice, Sandbox, Unusable};
 
 /// The app of a door that talks to GitHub.
 pub(super) fn app(
@@ -81,7 +83,42 @@ pub(super) fn this_program() -> Result<PathBuf, Exit> {
         .map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))
 }
 
-/// The best confinement of this machine.
-pub(super) async fn sandbox(choice: sandbox::Choice) -> Result<Result<Sandbox, Unusable>, Exit> {
-    Ok(Sandbox::detect(choice, this_program()?).await)
+/// The confinement that was chosen, or the best of this machine.
+pub(super) async fn sandbox(settings: &Settings) -> Result<Result<Sandbox, Unusable>, Exit> {
+    Ok(Sandbox::detect(choice(settings)?, this_program()?).await)
+}
+
+/// Which confinement was chosen.
+pub(super) fn choice(settings: &Settings) -> Result<Choice, Exit> {
+    match &settings.sandbox {
+        None => Ok(Choice::Auto),
+        Some(name) => match name.parse() {
+            Ok(backend) => Ok(Choice::Only(backend)),
+            Err(reason) => Err(Exit::Usage(format!(
+                "{reason}, or auto (--sandbox, GREENLIGHT_SANDBOX)"
+            ))),
+        },
+    }
+}
+
+/// Says that nothing protects from the code that is run, where that was chosen.
+pub(super) fn warn_without(sandbox: &Sandbox) {
+    if sandbox.backend() == Backend::None {
+        terminal::tell(
+            "warning: `--sandbox none` runs this code as you: with your files, your network and your secrets",
+        );
+    }
+}
+
+/// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
+pub(super) fn desk(root: &Path, workspaces: PathBuf) -> Result<Desk, Exit> {
+    let file = root.join(CONFIG_FILE);
+    let config = match std::fs::read_to_string(&file) {
+        Ok(text) => {
+            RepoConfig::parse(&text).map_err(|error| Exit::Usage(format!("{error} (in {})", root.display())))?
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => RepoConfig::default(),
+        Err(error) => return Err(Exit::Usage(format!("{}: {error}", file.display()))),
+    };
+    Desk::local(root, config, workspaces).map_err(|error| Exit::Usage(error.to_string()))
 }

@@ -27,6 +27,18 @@ impl Own {
     }
 }
 
+/// The folder of a checkout that a person named.
+pub(super) fn checkout(path: &Path) -> Result<PathBuf, Exit> {
+    let root = path
+        .canonicalize()
+        .map_err(|error| Exit::Usage(format!("{}: {error}", path.display())))?;
+    if root.is_dir() {
+        Ok(root)
+    } else {
+        Err(Exit::Usage(format!("{} is no folder", root.display())))
+    }
+}
+
 /// Makes a folder for one piece of local work, and removes those of processes that are gone.
 pub(super) fn own(data: &Path) -> Result<Own, Exit> {
     let all = data.join("local");

@@ -3,9 +3,11 @@
 mod action;
 mod app;
 mod demo;
+mod doctor;
 mod exit;
 mod fix;
 mod folder;
+mod sandbox;
 mod serve;
 mod terminal;
 
@@ -33,6 +35,10 @@ enum Verb {
     Serve(serve::Arguments),
     /// Work off the event of a GitHub workflow step
     Action(action::Arguments),
+    /// Run one command confined as a test run would be, and say what came of it
+    Sandbox(sandbox::Arguments),
+    /// Show which sandboxes work on this machine, what each guarantees, and what the others lack
+    Doctor(doctor::Arguments),
 }
 
 /// Runs one subcommand.
@@ -41,14 +47,16 @@ pub fn main(cli: Cli) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Exit::Fault(format!("threads cannot be started: {error}")).report(),
     };
-    let exit = runtime.block_on(async {
+    let ended = runtime.block_on(async {
         match cli.verb {
-            Verb::Fix(arguments) => fix::fix(arguments).await,
-            Verb::Demo(arguments) => demo::demo(arguments).await,
-            Verb::Serve(arguments) => serve::serve(arguments).await,
-            Verb::Action(arguments) => action::action(arguments).await,
+            Verb::Fix(arguments) => fix::fix(arguments).await.report(),
+            Verb::Demo(arguments) => demo::demo(arguments).await.report(),
+            Verb::Serve(arguments) => serve::serve(arguments).await.report(),
+            Verb::Action(arguments) => action::action(arguments).await.report(),
+            Verb::Sandbox(arguments) => sandbox::sandbox(arguments).await.unwrap_or_else(Exit::report),
+            Verb::Doctor(arguments) => doctor::doctor(arguments).await.report(),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
-    exit.report()
+    ended
 }

@@ -12,7 +12,6 @@ use crate::config::flags::Flags;
 use crate::config::settings::Settings;
 use crate::github::webhook::WebhookSecret;
 use crate::journal::{Journal, Sqlite};
-use crate::sandbox::Choice;
 use crate::server::{self, Queue};
 
 #[derive(Debug, clap::Args)]
@@ -52,9 +51,11 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
             file.display()
         ))
     })?;
-    let sandbox = app::sandbox(Choice::Auto).await?;
+    let sandbox = app::sandbox(&settings).await?;
     match &sandbox {
-        Ok(sandbox) => tracing::info!(guarantees = ?sandbox.guarantees(), "the sandbox is ready"),
+        Ok(sandbox) => {
+            tracing::info!(backend = %sandbox.backend(), guarantees = ?sandbox.guarantees(), "the sandbox is ready");
+        }
         Err(unusable) => tracing::error!(%unusable, "nothing will be executed"),
     }
     let github = app::github(&settings).await?;

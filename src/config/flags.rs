@@ -17,6 +17,8 @@ pub struct Flags {
     #[command(flatten)]
     pub model: ModelFlags,
     #[command(flatten)]
+    pub sandbox: SandboxFlags,
+    #[command(flatten)]
     pub log: LogFlags,
 }
 
@@ -71,6 +73,18 @@ pub struct ModelFlags {
     /// File with the API key [env: GREENLIGHT_MODEL_API_KEY_FILE; the key itself: GREENLIGHT_MODEL_API_KEY, OPENAI_API_KEY]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub model_api_key_file: Option<PathBuf>,
+}
+
+/// How code under test is confined.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct SandboxFlags {
+    /// `auto` for the best one here, or `native`, `bubblewrap`, `docker`, `podman`, `landlock`, or `none`, which runs
+    /// tests as you, with no protection at all [env: GREENLIGHT_SANDBOX]
+    #[arg(long, value_name = "BACKEND", help_heading = "Sandbox")]
+    pub sandbox: Option<String>,
+    /// Socket of a Docker or Podman engine on this machine, if not at a usual place [env: GREENLIGHT_DOCKER_SOCKET]
+    #[arg(long, value_name = "PATH", help_heading = "Sandbox")]
+    pub docker_socket: Option<PathBuf>,
 }
 
 /// What greenlight tells about its work on standard error.

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::domain::guarantees::Property;
+
 use super::protect::Protected;
 use super::values::{command, duration, hosts, label, money, size, some_duration, some_money, some_whole, whole};
 
@@ -147,6 +149,8 @@ pub struct Sandbox {
     /// Host names that a gate may grant during installation.
     #[serde(deserialize_with = "hosts")]
     pub network: Vec<String>,
+    /// What has to be enforced, besides what always has to be; otherwise nothing is executed.
+    pub require: Vec<Property>,
 }
 
 impl Default for Trigger {
@@ -197,6 +201,7 @@ impl Default for Sandbox {
             processes: 256,
             disk: 4 << 30,
             network: Vec::new(),
+            require: Vec::new(),
         }
     }
 }

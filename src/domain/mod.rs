@@ -7,6 +7,7 @@ pub mod anchor;
 pub mod command;
 pub mod event;
 pub mod gate;
+pub mod guarantees;
 pub mod id;
 pub mod patch;
 pub mod permission;

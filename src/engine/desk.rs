@@ -73,23 +73,27 @@ impl Desk {
 
     /// Puts sandbox, command and limits together.
     pub fn suite(&self, sandbox: &Sandbox, command: TestCommand) -> Suite {
+        Suite {
+            sandbox: sandbox.clone(),
+            policy: self.policy(command.timeout),
+            command,
+            workspaces: self.workspaces.clone(),
+        }
+    }
+
+    /// The bounds of a test run that may take so long.
+    pub fn policy(&self, wall: Duration) -> Policy {
         let mine = &self.config.sandbox;
         let limits = Limits {
-            wall: command.timeout,
+            wall,
             memory: mine.memory,
             processes: u64::from(mine.processes),
             disk: mine.disk,
             ..Limits::default()
         };
-        let policy = Policy {
+        Policy {
             limits,
             network: Network::Loopback,
-        };
-        Suite {
-            sandbox: sandbox.clone(),
-            command,
-            policy,
-            workspaces: self.workspaces.clone(),
         }
     }
 

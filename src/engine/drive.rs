@@ -11,6 +11,7 @@ use crate::domain::reply;
 use crate::domain::run::{End, GateNeeded, Next, Run, Step};
 use crate::github::LandError;
 use crate::journal;
+use crate::sandbox::Code;
 use crate::suite;
 
 use super::desk::{self, Desk};
@@ -202,7 +203,16 @@ async fn execute(
 ) -> Result<Option<Step>, Broken> {
     let cancel = working.token();
     let may_execute = matches!(next, Next::Reproduce | Next::Verify | Next::Work { may_execute: true });
-    let suite = match (&context.app.sandbox, desk.test_command()) {
+    let code = if context.pull_request.is_from_fork() {
+        Code::OfFork
+    } else {
+        Code::Trusted
+    };
+    let sandbox = context.app.sandbox.as_ref().map_err(Clone::clone).and_then(|sandbox| {
+        let required = &desk.config.sandbox.require;
+        sandbox.suffices(code, required).map(|()| sandbox)
+    });
+    let suite = match (sandbox, desk.test_command()) {
         (Ok(sandbox), Ok(command)) if may_execute => Some(desk.suite(sandbox, command)),
         (Err(unusable), _) if may_execute => {
             return Ok(Some(Step::Ended(End::Refused {

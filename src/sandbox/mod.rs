@@ -14,7 +14,6 @@ mod command;
 mod detect;
 mod disk;
 pub mod files;
-mod guarantees;
 pub mod helper;
 mod identity;
 mod init;
@@ -29,6 +28,7 @@ mod seccomp;
 mod supervisor;
 mod toolchains;
 mod tree;
+mod trust;
 mod watch;
 mod wire;
 
@@ -40,9 +40,11 @@ use tokio_util::sync::CancellationToken;
 pub use backend::Backend;
 pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORKSPACE};
 pub use files::{FileError, read_result, remove_tree, write_file};
-pub use guarantees::{Guarantee, Guarantees};
 pub use output::{Captured, Outcome, Output};
 use toolchains::Toolchains;
+pub use trust::Code;
+
+pub use crate::domain::guarantees::{Guarantee, Guarantees, Property};
 
 /// How to run commands on this machine; a handle, cheap to clone.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use anyhow::Context;
 use super::cgroup::Cgroup;
 use super::identity::Identity;
 use super::output::Outcome;
-use super::watch::Watch;
 use super::tree::{self, Tree};
+use super::watch::Watch;
 use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Word, read_frame, write_frame};
 use super::{helper, limits};
 
@@ -78,7 +78,12 @@ fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
             started = Instant::now();
             // Fails only if init is dead, which is an event of its own.
             let _ = write_frame(&progress, &Word::Go);
-            attend(&inbox, &progress, started.checked_add(orders.spec.limits.wall), &mut watch)
+            attend(
+                &inbox,
+                &progress,
+                started.checked_add(orders.spec.limits.wall),
+                &mut watch,
+            )
         }
         Err(outcome) => outcome,
     };
@@ -134,12 +139,7 @@ fn await_sandbox(inbox: &Receiver<Event>) -> Result<(), Outcome> {
 }
 
 /// Waits for the end of the command or of one of its limits. Without a deadline it lies too far ahead to be written down.
-fn attend(
-    inbox: &Receiver<Event>,
-    progress: &UnixStream,
-    deadline: Option<Instant>,
-    watch: &mut Watch<'_>,
-) -> Outcome {
+fn attend(inbox: &Receiver<Event>, progress: &UnixStream, deadline: Option<Instant>, watch: &mut Watch<'_>) -> Outcome {
     loop {
         let left = deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())

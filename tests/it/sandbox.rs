@@ -1,5 +1,8 @@
 //! One test per threat: what hostile code under test may try, and what comes of it. Python is the attacker's language.
-//! Where the machine cannot confine, these tests fail: there is nothing to be green about.
+//!
+//! Each runs against every backend, as `sandbox::<room>::<threat>::<backend>`. Where the native one cannot confine, its
+//! tests fail: there is nothing to be green about. The others may be unavailable on a machine, which is said by name on
+//! standard error; those that `GREENLIGHT_TEST_BACKENDS` names have to be there.
 
 mod double;
 mod files;
@@ -12,17 +15,70 @@ mod secrets;
 mod tools;
 mod unconfined;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use greenlight::sandbox::{Choice, Command, Limits, Network, Outcome, Output, Policy, Sandbox};
+use greenlight::sandbox::{
+    Backend, Choice, Command, Limits, Network, Outcome, Output, Policy, Sandbox, Unusable, WORKSPACE,
+};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
+
+/// Runs each of these threats against every backend that confines.
+macro_rules! each_backend {
+    ($($threat:ident),* $(,)?) => {$(
+        mod $threat {
+            #[tokio::test]
+            async fn native() {
+                crate::sandbox::against(greenlight::sandbox::Backend::Native, super::$threat).await;
+            }
+
+            #[tokio::test]
+            async fn bubblewrap() {
+                crate::sandbox::against(greenlight::sandbox::Backend::Bubblewrap, super::$threat).await;
+            }
+
+            #[tokio::test]
+            async fn docker() {
+                crate::sandbox::against(greenlight::sandbox::Backend::Docker, super::$threat).await;
+            }
+
+            #[tokio::test]
+            async fn landlock() {
+                crate::sandbox::against(greenlight::sandbox::Backend::Landlock, super::$threat).await;
+            }
+        }
+    )*};
+}
+
+use each_backend;
+
+async fn against<T: Future<Output = ()>>(backend: Backend, threat: impl FnOnce(Lab) -> T) {
+    if let Some(lab) = Lab::on(backend).await {
+        threat(lab).await;
+    }
+}
+
+/// Says so once, past the capture of output: a test that could not attack must not look like one that did.
+fn report_unavailable(backend: Backend, unusable: &Unusable) {
+    static REPORTED: Mutex<BTreeSet<Backend>> = Mutex::new(BTreeSet::new());
+    if REPORTED.lock().unwrap().insert(backend) {
+        let mut error = fs::File::options().append(true).open("/dev/stderr").unwrap();
+        writeln!(
+            error,
+            "UNAVAILABLE here, and not tested: the {backend} sandbox ({unusable})"
+        )
+        .unwrap();
+    }
+}
 
 /// Long enough for any machine; only a failure waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,28 +91,44 @@ struct Lab {
 }
 
 impl Lab {
-    async fn new() -> Self {
-        Self::with(Choice::Auto).await
-    }
-
-    async fn with(choice: Choice) -> Self {
+    /// A lab with this backend, or nothing where it is unavailable.
+    async fn on(backend: Backend) -> Option<Self> {
         let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
-        let sandbox = Sandbox::detect(choice, helper)
-            .await
-            .expect("this machine cannot confine");
+        let sandbox = match Sandbox::detect(Choice::Only(backend), helper).await {
+            Ok(sandbox) => sandbox,
+            Err(unusable) => {
+                let required = std::env::var("GREENLIGHT_TEST_BACKENDS").unwrap_or_default();
+                let is_required = backend == Backend::Native || required.split(',').any(|name| name == backend.name());
+                assert!(!is_required, "the {backend} sandbox has to work here: {unusable}");
+                report_unavailable(backend, &unusable);
+                return None;
+            }
+        };
         let limits = Limits {
             wall: PATIENCE,
             memory: 512 << 20,
             processes: 64,
             ..Limits::default()
         };
-        Self {
+        Some(Self {
             sandbox,
             workspace: tempfile::tempdir().unwrap(),
             policy: Policy {
                 limits,
                 network: Network::None,
             },
+        })
+    }
+
+    async fn unconfined() -> Self {
+        Self::on(Backend::None).await.unwrap()
+    }
+
+    /// Where the command finds its workspace.
+    fn inside(&self) -> &Path {
+        match self.sandbox.backend() {
+            Backend::Landlock | Backend::None => self.path(),
+            _ => Path::new(WORKSPACE),
         }
     }
 

@@ -23,7 +23,6 @@ use crate::engine::{App, Interrupts};
 use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
 use crate::journal::{Journal, Sqlite};
-use crate::sandbox::Choice;
 use crate::server::{self, Queue};
 
 use narrator::Narrator;
@@ -103,7 +102,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
     };
     let api = double.url().parse().map_err(fault)?;
     let journal = Sqlite::open(&folder.join("greenlight.db")).await.map_err(fault)?;
-    let sandbox = app::sandbox(Choice::Auto).await?;
+    let sandbox = app::sandbox(settings).await?;
     if let Err(unusable) = &sandbox {
         return Err(Exit::Refused(unusable.to_string()));
     }

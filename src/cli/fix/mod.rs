@@ -3,15 +3,14 @@
 mod report;
 mod write;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, LogFlags, ModelFlags, StorageFlags};
-use crate::config::repository::RepoConfig;
+use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFlags};
 use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::proposal::Proposal;
@@ -21,7 +20,7 @@ use crate::domain::triage::Verdict;
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::engine::work::{self, Brief, Engine, Outcome};
 use crate::openai::OpenAi;
-use crate::sandbox::{Backend, Choice};
+use crate::sandbox::Code;
 use crate::suite::Suite;
 
 use report::Report;
@@ -40,9 +39,6 @@ pub(super) struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// How tests are confined; `none` runs them as you, with no protection at all
-    #[arg(long, value_enum, default_value_t = Confinement::Auto)]
-    sandbox: Confinement,
     /// Who works out the fix; `auto` takes the model if one is configured
     #[arg(long, value_enum, default_value_t = Choose::Auto)]
     engine: Choose,
@@ -51,13 +47,9 @@ pub(super) struct Arguments {
     #[command(flatten)]
     model: ModelFlags,
     #[command(flatten)]
+    sandbox: SandboxFlags,
+    #[command(flatten)]
     log: LogFlags,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Confinement {
-    Auto,
-    None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -88,11 +80,16 @@ pub(super) async fn fix(arguments: Arguments) -> Exit {
 
 async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
     let Arguments {
-        storage, model, log, ..
+        storage,
+        model,
+        sandbox,
+        log,
+        ..
     } = &arguments;
     let flags = Flags {
         storage: storage.clone(),
         model: model.clone(),
+        sandbox: sandbox.clone(),
         log: log.clone(),
         ..Flags::default()
     };
@@ -103,15 +100,9 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         (_, Some(model)) => Some(app::model(model)?),
         (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
     };
-    let root = arguments
-        .path
-        .canonicalize()
-        .map_err(|error| Exit::Usage(format!("{}: {error}", arguments.path.display())))?;
-    if !root.is_dir() {
-        return Err(Exit::Usage(format!("{} is no folder", root.display())));
-    }
+    let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
-    let desk = desk(&root, own.path())?;
+    let desk = app::desk(&root, own.path())?;
     let command = desk.test_command().map_err(|nothing| {
         Exit::Usage(format!(
             "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
@@ -120,20 +111,17 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         ))
     })?;
     report.command = Some(command.to_string());
-    let choice = match arguments.sandbox {
-        Confinement::Auto => Choice::Auto,
-        Confinement::None => {
-            terminal::tell(
-                "warning: `--sandbox none` runs this code as you: with your files, your network and your secrets",
-            );
-            Choice::Only(Backend::None)
-        }
-    };
-    let sandbox = app::sandbox(choice).await?.map_err(|unusable| {
+    let sandbox = app::sandbox(&settings).await?;
+    let sandbox = sandbox.and_then(|sandbox| {
+        let required = &desk.config.sandbox.require;
+        sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
+    });
+    let sandbox = sandbox.map_err(|unusable| {
         Exit::Refused(format!(
             "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
         ))
     })?;
+    app::warn_without(&sandbox);
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let suite = desk.suite(&sandbox, command);
     let (before, triage) = work::reproduce(&desk, &suite, cancel).await?;
@@ -149,19 +137,6 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         report::show_failures(&before);
     }
     search(&arguments, (&desk, &suite), (&before, model.as_ref()), report, cancel).await
-}
-
-/// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
-fn desk(root: &Path, workspaces: PathBuf) -> Result<Desk, Exit> {
-    let file = root.join(CONFIG_FILE);
-    let config = match std::fs::read_to_string(&file) {
-        Ok(text) => {
-            RepoConfig::parse(&text).map_err(|error| Exit::Usage(format!("{error} (in {})", root.display())))?
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => RepoConfig::default(),
-        Err(error) => return Err(Exit::Usage(format!("{}: {error}", file.display()))),
-    };
-    Desk::local(root, config, workspaces).map_err(|error| Exit::Usage(error.to_string()))
 }
 
 /// Proposes, asks, and tries again with the reason when there is one.

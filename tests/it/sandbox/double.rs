@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Lab;
 
 const SCRIPT: &str = "GREENLIGHT_TEST_DOUBLE_SCRIPT";
+const BACKEND: &str = "GREENLIGHT_TEST_DOUBLE_BACKEND";
 const WORKSPACE: &str = "GREENLIGHT_TEST_DOUBLE_WORKSPACE";
 
 /// A process that runs a shell script in a sandbox, in a workspace, and prints what the script printed.
@@ -35,6 +36,7 @@ pub(super) fn wrapped(wrapper: &[&str], lab: &Lab, script: &str) -> Command {
     command.args(["--exact", "sandbox::double::plays_greenlight", "--nocapture"]);
     command
         .env(SCRIPT, script)
+        .env(BACKEND, lab.sandbox.backend().name())
         .env(WORKSPACE, lab.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
@@ -48,7 +50,8 @@ async fn plays_greenlight() {
         return;
     };
     greenlight::sandbox::harden_self().unwrap();
-    let sandbox = Sandbox::detect(Choice::Auto, env!("CARGO_BIN_EXE_greenlight").into())
+    let backend = std::env::var(BACKEND).unwrap().parse().unwrap();
+    let sandbox = Sandbox::detect(Choice::Only(backend), env!("CARGO_BIN_EXE_greenlight").into())
         .await
         .unwrap();
     let command = greenlight::sandbox::Command::new(["sh".into(), "-c".into(), script], workspace);

@@ -9,13 +9,22 @@ use greenlight::sandbox::files::{FileError, read_result, remove_tree, write_file
 
 use super::Lab;
 
+super::each_backend! {
+    read_result_does_not_follow_links,
+    a_fifo_does_not_hang_read_result,
+    a_huge_result_is_refused,
+    write_file_does_not_follow_links,
+    write_file_replaces_whatever_lies_there,
+    remove_tree_removes_what_was_made_to_resist,
+    remove_tree_removes_no_link,
+    a_result_that_is_swapped_all_the_time_never_leads_out,
+}
+
 fn read(lab: &Lab, path: &str) -> Result<Vec<u8>, FileError> {
     read_result(lab.path(), Path::new(path), 1000)
 }
 
-#[tokio::test]
-async fn read_result_does_not_follow_links() {
-    let lab = Lab::new().await;
+async fn read_result_does_not_follow_links(lab: Lab) {
     lab.sh("ln -s /etc/passwd link; ln -s /etc directory; ln -s link chain; mkdir real; echo ok > real/file; ln -s real inside").await;
     for path in [
         "link",
@@ -39,9 +48,7 @@ async fn read_result_does_not_follow_links() {
     assert!(matches!(read(&lab, "real/missing"), Err(FileError::Missing)));
 }
 
-#[tokio::test]
-async fn a_fifo_does_not_hang_read_result() {
-    let lab = Lab::new().await;
+async fn a_fifo_does_not_hang_read_result(lab: Lab) {
     lab.python("os.mkfifo('pipe'); socket.socket(socket.AF_UNIX).bind('socket')")
         .await;
     for path in ["pipe", "socket"] {
@@ -53,18 +60,14 @@ async fn a_fifo_does_not_hang_read_result() {
     }
 }
 
-#[tokio::test]
-async fn a_huge_result_is_refused() {
-    let lab = Lab::new().await;
+async fn a_huge_result_is_refused(lab: Lab) {
     lab.sh("head -c 1000 /dev/zero > fits; head -c 1001 /dev/zero > large; truncate -s 1T sparse || truncate -s 900M sparse").await;
     assert_eq!(read(&lab, "fits").unwrap().len(), 1000);
     assert!(matches!(read(&lab, "large"), Err(FileError::TooLarge(1000))));
     assert!(matches!(read(&lab, "sparse"), Err(FileError::TooLarge(1000))));
 }
 
-#[tokio::test]
-async fn write_file_does_not_follow_links() {
-    let lab = Lab::new().await;
+async fn write_file_does_not_follow_links(lab: Lab) {
     let outside = tempfile::tempdir().unwrap();
     let canary = outside.path().join("canary");
     fs::write(&canary, "untouched").unwrap();
@@ -95,9 +98,7 @@ async fn write_file_does_not_follow_links() {
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
 }
 
-#[tokio::test]
-async fn write_file_replaces_whatever_lies_there() {
-    let lab = Lab::new().await;
+async fn write_file_replaces_whatever_lies_there(lab: Lab) {
     lab.python("os.mkfifo('pipe'); os.makedirs('a/directory/x'); write('read_only'); os.chmod('read_only', 0)")
         .await;
     for path in ["pipe", "read_only", "deep/below/new", "a/new"] {
@@ -125,9 +126,7 @@ async fn write_file_replaces_whatever_lies_there() {
     assert_eq!(fs::metadata(lab.path().join("deep/below/new")).unwrap().uid(), owner);
 }
 
-#[tokio::test]
-async fn remove_tree_removes_what_was_made_to_resist() {
-    let lab = Lab::new().await;
+async fn remove_tree_removes_what_was_made_to_resist(lab: Lab) {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("canary"), "untouched").unwrap();
     symlink(outside.path(), lab.path().join("link")).unwrap();
@@ -149,9 +148,7 @@ for i in range(1500):
     remove_tree(lab.path()).unwrap();
 }
 
-#[tokio::test]
-async fn remove_tree_removes_no_link() {
-    let lab = Lab::new().await;
+async fn remove_tree_removes_no_link(lab: Lab) {
     let outside = tempfile::tempdir().unwrap();
     let link = lab.path().join("link");
     symlink(outside.path(), &link).unwrap();
@@ -159,11 +156,8 @@ async fn remove_tree_removes_no_link() {
     assert!(outside.path().exists());
 }
 
-#[tokio::test]
-async fn a_result_that_is_swapped_all_the_time_never_leads_out() {
-    let lab = Lab::new()
-        .await
-        .limit(|limits| limits.wall = std::time::Duration::from_secs(2));
+async fn a_result_that_is_swapped_all_the_time_never_leads_out(lab: Lab) {
+    let lab = lab.limit(|limits| limits.wall = std::time::Duration::from_secs(2));
     let script = "
 os.mkdir('real'); write('real/file', 'inside')
 while True:

@@ -11,6 +11,20 @@ use tokio_util::sync::CancellationToken;
 use super::double::{child_of, double};
 use super::{Alive, Lab};
 
+super::each_backend! {
+    a_double_forked_daemon_dies_with_the_sandbox,
+    ignored_signals_do_not_outlive_the_timeout,
+    stopping_itself_does_not_evade_the_timeout,
+    a_grandchild_that_keeps_the_output_open_hangs_nothing,
+    a_cancellation_ends_everything,
+    what_is_cancelled_before_never_starts,
+    a_run_that_nobody_waits_for_ends,
+    killing_greenlight_kills_the_sandbox,
+    killing_the_supervisor_kills_the_sandbox,
+    killing_init_is_an_outcome,
+    many_runs_at_once_do_not_disturb_each_other,
+}
+
 const DAEMON: &str = "
 if os.fork() == 0:
     os.setsid()
@@ -26,9 +40,7 @@ if os.fork() == 0:
     os._exit(0)
 ";
 
-#[tokio::test]
-async fn a_double_forked_daemon_dies_with_the_sandbox() {
-    let lab = Lab::new().await;
+async fn a_double_forked_daemon_dies_with_the_sandbox(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
     let output = lab
         .python(&format!(
@@ -40,9 +52,8 @@ async fn a_double_forked_daemon_dies_with_the_sandbox() {
     alive.has_ended().await;
 }
 
-#[tokio::test]
-async fn ignored_signals_do_not_outlive_the_timeout() {
-    let lab = Lab::new().await.limit(|limits| limits.wall = Duration::from_secs(1));
+async fn ignored_signals_do_not_outlive_the_timeout(lab: Lab) {
+    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(1));
     let mut alive = Alive::new(lab.path(), "alive");
     let output = lab.python(&format!("{DAEMON}\nwhile True: time.sleep(1000)")).await;
     assert_eq!(output.outcome, Outcome::TimedOut);
@@ -50,17 +61,12 @@ async fn ignored_signals_do_not_outlive_the_timeout() {
     alive.has_ended().await;
 }
 
-#[tokio::test]
-async fn stopping_itself_does_not_evade_the_timeout() {
-    let lab = Lab::new()
-        .await
-        .limit(|limits| limits.wall = Duration::from_millis(300));
+async fn stopping_itself_does_not_evade_the_timeout(lab: Lab) {
+    let lab = lab.limit(|limits| limits.wall = Duration::from_millis(300));
     assert_eq!(lab.sh("kill -STOP $$").await.outcome, Outcome::TimedOut);
 }
 
-#[tokio::test]
-async fn a_grandchild_that_keeps_the_output_open_hangs_nothing() {
-    let lab = Lab::new().await;
+async fn a_grandchild_that_keeps_the_output_open_hangs_nothing(lab: Lab) {
     let output = lab.sh("setsid sleep 1000 & echo done").await;
     assert_eq!(
         (output.outcome, output.stdout.text()),
@@ -68,9 +74,7 @@ async fn a_grandchild_that_keeps_the_output_open_hangs_nothing() {
     );
 }
 
-#[tokio::test]
-async fn a_cancellation_ends_everything() {
-    let lab = Lab::new().await;
+async fn a_cancellation_ends_everything(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
     let cancel = CancellationToken::new();
     let command = lab.command([
@@ -91,9 +95,7 @@ async fn a_cancellation_ends_everything() {
     alive.has_ended().await;
 }
 
-#[tokio::test]
-async fn what_is_cancelled_before_never_starts() {
-    let lab = Lab::new().await;
+async fn what_is_cancelled_before_never_starts(lab: Lab) {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let output = lab
@@ -105,9 +107,7 @@ async fn what_is_cancelled_before_never_starts() {
     assert!(!lab.path().join("x").exists());
 }
 
-#[tokio::test]
-async fn a_run_that_nobody_waits_for_ends() {
-    let lab = Lab::new().await;
+async fn a_run_that_nobody_waits_for_ends(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
     let command = lab.command(["sh", "-c", "exec 7>alive; echo up >&7; sleep 1000"]);
     let cancel = CancellationToken::new();
@@ -118,9 +118,7 @@ async fn a_run_that_nobody_waits_for_ends() {
     alive.has_ended().await;
 }
 
-#[tokio::test]
-async fn killing_greenlight_kills_the_sandbox() {
-    let lab = Lab::new().await;
+async fn killing_greenlight_kills_the_sandbox(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
     let mut greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000").spawn().unwrap();
     alive.has_started().await;
@@ -129,9 +127,7 @@ async fn killing_greenlight_kills_the_sandbox() {
     greenlight.wait().unwrap();
 }
 
-#[tokio::test]
-async fn killing_the_supervisor_kills_the_sandbox() {
-    let lab = Lab::new().await;
+async fn killing_the_supervisor_kills_the_sandbox(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
     let mut greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000")
         .stderr(Stdio::null())
@@ -143,7 +139,7 @@ async fn killing_the_supervisor_kills_the_sandbox() {
     alive.has_ended().await;
     assert!(!greenlight.wait().unwrap().success(), "a lost supervisor is an error");
     // Nobody was left to remove its control groups; the next greenlight does.
-    Lab::new().await;
+    Lab::on(lab.sandbox.backend()).await;
     assert_eq!(groups_of(greenlight.id()), Vec::<PathBuf>::new());
 }
 
@@ -164,9 +160,7 @@ fn groups_of(process: u32) -> Vec<PathBuf> {
     found
 }
 
-#[tokio::test]
-async fn killing_init_is_an_outcome() {
-    let lab = Lab::new().await;
+async fn killing_init_is_an_outcome(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
     let greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000").spawn().unwrap();
     alive.has_started().await;
@@ -177,9 +171,7 @@ async fn killing_init_is_an_outcome() {
     assert!(text.contains(&format!("{:?}", Outcome::Signalled(9))), "{text}");
 }
 
-#[tokio::test]
-async fn many_runs_at_once_do_not_disturb_each_other() {
-    let lab = Lab::new().await;
+async fn many_runs_at_once_do_not_disturb_each_other(lab: Lab) {
     let runs = (0..8).map(|number| {
         let command = lab.command(["sh", "-c", &format!("echo {number}; exit {number}")]);
         let (sandbox, policy) = (lab.sandbox.clone(), lab.policy.clone());

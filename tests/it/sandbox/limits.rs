@@ -2,15 +2,37 @@
 
 use std::time::Duration;
 
-use greenlight::sandbox::{Guarantee, Outcome};
+use greenlight::sandbox::{Guarantee, Outcome, Property};
 
 use super::Lab;
 
+super::each_backend! {
+    a_fork_bomb_is_capped,
+    threads_count_as_processes,
+    a_memory_bomb_ends_as_out_of_memory,
+    memory_of_many_processes_counts_together,
+    memory_of_a_process_that_hides_counts,
+    files_in_memory_count_as_memory,
+    memory_cannot_be_hidden_from_the_count,
+    shared_pages_are_not_counted_twice,
+    a_disk_bomb_ends_as_disk_limit,
+    a_disk_bomb_that_is_over_quickly_is_noticed,
+    a_disk_bomb_without_a_name_is_found,
+    a_single_file_is_bounded,
+    an_inode_bomb_ends_as_disk_limit,
+    inodes_of_the_temporary_directories_are_bounded,
+    directories_that_nest_without_end_are_a_disk_bomb,
+    output_is_bounded,
+    processor_time_is_bounded,
+    open_files_are_bounded,
+    a_crash_leaves_no_core,
+    the_guarantees_are_those_of_this_machine,
+}
+
 const MIB: u64 = 1 << 20;
 
-#[tokio::test]
-async fn a_fork_bomb_is_capped() {
-    let lab = Lab::new().await.limit(|limits| limits.processes = 32);
+async fn a_fork_bomb_is_capped(lab: Lab) {
+    let lab = lab.limit(|limits| limits.processes = 32);
     let script = "
 started = 0
 try:
@@ -29,9 +51,8 @@ os._exit(0)
     assert!((20..=32).contains(&started), "{started} of 32");
 }
 
-#[tokio::test]
-async fn threads_count_as_processes() {
-    let lab = Lab::new().await.limit(|limits| limits.processes = 32);
+async fn threads_count_as_processes(lab: Lab) {
+    let lab = lab.limit(|limits| limits.processes = 32);
     let script = "
 started = 0
 try:
@@ -48,17 +69,15 @@ os._exit(0)
     assert!((20..=32).contains(&started), "{started} of 32");
 }
 
-#[tokio::test]
-async fn a_memory_bomb_ends_as_out_of_memory() {
-    let lab = Lab::new().await.limit(|limits| limits.memory = 96 * MIB);
+async fn a_memory_bomb_ends_as_out_of_memory(lab: Lab) {
+    let lab = lab.limit(|limits| limits.memory = 96 * MIB);
     let output = lab.python("kept = []\nwhile True: kept.append(b'x' * (1 << 20))").await;
     assert_eq!(output.outcome, Outcome::OutOfMemory);
     assert!(output.peak_memory > 48 * MIB, "{}", output.peak_memory);
 }
 
-#[tokio::test]
-async fn memory_of_many_processes_counts_together() {
-    let lab = Lab::new().await.limit(|limits| limits.memory = 128 * MIB);
+async fn memory_of_many_processes_counts_together(lab: Lab) {
+    let lab = lab.limit(|limits| limits.memory = 128 * MIB);
     let script = "
 for _ in range(12):
     if os.fork() == 0:
@@ -69,9 +88,8 @@ signal.pause()
     assert_eq!(lab.python(script).await.outcome, Outcome::OutOfMemory);
 }
 
-#[tokio::test]
-async fn memory_of_a_process_that_hides_counts() {
-    let lab = Lab::new().await.limit(|limits| limits.memory = 96 * MIB);
+async fn memory_of_a_process_that_hides_counts(lab: Lab) {
+    let lab = lab.limit(|limits| limits.memory = 96 * MIB);
     let script = "
 PR_SET_DUMPABLE = 4
 assert libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
@@ -82,10 +100,9 @@ while True:
     assert_eq!(lab.python(script).await.outcome, Outcome::OutOfMemory);
 }
 
-#[tokio::test]
-async fn files_in_memory_count_as_memory() {
+async fn files_in_memory_count_as_memory(lab: Lab) {
+    let lab = lab.limit(|limits| limits.memory = 128 * MIB);
     for place in ["/tmp", "/dev/shm", "$HOME", "/tmp /dev/shm $HOME"] {
-        let lab = Lab::new().await.limit(|limits| limits.memory = 128 * MIB);
         let script = format!("for place in {place}; do head -c 300M /dev/zero > $place/file; done; sleep 1");
         let output = lab.sh(&script).await;
         // One file system alone is full before the memory is; all together are too much.
@@ -94,9 +111,8 @@ async fn files_in_memory_count_as_memory() {
     }
 }
 
-#[tokio::test]
-async fn memory_cannot_be_hidden_from_the_count() {
-    let lab = Lab::new().await.limit(|limits| limits.memory = 128 * MIB);
+async fn memory_cannot_be_hidden_from_the_count(lab: Lab) {
+    let lab = lab.limit(|limits| limits.memory = 128 * MIB);
     let script = "
 def hide():
     file = os.memfd_create('x')
@@ -118,9 +134,8 @@ except OSError as error:
     assert_eq!(lab.python(script).await.outcome, Outcome::OutOfMemory);
 }
 
-#[tokio::test]
-async fn shared_pages_are_not_counted_twice() {
-    let lab = Lab::new().await.limit(|limits| limits.memory = 256 * MIB);
+async fn shared_pages_are_not_counted_twice(lab: Lab) {
+    let lab = lab.limit(|limits| limits.memory = 256 * MIB);
     let script = "
 kept = b'x' * (96 << 20)
 children = []
@@ -135,22 +150,19 @@ for child in children:
     assert_eq!(lab.python(script).await.outcome, Outcome::Exited(0));
 }
 
-#[tokio::test]
-async fn a_disk_bomb_ends_as_disk_limit() {
-    let lab = Lab::new().await.limit(|limits| limits.disk = 32 * MIB);
+async fn a_disk_bomb_ends_as_disk_limit(lab: Lab) {
+    let lab = lab.limit(|limits| limits.disk = 32 * MIB);
     let script = "i=0; while :; do i=$((i+1)); head -c 1M /dev/zero > file$i; done";
     assert_eq!(lab.sh(script).await.outcome, Outcome::DiskLimit);
 }
 
-#[tokio::test]
-async fn a_disk_bomb_that_is_over_quickly_is_noticed() {
-    let lab = Lab::new().await.limit(|limits| limits.disk = 8 * MIB);
+async fn a_disk_bomb_that_is_over_quickly_is_noticed(lab: Lab) {
+    let lab = lab.limit(|limits| limits.disk = 8 * MIB);
     assert_eq!(lab.sh("head -c 64M /dev/zero > file").await.outcome, Outcome::DiskLimit);
 }
 
-#[tokio::test]
-async fn a_disk_bomb_without_a_name_is_found() {
-    let lab = Lab::new().await.limit(|limits| limits.disk = 32 * MIB);
+async fn a_disk_bomb_without_a_name_is_found(lab: Lab) {
+    let lab = lab.limit(|limits| limits.disk = 32 * MIB);
     let script = "
 files = []
 while True:
@@ -160,9 +172,8 @@ while True:
     assert_eq!(lab.python(script).await.outcome, Outcome::DiskLimit);
 }
 
-#[tokio::test]
-async fn a_single_file_is_bounded() {
-    let lab = Lab::new().await.limit(|limits| limits.file_size = 4 * MIB);
+async fn a_single_file_is_bounded(lab: Lab) {
+    let lab = lab.limit(|limits| limits.file_size = 4 * MIB);
     let output = lab
         .exec(&lab.command(["dd", "if=/dev/zero", "of=file", "bs=1M", "count=64"]))
         .await;
@@ -170,17 +181,15 @@ async fn a_single_file_is_bounded() {
     assert_eq!(std::fs::metadata(lab.path().join("file")).unwrap().len(), 4 * MIB);
 }
 
-#[tokio::test]
-async fn an_inode_bomb_ends_as_disk_limit() {
-    let lab = Lab::new().await.limit(|limits| limits.disk = 8 * MIB);
+async fn an_inode_bomb_ends_as_disk_limit(lab: Lab) {
+    let lab = lab.limit(|limits| limits.disk = 8 * MIB);
     let output = lab
         .python("for i in range(1_000_000): os.close(os.open(str(i), os.O_CREAT))")
         .await;
     assert_eq!(output.outcome, Outcome::DiskLimit);
 }
 
-#[tokio::test]
-async fn inodes_of_the_temporary_directories_are_bounded() {
+async fn inodes_of_the_temporary_directories_are_bounded(lab: Lab) {
     let script = "
 made = 0
 def make():
@@ -190,12 +199,10 @@ def make():
         made += 1
 refused('inodes', make, errno.ENOSPC)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn directories_that_nest_without_end_are_a_disk_bomb() {
-    let lab = Lab::new().await;
+async fn directories_that_nest_without_end_are_a_disk_bomb(lab: Lab) {
     let script = "
 for _ in range(3000):
     os.mkdir('d')
@@ -205,9 +212,8 @@ time.sleep(10)
     assert_eq!(lab.python(script).await.outcome, Outcome::DiskLimit);
 }
 
-#[tokio::test]
-async fn output_is_bounded() {
-    let lab = Lab::new().await.limit(|limits| limits.output = 1000);
+async fn output_is_bounded(lab: Lab) {
+    let lab = lab.limit(|limits| limits.output = 1000);
     let output = lab
         .sh("echo first; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo last; echo oops >&2")
         .await;
@@ -218,39 +224,31 @@ async fn output_is_bounded() {
     assert_eq!(output.stderr.text(), "oops\n");
 }
 
-#[tokio::test]
-async fn processor_time_is_bounded() {
-    let lab = Lab::new()
-        .await
-        .limit(|limits| limits.cpu_time = Duration::from_secs(1));
+async fn processor_time_is_bounded(lab: Lab) {
+    let lab = lab.limit(|limits| limits.cpu_time = Duration::from_secs(1));
     let output = lab.sh("while :; do :; done").await;
     assert_eq!(output.outcome, Outcome::TimedOut);
     assert!(output.cpu >= Duration::from_millis(500), "{:?}", output.cpu);
 }
 
-#[tokio::test]
-async fn open_files_are_bounded() {
-    let lab = Lab::new().await.limit(|limits| limits.open_files = 64);
+async fn open_files_are_bounded(lab: Lab) {
+    let lab = lab.limit(|limits| limits.open_files = 64);
     lab.attack("refused('files', lambda: [os.open('/dev/null', os.O_RDONLY) for _ in range(100)], errno.EMFILE)")
         .await;
 }
 
-#[tokio::test]
-async fn a_crash_leaves_no_core() {
-    let lab = Lab::new().await;
+async fn a_crash_leaves_no_core(lab: Lab) {
     let output = lab.python("os.kill(os.getpid(), signal.SIGSEGV)").await;
     assert_eq!(output.outcome, Outcome::Signalled(11));
     assert_eq!(std::fs::read_dir(lab.path()).unwrap().count(), 0);
 }
 
-#[tokio::test]
-async fn the_guarantees_are_those_of_this_machine() {
-    let lab = Lab::new().await;
+async fn the_guarantees_are_those_of_this_machine(lab: Lab) {
     let guarantees = lab.sandbox.guarantees();
     for (name, guarantee) in guarantees.all() {
         let least = match name {
-            "separate user" => Guarantee::None,
-            "memory" | "disk" | "process count" => Guarantee::Partial,
+            Property::SeparateUser => Guarantee::None,
+            Property::Memory | Property::Disk | Property::ProcessCount => Guarantee::Partial,
             _ => Guarantee::Enforced,
         };
         assert!(guarantee >= least, "{name} is {guarantee}");

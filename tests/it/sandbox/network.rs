@@ -8,8 +8,15 @@ use greenlight::sandbox::Network;
 
 use super::Lab;
 
-#[tokio::test]
-async fn no_network_by_any_family() {
+super::each_backend! {
+    no_network_by_any_family,
+    io_uring_is_refused,
+    services_of_the_host_cannot_be_reached,
+    loopback_is_there_when_asked_for,
+    without_it_there_is_no_loopback_either,
+}
+
+async fn no_network_by_any_family(lab: Lab) {
     let script = "
 inside = {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK}
 for family in range(0, 50):
@@ -33,21 +40,19 @@ refused('udp', lambda: udp.sendto(b'x', ('8.8.8.8', 53)))
 refused('broadcast', lambda: udp.sendto(b'x', ('255.255.255.255', 9)))
 refused('names', lambda: socket.getaddrinfo('example.com', 80))
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn io_uring_is_refused() {
+async fn io_uring_is_refused(lab: Lab) {
     let script = "
 for number in [425, 426, 427]:
     refused(number, lambda: syscall(number, 8, ctypes.create_string_buffer(256), 0, 0, 0, 0), errno.EPERM)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn services_of_the_host_cannot_be_reached() {
-    let lab = Lab::new().await.network(Network::Loopback);
+async fn services_of_the_host_cannot_be_reached(lab: Lab) {
+    let lab = lab.network(Network::Loopback);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let name = format!("greenlight-test-{port}");
@@ -66,8 +71,7 @@ for name in ['\\0{name}', '{}', '/run/docker.sock', '/var/run/docker.sock', '/ru
     lab.attack(&script).await;
 }
 
-#[tokio::test]
-async fn loopback_is_there_when_asked_for() {
+async fn loopback_is_there_when_asked_for(lab: Lab) {
     let script = "
 for family, address in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
     server = socket.socket(family)
@@ -79,16 +83,15 @@ for family, address in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]
 assert [name for _, name in socket.if_nameindex() if name.startswith('e')] == []
 refused('elsewhere', lambda: socket.create_connection(('1.1.1.1', 53), timeout=2), errno.ENETUNREACH)
 ";
-    Lab::new().await.network(Network::Loopback).attack(script).await;
+    lab.network(Network::Loopback).attack(script).await;
 }
 
-#[tokio::test]
-async fn without_it_there_is_no_loopback_either() {
+async fn without_it_there_is_no_loopback_either(lab: Lab) {
     let script = "
 server = socket.socket()
 server.bind(('127.0.0.1', 0))
 server.listen()
 refused('loopback', lambda: socket.create_connection(server.getsockname(), timeout=2))
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }

@@ -7,30 +7,39 @@ use greenlight::sandbox::{Access, Command, Mount, Outcome};
 
 use super::Lab;
 
-#[tokio::test]
-async fn writing_outside_the_workspace_fails() {
+super::each_backend! {
+    writing_outside_the_workspace_fails,
+    core_pattern_is_not_writable,
+    files_made_inside_belong_to_the_owner_of_the_workspace,
+    a_second_run_can_change_what_the_first_and_greenlight_made,
+    devices_cannot_be_made,
+    set_user_id_files_cannot_be_made,
+    a_hard_link_to_another_checkout_is_not_given_away,
+    a_mount_is_read_only_unless_said_otherwise,
+    a_writable_mount_is_writable_by_every_run,
+    a_link_in_place_of_the_directory_leads_nowhere,
+}
+
+async fn writing_outside_the_workspace_fails(lab: Lab) {
     let script = "
 for path in ['/x', '/usr/x', '/usr/bin/x', '/etc/x', '/etc/passwd', '/lib/x', '/dev/x', '/run/x', '/var/x', '/home/x', '/opt/x', '/root/x', '/proc/x']:
     refused(path, lambda: write(path), errno.EROFS, errno.EACCES, errno.ENOENT, errno.EPERM)
 write('/workspace/x'), write('/tmp/x'), write('/var/tmp/y'), write('/dev/shm/x'), write(os.environ['HOME'] + '/x')
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn core_pattern_is_not_writable() {
+async fn core_pattern_is_not_writable(lab: Lab) {
     let script = "
 for path in ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/drop_caches', '/proc/sys/kernel/modprobe', '/proc/sysrq-trigger',
              '/proc/sys/net/ipv4/ip_forward', '/proc/sys/user/max_user_namespaces', '/proc/sys/fs/binfmt_misc/register']:
     refused(path, lambda: os.open(path, os.O_WRONLY), errno.EROFS, errno.EACCES, errno.ENOENT, errno.EPERM)
     refused(path, lambda: os.open('/proc/self/root' + path, os.O_WRONLY), errno.EROFS, errno.EACCES, errno.ENOENT, errno.EPERM)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn files_made_inside_belong_to_the_owner_of_the_workspace() {
-    let lab = Lab::new().await;
+async fn files_made_inside_belong_to_the_owner_of_the_workspace(lab: Lab) {
     let output = lab.sh("touch a; mkdir b; ln a b/c; id -u").await;
     assert_ne!(output.stdout.text(), "0\n");
     let owner = fs::metadata(lab.path().join("a")).unwrap().uid();
@@ -38,9 +47,7 @@ async fn files_made_inside_belong_to_the_owner_of_the_workspace() {
     assert_ne!(owner, 0);
 }
 
-#[tokio::test]
-async fn a_second_run_can_change_what_the_first_and_greenlight_made() {
-    let lab = Lab::new().await;
+async fn a_second_run_can_change_what_the_first_and_greenlight_made(lab: Lab) {
     lab.file("src/made_before", "");
     lab.sh("mkdir dir; echo 1 > dir/made_inside; chmod 700 dir").await;
     lab.file("src/made_between", "");
@@ -53,8 +60,7 @@ async fn a_second_run_can_change_what_the_first_and_greenlight_made() {
     );
 }
 
-#[tokio::test]
-async fn devices_cannot_be_made() {
+async fn devices_cannot_be_made(lab: Lab) {
     let script = "
 import stat
 for directory in ['/workspace', '/tmp', '/dev/shm']:
@@ -64,11 +70,10 @@ refused('disk', lambda: os.open('/dev/vda', os.O_RDONLY))
 refused('terminal', lambda: os.open('/dev/tty', os.O_RDWR))
 refused('kvm', lambda: os.open('/dev/kvm', os.O_RDWR))
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn set_user_id_files_cannot_be_made() {
+async fn set_user_id_files_cannot_be_made(lab: Lab) {
     let script = "
 write('/workspace/x')
 x = os.open('/workspace/x', os.O_RDONLY)
@@ -81,12 +86,10 @@ for bit in [0o4000, 0o2000]:
 refused('openat2', lambda: syscall(437, -100, b'/workspace/z', ctypes.create_string_buffer(24), 24), errno.ENOSYS)
 os.chmod('/workspace/x', 0o755)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn a_hard_link_to_another_checkout_is_not_given_away() {
-    let lab = Lab::new().await;
+async fn a_hard_link_to_another_checkout_is_not_given_away(lab: Lab) {
     let other = tempfile::NamedTempFile::new().unwrap();
     let before = fs::metadata(other.path()).unwrap().uid();
     fs::hard_link(other.path(), lab.path().join("shared")).unwrap();
@@ -94,9 +97,7 @@ async fn a_hard_link_to_another_checkout_is_not_given_away() {
     assert_eq!(fs::metadata(other.path()).unwrap().uid(), before);
 }
 
-#[tokio::test]
-async fn a_mount_is_read_only_unless_said_otherwise() {
-    let lab = Lab::new().await;
+async fn a_mount_is_read_only_unless_said_otherwise(lab: Lab) {
     let given = tempfile::tempdir().unwrap();
     fs::write(given.path().join("file"), "content").unwrap();
     let mut command = lab.command([
@@ -116,9 +117,7 @@ async fn a_mount_is_read_only_unless_said_otherwise() {
     );
 }
 
-#[tokio::test]
-async fn a_writable_mount_is_writable_by_every_run() {
-    let lab = Lab::new().await;
+async fn a_writable_mount_is_writable_by_every_run(lab: Lab) {
     let cache = tempfile::tempdir().unwrap();
     for workspace in [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()] {
         let mut command = Command::new(
@@ -135,9 +134,7 @@ async fn a_writable_mount_is_writable_by_every_run() {
     assert_eq!(fs::read_to_string(cache.path().join("dir/file")).unwrap(), "x\nx\n");
 }
 
-#[tokio::test]
-async fn a_link_in_place_of_the_directory_leads_nowhere() {
-    let lab = Lab::new().await;
+async fn a_link_in_place_of_the_directory_leads_nowhere(lab: Lab) {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("canary"), "secret").unwrap();
     symlink(outside.path(), lab.path().join("sub")).unwrap();

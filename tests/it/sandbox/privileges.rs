@@ -4,8 +4,18 @@ use greenlight::sandbox::Outcome;
 
 use super::Lab;
 
-#[tokio::test]
-async fn user_namespaces_are_refused_inside() {
+super::each_backend! {
+    user_namespaces_are_refused_inside,
+    mounts_are_refused,
+    keyrings_bpf_and_other_doors_of_the_kernel_are_closed,
+    there_are_no_rights_to_regain,
+    a_foreign_architecture_is_killed,
+    init_cannot_be_traced_but_children_can,
+    signals_reach_nobody_outside_and_not_init,
+    the_terminal_cannot_be_typed_into,
+}
+
+async fn user_namespaces_are_refused_inside(lab: Lab) {
     let script = "
 for name, flag in dict(user=0x10000000, mount=0x20000, pid=0x20000000, net=0x40000000, ipc=0x8000000, uts=0x4000000, cgroup=0x2000000).items():
     refused('unshare ' + name, lambda: syscall(272 if platform.machine() == 'x86_64' else 97, flag), errno.EPERM)
@@ -13,22 +23,20 @@ for name, flag in dict(user=0x10000000, mount=0x20000, pid=0x20000000, net=0x400
 refused('clone3', lambda: syscall(435, ctypes.create_string_buffer(88), 88), errno.ENOSYS)
 refused('setns', lambda: syscall(308 if platform.machine() == 'x86_64' else 268, os.open('/proc/self/ns/user', os.O_RDONLY), 0), errno.EPERM)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn mounts_are_refused() {
+async fn mounts_are_refused(lab: Lab) {
     let script = "
 n = dict(mount=165, umount2=166, chroot=161, pivot_root=155) if platform.machine() == 'x86_64' else dict(mount=40, umount2=39, chroot=51, pivot_root=41)
 n.update(open_tree=428, move_mount=429, fsopen=430, fsconfig=431, fsmount=432, fspick=433, mount_setattr=442, open_tree_attr=467)
 for name, number in n.items():
     refused(name, lambda: syscall(number, b'/tmp', b'/tmp', b'tmpfs', 0, 0), errno.EPERM)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn keyrings_bpf_and_other_doors_of_the_kernel_are_closed() {
+async fn keyrings_bpf_and_other_doors_of_the_kernel_are_closed(lab: Lab) {
     let script = "
 x86 = dict(add_key=248, request_key=249, keyctl=250, perf_event_open=298, bpf=321, userfaultfd=323, kcmp=312, syslog=103, reboot=169,
            init_module=175, finit_module=313, kexec_load=246, swapon=167, acct=163, settimeofday=164, open_by_handle_at=304,
@@ -40,11 +48,10 @@ refused('pidfd_getfd', lambda: syscall(438, os.pidfd_open(1), 0, 0), errno.EPERM
 for number in [447, 470, 500, 0x40000000 + 39]:
     refused(number, lambda: syscall(number, 0, 0, 0), errno.ENOSYS)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn there_are_no_rights_to_regain() {
+async fn there_are_no_rights_to_regain(lab: Lab) {
     let script = "
 status = dict(line.split(':\\t') for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)
 for name in ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']:
@@ -63,12 +70,11 @@ for program in ['su', 'sudo', 'mount', 'passwd', 'newuidmap', 'pkexec']:
         if done.stdout.strip() == '0':
             print('ESCAPED', program)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
 #[cfg(target_arch = "x86_64")]
-#[tokio::test]
-async fn a_foreign_architecture_is_killed() {
+async fn a_foreign_architecture_is_killed(lab: Lab) {
     // mov eax, 20; int 0x80; ret: getpid by the numbers of a 32-bit program, which mean other calls here.
     let script = "
 import mmap
@@ -77,15 +83,14 @@ code.write(bytes.fromhex('b814000000cd80c3'))
 address = ctypes.addressof(ctypes.c_char.from_buffer(code))
 print('ESCAPED', ctypes.CFUNCTYPE(ctypes.c_int)(address)())
 ";
-    let output = Lab::new().await.python(script).await;
+    let output = lab.python(script).await;
     assert_eq!(
         (output.outcome, output.stdout.text()),
         (Outcome::Signalled(31), String::new())
     );
 }
 
-#[tokio::test]
-async fn init_cannot_be_traced_but_children_can() {
+async fn init_cannot_be_traced_but_children_can(lab: Lab) {
     let script = "
 PTRACE_ATTACH, PTRACE_DETACH = 16, 17
 def attach(process):
@@ -103,11 +108,10 @@ buffer = ctypes.create_string_buffer(8)
 vector = iovec(ctypes.addressof(buffer), 8)
 refused('memory of init', lambda: syscall(310 if platform.machine() == 'x86_64' else 270, 1, ctypes.byref(vector), 1, ctypes.byref(vector), 1, 0), errno.EPERM)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn signals_reach_nobody_outside_and_not_init() {
+async fn signals_reach_nobody_outside_and_not_init(lab: Lab) {
     let script = "
 for number in [signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, signal.SIGSEGV]:
     os.kill(1, number)
@@ -115,11 +119,10 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 refused('everyone', lambda: os.kill(-1, signal.SIGTERM), errno.ESRCH)
 os.kill(1, 0)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn the_terminal_cannot_be_typed_into() {
+async fn the_terminal_cannot_be_typed_into(lab: Lab) {
     let script = "
 import fcntl, pty
 ours, theirs = pty.openpty()
@@ -127,5 +130,5 @@ for request in [0x5412, 0x541c]:
     refused(request, lambda: fcntl.ioctl(theirs, request, b'x'), errno.EPERM)
     refused('disguised', lambda: syscall(16 if platform.machine() == 'x86_64' else 29, theirs, request | 1 << 40, b'x'), errno.EPERM)
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }

@@ -7,11 +7,21 @@ use greenlight::sandbox::Outcome;
 use super::Lab;
 use super::double::{double, wrapped};
 
+super::each_backend! {
+    the_token_is_not_visible_inside,
+    the_environment_is_built_from_scratch,
+    proc_one_environ_holds_no_secret,
+    inherited_descriptors_are_closed,
+    credentials_toml_is_not_visible,
+    files_of_the_host_are_not_visible,
+    processes_of_the_host_are_not_visible,
+    what_the_kernel_tells_is_masked,
+    a_hardened_greenlight_still_starts_its_helpers,
+}
+
 const TOKEN: &str = "ghs_canary16C7e42F292c6912E7710c838347Ae178B4a";
 
-#[tokio::test]
-async fn the_token_is_not_visible_inside() {
-    let lab = Lab::new().await;
+async fn the_token_is_not_visible_inside(lab: Lab) {
     let script = "env; cat /proc/*/environ /proc/*/cmdline /proc/*/task/*/environ | tr '\\0' '\\n'; echo looked";
     let output = double(&lab, script)
         .env("GITHUB_TOKEN", TOKEN)
@@ -22,9 +32,7 @@ async fn the_token_is_not_visible_inside() {
     assert!(text.contains("looked") && !text.contains(TOKEN), "{text}");
 }
 
-#[tokio::test]
-async fn the_environment_is_built_from_scratch() {
-    let lab = Lab::new().await;
+async fn the_environment_is_built_from_scratch(lab: Lab) {
     let mut command = lab.command(["env"]);
     command.env.insert("GIVEN".into(), "a value".into());
     let output = lab.exec(&command).await;
@@ -50,8 +58,7 @@ async fn the_environment_is_built_from_scratch() {
     );
 }
 
-#[tokio::test]
-async fn proc_one_environ_holds_no_secret() {
+async fn proc_one_environ_holds_no_secret(lab: Lab) {
     let script = "
 refused('environment of init', lambda: open('/proc/1/environ').read())
 refused('memory of init', lambda: open('/proc/1/mem', 'rb'))
@@ -60,12 +67,10 @@ refused('descriptors of init', lambda: os.listdir('/proc/1/fd'))
 refused('root of init', lambda: os.listdir('/proc/1/root/'))
 refused('namespaces of init', lambda: os.readlink('/proc/1/ns/mnt'))
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn inherited_descriptors_are_closed() {
-    let lab = Lab::new().await;
+async fn inherited_descriptors_are_closed(lab: Lab) {
     let secret = tempfile::NamedTempFile::new().unwrap();
     fs::write(secret.path(), TOKEN).unwrap();
     let open_then_run = format!("exec 7<'{0}' 9<'{0}'; exec \"$@\"", secret.path().display());
@@ -77,9 +82,7 @@ async fn inherited_descriptors_are_closed() {
     assert!(text.contains("\n0 1 2 3 ") && !text.contains(TOKEN), "{text}");
 }
 
-#[tokio::test]
-async fn credentials_toml_is_not_visible() {
-    let lab = Lab::new().await;
+async fn credentials_toml_is_not_visible(lab: Lab) {
     let home = tempfile::tempdir_in(std::env::home_dir().unwrap()).unwrap();
     let secrets = [
         ".cargo/credentials.toml",
@@ -127,9 +130,7 @@ async fn credentials_toml_is_not_visible() {
     );
 }
 
-#[tokio::test]
-async fn files_of_the_host_are_not_visible() {
-    let lab = Lab::new().await;
+async fn files_of_the_host_are_not_visible(lab: Lab) {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("canary"), TOKEN).unwrap();
     let canary = outside.path().join("canary");
@@ -148,17 +149,14 @@ async fn files_of_the_host_are_not_visible() {
     }
 }
 
-#[tokio::test]
-async fn processes_of_the_host_are_not_visible() {
-    let output = Lab::new()
-        .await
+async fn processes_of_the_host_are_not_visible(lab: Lab) {
+    let output = lab
         .python("print([name for name in os.listdir('/proc') if name.isdigit()])")
         .await;
     assert_eq!(output.stdout.text(), "['2']\n", "init hides itself");
 }
 
-#[tokio::test]
-async fn what_the_kernel_tells_is_masked() {
+async fn what_the_kernel_tells_is_masked(lab: Lab) {
     let script = "
 for name in ['kcore', 'keys', 'kallsyms', 'kmsg', 'timer_list']:
     if os.path.exists('/proc/' + name):
@@ -168,12 +166,10 @@ for name in ['kcore', 'keys', 'kallsyms', 'kmsg', 'timer_list']:
         except OSError:
             pass
 ";
-    Lab::new().await.attack(script).await;
+    lab.attack(script).await;
 }
 
-#[tokio::test]
-async fn a_hardened_greenlight_still_starts_its_helpers() {
-    let lab = Lab::new().await;
+async fn a_hardened_greenlight_still_starts_its_helpers(lab: Lab) {
     let output = double(&lab, "echo hello").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains(&format!("{:?}\nhello", Outcome::Exited(0))), "{text}");

@@ -6,6 +6,17 @@ use greenlight::sandbox::{Network, Outcome};
 
 use super::{Lab, PATIENCE};
 
+super::each_backend! {
+    cargo_test_runs_offline,
+    python_tests_run,
+    python_programs_find_what_they_need,
+    node_tests_run,
+    go_is_found_and_stays_offline,
+    a_command_starts_where_it_should,
+    the_exit_code_is_that_of_the_command,
+    what_cannot_start_says_why,
+}
+
 /// Fails with the output of the command.
 #[track_caller]
 fn expect_success(output: &greenlight::sandbox::Output, text: &str) {
@@ -17,10 +28,8 @@ fn expect_success(output: &greenlight::sandbox::Output, text: &str) {
     );
 }
 
-#[tokio::test]
-async fn cargo_test_runs_offline() {
-    let lab = Lab::new()
-        .await
+async fn cargo_test_runs_offline(lab: Lab) {
+    let lab = lab
         .network(Network::Loopback)
         .limit(|limits| (limits.memory, limits.wall) = (1 << 30, 5 * PATIENCE));
     lab.file(
@@ -36,9 +45,8 @@ async fn cargo_test_runs_offline() {
     expect_success(&lab.exec(&lab.command(["cargo", "test", "--quiet"])).await, "1 passed");
 }
 
-#[tokio::test]
-async fn python_tests_run() {
-    let lab = Lab::new().await.network(Network::Loopback);
+async fn python_tests_run(lab: Lab) {
+    let lab = lab.network(Network::Loopback);
     lab.file(
         "test_sample.py",
         "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(1 + 1, 2)\n",
@@ -46,8 +54,7 @@ async fn python_tests_run() {
     expect_success(&lab.exec(&lab.command(["python3", "-m", "unittest", "-v"])).await, "OK");
 }
 
-#[tokio::test]
-async fn python_programs_find_what_they_need() {
+async fn python_programs_find_what_they_need(lab: Lab) {
     let script = "
 import asyncio, concurrent.futures, multiprocessing, multiprocessing.shared_memory, pty, sqlite3, ssl, tempfile, getpass, venv
 async def serve():
@@ -69,12 +76,11 @@ pty.spawn(['true'])
 assert subprocess.run(['sh', '-c', 'echo $0 | cat'], capture_output=True, text=True).stdout == 'sh\\n'
 assert len(os.urandom(8)) == 8 and open('/dev/stdin').read() == ''
 ";
-    Lab::new().await.network(Network::Loopback).attack(script).await;
+    lab.network(Network::Loopback).attack(script).await;
 }
 
-#[tokio::test]
-async fn node_tests_run() {
-    let lab = Lab::new().await.network(Network::Loopback);
+async fn node_tests_run(lab: Lab) {
+    let lab = lab.network(Network::Loopback);
     lab.file(
         "sample.test.js",
         "require('node:test')('it', () => require('node:assert').strictEqual(1 + 1, 2));\n",
@@ -83,9 +89,8 @@ async fn node_tests_run() {
 }
 
 /// Building anything would compile Go's own library first, because its cache starts empty: minutes on a small machine.
-#[tokio::test]
-async fn go_is_found_and_stays_offline() {
-    let lab = Lab::new().await.network(Network::Loopback);
+async fn go_is_found_and_stays_offline(lab: Lab) {
+    let lab = lab.network(Network::Loopback);
     lab.file("go.mod", "module sample\n\ngo 1.20\n");
     lab.file("sample.go", "package sample\n");
     expect_success(
@@ -95,18 +100,14 @@ async fn go_is_found_and_stays_offline() {
     );
 }
 
-#[tokio::test]
-async fn a_command_starts_where_it_should() {
-    let lab = Lab::new().await;
+async fn a_command_starts_where_it_should(lab: Lab) {
     lab.file("a/b/file", "content");
     let mut command = lab.command(["sh", "-c", "pwd; cat file"]);
     command.cwd = Path::new("a/b").into();
     assert_eq!(lab.exec(&command).await.stdout.text(), "/workspace/a/b\ncontent");
 }
 
-#[tokio::test]
-async fn the_exit_code_is_that_of_the_command() {
-    let lab = Lab::new().await;
+async fn the_exit_code_is_that_of_the_command(lab: Lab) {
     for (script, outcome) in [
         ("exit 0", Outcome::Exited(0)),
         ("exit 1", Outcome::Exited(1)),
@@ -119,9 +120,7 @@ async fn the_exit_code_is_that_of_the_command() {
     }
 }
 
-#[tokio::test]
-async fn what_cannot_start_says_why() {
-    let lab = Lab::new().await;
+async fn what_cannot_start_says_why(lab: Lab) {
     lab.file("not_executable", "");
     for (argv, text) in [
         ("no-such-program", "no-such-program"),

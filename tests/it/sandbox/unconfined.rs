@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use greenlight::sandbox::{Backend, Choice, Guarantee, Outcome};
+use greenlight::sandbox::{Guarantee, Outcome, Property};
 use tokio_util::sync::CancellationToken;
 
 use super::{Alive, Lab};
 
 #[tokio::test]
 async fn nothing_is_promised() {
-    let lab = Lab::with(Choice::Only(Backend::None)).await;
+    let lab = Lab::unconfined().await;
     for (name, guarantee) in lab.sandbox.guarantees().all() {
-        let most = if name == "disk" || name == "tree kill" {
+        let most = if matches!(name, Property::Disk | Property::TreeKill) {
             Guarantee::Partial
         } else {
             Guarantee::None
@@ -22,7 +22,7 @@ async fn nothing_is_promised() {
 
 #[tokio::test]
 async fn the_environment_is_clean_all_the_same() {
-    let lab = Lab::with(Choice::Only(Backend::None)).await;
+    let lab = Lab::unconfined().await;
     let output = lab.exec(&lab.command(["env"])).await;
     let mut names: Vec<String> = output
         .stdout
@@ -36,7 +36,7 @@ async fn the_environment_is_clean_all_the_same() {
 
 #[tokio::test]
 async fn descendants_that_ignore_signals_die_at_the_timeout() {
-    let lab = Lab::with(Choice::Only(Backend::None))
+    let lab = Lab::unconfined()
         .await
         .limit(|limits| limits.wall = Duration::from_millis(500));
     let mut alive = Alive::new(lab.path(), "alive");
@@ -48,7 +48,7 @@ async fn descendants_that_ignore_signals_die_at_the_timeout() {
 
 #[tokio::test]
 async fn a_daemon_left_behind_dies() {
-    let lab = Lab::with(Choice::Only(Backend::None)).await;
+    let lab = Lab::unconfined().await;
     let mut alive = Alive::new(lab.path(), "alive");
     let output = lab
         .sh("exec 7>alive; echo up >&7; (setsid sleep 1000 &) ; echo done; exit 3")
@@ -63,7 +63,7 @@ async fn a_daemon_left_behind_dies() {
 
 #[tokio::test]
 async fn a_cancellation_ends_it() {
-    let lab = Lab::with(Choice::Only(Backend::None)).await;
+    let lab = Lab::unconfined().await;
     let mut alive = Alive::new(lab.path(), "alive");
     let cancel = CancellationToken::new();
     let command = lab.command(["sh", "-c", "exec 7>alive; echo up >&7; sleep 1000"]);
@@ -78,7 +78,7 @@ async fn a_cancellation_ends_it() {
 
 #[tokio::test]
 async fn output_and_files_are_bounded() {
-    let lab = Lab::with(Choice::Only(Backend::None))
+    let lab = Lab::unconfined()
         .await
         .limit(|limits| (limits.output, limits.file_size) = (100, 1 << 20));
     let output = lab

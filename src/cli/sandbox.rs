@@ -1,0 +1,261 @@
+//! `greenlight sandbox`: runs one command exactly as a test run would be confined, so that anybody can try to break out.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Exit, app, folder, terminal};
+use crate::config::environment::Environment;
+use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
+use crate::config::settings::Settings;
+use crate::sandbox::{Captured, Code, Command, Guarantee, Network, Outcome, Output, Policy, Sandbox};
+
+/// How long the run gets to end once somebody asked for it.
+const GRACE: Duration = Duration::from_secs(15);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// How to confine it, see `--sandbox` of the other subcommands; `auto` takes the best one here
+    #[arg(long, value_name = "BACKEND")]
+    backend: Option<String>,
+    /// What it can reach: nothing, its own processes, or besides them the package registries, through a proxy
+    #[arg(long, value_enum, default_value_t = Reach::Loopback)]
+    network: Reach,
+    /// How long it may take; as long as a test run if not given
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    timeout: Option<Duration>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Socket of a Docker or Podman engine on this machine, if not at a usual place [env: GREENLIGHT_DOCKER_SOCKET]
+    #[arg(long, value_name = "PATH")]
+    docker_socket: Option<PathBuf>,
+    #[command(flatten)]
+    storage: StorageFlags,
+    #[command(flatten)]
+    log: LogFlags,
+    /// The program and its arguments; it runs in a copy of the current directory, without what git ignores
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Reach {
+    None,
+    Loopback,
+    Registries,
+}
+
+/// A run and how it was confined.
+struct Report<'a> {
+    command: &'a [OsString],
+    sandbox: &'a Sandbox,
+    policy: &'a Policy,
+    output: &'a Output,
+}
+
+/// Ends as the command did, or with one of greenlight's own codes when there was no run.
+pub(super) async fn sandbox(arguments: Arguments) -> Result<ExitCode, Exit> {
+    let as_json = arguments.json;
+    let cancel = CancellationToken::new();
+    let stopped = async {
+        terminal::stopped().await;
+        cancel.cancel();
+        tokio::time::sleep(GRACE).await;
+    };
+    let ended = tokio::select! {
+        result = run(arguments, &cancel) => result,
+        () = stopped => Err(Exit::Stopped),
+    };
+    if let (true, Err(Exit::Usage(text) | Exit::Refused(text) | Exit::Fault(text))) = (as_json, &ended) {
+        terminal::show_document(&json!({ "error": text }));
+    }
+    ended.map(ExitCode::from)
+}
+
+async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exit> {
+    let flags = Flags {
+        storage: arguments.storage,
+        sandbox: SandboxFlags {
+            sandbox: arguments.backend,
+            docker_socket: arguments.docker_socket,
+        },
+        log: arguments.log,
+        ..Flags::default()
+    };
+    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    terminal::start_logging(&settings, Some("warn"));
+    let root = folder::checkout(Path::new("."))?;
+    let own = folder::own(&settings.data_dir()?)?;
+    let desk = app::desk(&root, own.path())?;
+    let sandbox = app::sandbox(&settings).await?;
+    let sandbox = sandbox.and_then(|sandbox| {
+        let required = &desk.config.sandbox.require;
+        sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
+    });
+    let sandbox = sandbox.map_err(|unusable| Exit::Refused(unusable.to_string()))?;
+    app::warn_without(&sandbox);
+
+    let mut policy = desk.policy(arguments.timeout.unwrap_or(desk.config.test.timeout));
+    policy.network = match arguments.network {
+        Reach::None => Network::None,
+        Reach::Loopback => Network::Loopback,
+        Reach::Registries => Network::Registries(desk.config.sandbox.network.clone()),
+    };
+    let (checkout, within) = (desk.checkout.clone(), desk.workspaces.clone());
+    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
+    let workspace = copied
+        .map_err(|error| Exit::Fault(error.to_string()))?
+        .map_err(|error| Exit::Usage(error.to_string()))?;
+    let command = Command::new(&arguments.command, workspace.path());
+    let output = sandbox.exec(&command, &policy, cancel).await;
+    let output = output.map_err(|error| Exit::Fault(error.to_string()))?;
+    let report = Report {
+        command: &arguments.command,
+        sandbox: &sandbox,
+        policy: &policy,
+        output: &output,
+    };
+    if arguments.json {
+        terminal::show_document(&report.document());
+    } else {
+        report.show();
+    }
+    Ok(code(&output.outcome))
+}
+
+/// The command's own code, or what a shell or `timeout` would make of its end.
+fn code(outcome: &Outcome) -> u8 {
+    let by_signal = |signal: i32| u8::try_from(128 + signal).unwrap_or(u8::MAX);
+    match outcome {
+        Outcome::Exited(code) => u8::try_from(*code).unwrap_or(u8::MAX),
+        Outcome::Signalled(signal) => by_signal(*signal),
+        Outcome::TimedOut => 124,
+        Outcome::OutOfMemory => by_signal(9),
+        Outcome::DiskLimit => by_signal(25),
+        Outcome::Cancelled => by_signal(2),
+        Outcome::DidNotStart(_) => 127,
+    }
+}
+
+impl Report<'_> {
+    fn document(&self) -> Value {
+        let Self { output, policy, .. } = self;
+        let words = self.command.iter().map(|word| word.to_string_lossy());
+        json!({
+            "command": words.collect::<Vec<_>>(),
+            "backend": self.sandbox.backend(),
+            "outcome": outcome(&output.outcome),
+            "stdout": stream(&output.stdout),
+            "stderr": stream(&output.stderr),
+            "wall_seconds": output.wall.as_secs_f64(),
+            "cpu_seconds": output.cpu.as_secs_f64(),
+            "peak_memory_bytes": output.peak_memory,
+            "network": network(&policy.network),
+            "limits": {
+                "wall_seconds": policy.limits.wall.as_secs_f64(),
+                "cpu_seconds": policy.limits.cpu_time.as_secs_f64(),
+                "memory_bytes": policy.limits.memory,
+                "processes": policy.limits.processes,
+                "file_size_bytes": policy.limits.file_size,
+                "disk_bytes": policy.limits.disk,
+                "open_files": policy.limits.open_files,
+                "output_bytes": policy.limits.output,
+            },
+            "guarantees": self.sandbox.guarantees(),
+        })
+    }
+
+    /// The output where the command put it, without what would steer a terminal; then what came of it.
+    fn show(&self) {
+        let Self { output, policy, .. } = self;
+        let (stdout, stderr) = (output.stdout.text(), output.stderr.text());
+        if !stdout.is_empty() {
+            terminal::show(stdout.strip_suffix('\n').unwrap_or(&stdout));
+        }
+        if !stderr.is_empty() {
+            terminal::tell(stderr.strip_suffix('\n').unwrap_or(&stderr));
+        }
+        terminal::tell(&format!(
+            "{} sandbox · {} · {:.3} s · {:.2} s of processor time · {} at most in memory",
+            self.sandbox.backend(),
+            in_words(&output.outcome),
+            output.wall.as_secs_f64(),
+            output.cpu.as_secs_f64(),
+            size(output.peak_memory),
+        ));
+        terminal::tell(&format!(
+            "limits: {} · {} memory · {} processes · {} disk · {} a file · {} open files · network {}",
+            humantime::format_duration(policy.limits.wall),
+            size(policy.limits.memory),
+            policy.limits.processes,
+            size(policy.limits.disk),
+            size(policy.limits.file_size),
+            policy.limits.open_files,
+            network(&policy.network)["mode"].as_str().unwrap_or_default(),
+        ));
+        for guarantee in [Guarantee::Enforced, Guarantee::Partial, Guarantee::None] {
+            let all = self.sandbox.guarantees().all();
+            let names = all
+                .iter()
+                .filter(|(_, held)| *held == guarantee)
+                .map(|(property, _)| property.name());
+            let names = names.collect::<Vec<_>>().join(", ");
+            if !names.is_empty() {
+                terminal::tell(&format!("{guarantee}: {names}"));
+            }
+        }
+    }
+}
+
+fn outcome(outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Exited(code) => json!({ "kind": "exited", "code": code }),
+        Outcome::Signalled(signal) => json!({ "kind": "signalled", "signal": signal }),
+        Outcome::TimedOut => json!({ "kind": "timed_out" }),
+        Outcome::OutOfMemory => json!({ "kind": "out_of_memory" }),
+        Outcome::DiskLimit => json!({ "kind": "disk_limit" }),
+        Outcome::Cancelled => json!({ "kind": "cancelled" }),
+        Outcome::DidNotStart(reason) => json!({ "kind": "did_not_start", "reason": reason }),
+    }
+}
+
+fn in_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Exited(code) => format!("exited with {code}"),
+        Outcome::Signalled(signal) => format!("killed by signal {signal}"),
+        Outcome::TimedOut => "timed out".into(),
+        Outcome::OutOfMemory => "out of memory".into(),
+        Outcome::DiskLimit => "disk limit reached".into(),
+        Outcome::Cancelled => "cancelled".into(),
+        Outcome::DidNotStart(reason) => format!("did not start: {reason}"),
+    }
+}
+
+fn stream(captured: &Captured) -> Value {
+    json!({ "text": captured.text(), "total_bytes": captured.total, "omitted_bytes": captured.omitted() })
+}
+
+fn network(network: &Network) -> Value {
+    match network {
+        Network::None => json!({ "mode": "none" }),
+        Network::Loopback => json!({ "mode": "loopback" }),
+        Network::Registries(hosts) => json!({ "mode": "registries", "hosts": hosts }),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if value.fract() < 0.05 { 0 } else { 1 };
+    format!("{value:.digits$} {}", UNITS[unit])
+}

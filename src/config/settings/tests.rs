@@ -1,0 +1,144 @@
+//! What counts when flags and environment disagree, and what is said about mistakes.
+
+use super::*;
+use crate::config::flags::{GithubFlags, ModelFlags};
+
+const PEM: &str = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+
+fn settings(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    Settings::new(Flags::default(), &pairs.iter().copied().collect())
+}
+
+#[track_caller]
+fn refused(pairs: &[(&str, &str)], setting: &str, part: &str) {
+    let error = settings(pairs).unwrap_err();
+    assert_eq!(error.setting, setting);
+    assert!(error.to_string().contains(part), "{error}");
+}
+
+#[test]
+fn nothing_set_means_the_documented_defaults() {
+    let settings = settings(&[]).unwrap();
+    assert_eq!(settings.github_api_url.as_str(), "https://api.github.com/");
+    assert_eq!(settings.allow_list, AllowList::All);
+    assert_eq!((settings.log.as_str(), settings.log_format), ("info", LogFormat::Text));
+    assert!(settings.model().is_none());
+    let missing = settings.webhook_secret().unwrap_err().to_string();
+    assert!(
+        missing.starts_with("GREENLIGHT_WEBHOOK_SECRET is not set; set it to"),
+        "{missing}"
+    );
+    let missing = settings.credentials().unwrap_err().to_string();
+    assert!(
+        missing.contains("GREENLIGHT_APP_ID and GREENLIGHT_PRIVATE_KEY_FILE"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn flag_over_own_variable_over_common_variable() {
+    let environment: Environment = [
+        ("GITHUB_API_URL", "https://common.example"),
+        ("GREENLIGHT_GITHUB_API_URL", "https://own.example"),
+        ("OPENAI_BASE_URL", "http://common.example/v1"),
+    ]
+    .into_iter()
+    .collect();
+    let own = Settings::new(Flags::default(), &environment).unwrap();
+    assert_eq!(own.github_api_url.as_str(), "https://own.example/");
+    let flags = Flags {
+        github: GithubFlags {
+            github_api_url: Some("https://flag.example".into()),
+            ..GithubFlags::default()
+        },
+        model: ModelFlags {
+            model: Some("tiny".into()),
+            ..ModelFlags::default()
+        },
+        ..Flags::default()
+    };
+    let flagged = Settings::new(flags, &environment).unwrap();
+    assert_eq!(flagged.github_api_url.as_str(), "https://flag.example/");
+    let model = flagged.model().unwrap();
+    assert_eq!(
+        (model.name.as_str(), model.base_url.as_str()),
+        ("tiny", "http://common.example/v1")
+    );
+    assert_eq!(model.api_key.expose_secret(), "");
+}
+
+#[test]
+fn an_app_wins_over_a_token_and_half_an_app_is_an_error() {
+    let (id, key, token) = (
+        ("GREENLIGHT_APP_ID", "7"),
+        ("GREENLIGHT_PRIVATE_KEY", PEM),
+        ("GITHUB_TOKEN", "t"),
+    );
+    let credentials = |pairs: &[_]| settings(pairs).unwrap().credentials();
+    assert!(matches!(
+        credentials(&[id, key, token]),
+        Ok(Credentials::App { id: 7, .. })
+    ));
+    assert!(matches!(credentials(&[token]), Ok(Credentials::Token(_))));
+    assert_eq!(credentials(&[id, token]).unwrap_err().setting, "GREENLIGHT_PRIVATE_KEY");
+    assert_eq!(credentials(&[key, token]).unwrap_err().setting, "GREENLIGHT_APP_ID");
+    let bad = credentials(&[id, ("GREENLIGHT_PRIVATE_KEY", "no key")]).unwrap_err();
+    assert!(bad.to_string().contains("is no RSA private key"), "{bad}");
+    refused(
+        &[("GREENLIGHT_APP_ID", "Iv1.8a61f9b3a7aba766")],
+        "GREENLIGHT_APP_ID",
+        "not the client ID",
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_at_the_start() {
+    refused(
+        &[("GREENLIGHT_REPOSITORIES", "octo")],
+        "GREENLIGHT_REPOSITORIES",
+        "`owner/name,owner/*`",
+    );
+    refused(&[("GREENLIGHT_LOG", "info,=")], "GREENLIGHT_LOG", "is no filter");
+    refused(
+        &[("GREENLIGHT_LOG_FORMAT", "xml")],
+        "GREENLIGHT_LOG_FORMAT",
+        "`text` or `json`",
+    );
+    refused(
+        &[("GREENLIGHT_MODEL_BASE_URL", "localhost:1234/v1")],
+        "GREENLIGHT_MODEL_BASE_URL",
+        "no http",
+    );
+}
+
+#[test]
+fn the_journal_is_in_the_data_folder_unless_told_otherwise() {
+    let folder = settings(&[("GREENLIGHT_DATA_DIR", "/srv/greenlight")]).unwrap();
+    assert_eq!(
+        folder.database().unwrap(),
+        PathBuf::from("/srv/greenlight/greenlight.db")
+    );
+    let told = settings(&[("GREENLIGHT_DATABASE_URL", "sqlite:///tmp/j.db")]).unwrap();
+    assert_eq!(told.database().unwrap(), PathBuf::from("/tmp/j.db"));
+    assert!(
+        settings(&[("GREENLIGHT_DATA_DIR", "x")])
+            .unwrap()
+            .data_dir()
+            .unwrap()
+            .is_absolute()
+    );
+}
+
+#[test]
+fn a_dump_of_the_settings_shows_no_secret() {
+    let all = [
+        ("GREENLIGHT_PRIVATE_KEY", "sesame"),
+        ("GREENLIGHT_GITHUB_TOKEN", "sesame"),
+        ("GREENLIGHT_WEBHOOK_SECRET", "sesame"),
+        ("GREENLIGHT_DATABASE_URL", "postgres://me:sesame@db/x"),
+        ("GREENLIGHT_MODEL", "m"),
+        ("GREENLIGHT_MODEL_API_KEY", "sesame"),
+    ];
+    let settings = settings(&all).unwrap();
+    assert!(!format!("{settings:?} {:?}", settings.model()).contains("sesame"));
+}
