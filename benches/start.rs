@@ -3,6 +3,8 @@
 //! All of them take turns within one run, so that a busy machine is as unfair to one as to another. `cargo bench`
 //! prints the table; `cargo bench -- 200` takes two hundred turns.
 
+#![expect(clippy::print_stdout, reason = "a table is what this is for")]
+
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,13 +20,12 @@ struct Row {
     times: Vec<Duration>,
 }
 
-fn main() {
+fn main() -> anyhow::Result<()> {
     let turns = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(TURNS);
-    let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
-    runtime.block_on(compare(turns));
+    tokio::runtime::Runtime::new()?.block_on(compare(turns))
 }
 
-async fn compare(turns: usize) {
+async fn compare(turns: usize) -> anyhow::Result<()> {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
     let mut sandboxes = Vec::new();
     for (backend, sandbox) in Sandbox::survey(&helper).await {
@@ -43,7 +44,7 @@ async fn compare(turns: usize) {
         println!("not measured: bwrap alone, because it is not installed or may not make namespaces");
     }
     rows.extend(sandboxes.iter().map(|sandbox| row(sandbox.backend().name())));
-    let workspace = tempfile::tempdir().expect("a workspace can be made");
+    let workspace = tempfile::tempdir()?;
     for _ in 0..turns {
         let mut rows = rows.iter_mut();
         let mut note = |time: Option<Duration>| {
@@ -60,6 +61,7 @@ async fn compare(turns: usize) {
         }
     }
     show(rows, turns);
+    Ok(())
 }
 
 /// The strictest form of what READMEs recommend.

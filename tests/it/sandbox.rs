@@ -97,8 +97,9 @@ impl Lab {
         let sandbox = match Sandbox::detect(Choice::Only(backend), helper).await {
             Ok(sandbox) => sandbox,
             Err(unusable) => {
-                let required = std::env::var("GREENLIGHT_TEST_BACKENDS").unwrap_or_default();
-                let is_required = backend == Backend::Native || required.split(',').any(|name| name == backend.name());
+                let required = std::env::var_os("GREENLIGHT_TEST_BACKENDS").unwrap_or_default();
+                let mut required = required.to_str().unwrap().split(',');
+                let is_required = backend == Backend::Native || required.any(|name| name == backend.name());
                 assert!(!is_required, "the {backend} sandbox has to work here: {unusable}");
                 report_unavailable(backend, &unusable);
                 return None;

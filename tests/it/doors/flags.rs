@@ -6,7 +6,16 @@ use super::Door;
 async fn every_subcommand_explains_itself() {
     let door = Door::new();
     let help = door.run(["--help"]).await.with(0);
-    for part in ["fix", "demo", "serve", "action", "Exit codes: 0 fixed", "ctrl-c"] {
+    for part in [
+        "fix",
+        "demo",
+        "serve",
+        "action",
+        "sandbox",
+        "doctor",
+        "Exit codes: 0 fixed",
+        "ctrl-c",
+    ] {
         assert!(help.out.contains(part), "{part}: {}", help.out);
     }
     for (verb, part) in [
@@ -14,6 +23,8 @@ async fn every_subcommand_explains_itself() {
         ("demo", "--approve"),
         ("serve", "GREENLIGHT_WEBHOOK_SECRET_FILE"),
         ("action", "GITHUB_TOKEN"),
+        ("sandbox", "--network"),
+        ("doctor", "--json"),
     ] {
         let help = door.run([verb, "--help"]).await.with(0);
         assert!(help.out.contains(part), "{part}: {}", help.out);
@@ -31,7 +42,7 @@ async fn what_is_not_known_is_a_usage_error() {
         (&["fixx"], "'fix'"),
         (&["fix", "--yess"], "'--yes'"),
         (&["fix", "one", "two"], "unexpected argument 'two'"),
-        (&["fix", "--sandbox", "some"], "[possible values: auto, none]"),
+        (&["fix", "--sandbox", "some"], "there is no sandbox \"some\""),
         (&["serve", "--workers", "0"], "--workers"),
         (&["serve", "--listen", "8080"], "--listen"),
         (&["demo", "--github-only", "nowhere"], "--github-only"),

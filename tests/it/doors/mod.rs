@@ -4,6 +4,7 @@ mod action;
 mod demo;
 mod fix;
 mod flags;
+mod sandbox;
 mod serve;
 mod stage;
 mod terminal;

@@ -6,7 +6,7 @@ pub(crate) mod story;
 
 use std::path::PathBuf;
 
-use greenlight::sandbox::{Choice, Sandbox};
+use greenlight::sandbox::{Backend, Choice, Sandbox};
 use tokio::sync::OnceCell;
 
 /// The sandbox of this machine, tried once. A machine that cannot confine fails the tests, and says why.
@@ -17,4 +17,10 @@ pub(crate) async fn sandbox() -> Sandbox {
         Sandbox::detect(Choice::Auto, helper).await.unwrap()
     };
     SANDBOX.get_or_init(detect).await.clone()
+}
+
+/// No confinement, as somebody may choose by name.
+pub(crate) async fn unconfined() -> Sandbox {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
+    Sandbox::detect(Choice::Only(Backend::None), helper).await.unwrap()
 }

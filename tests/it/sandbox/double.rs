@@ -50,7 +50,7 @@ async fn plays_greenlight() {
         return;
     };
     greenlight::sandbox::harden_self().unwrap();
-    let backend = std::env::var(BACKEND).unwrap().parse().unwrap();
+    let backend = std::env::var_os(BACKEND).unwrap().to_str().unwrap().parse().unwrap();
     let sandbox = Sandbox::detect(Choice::Only(backend), env!("CARGO_BIN_EXE_greenlight").into())
         .await
         .unwrap();

@@ -10,6 +10,7 @@ mod fix;
 mod hostile;
 mod model;
 mod reject;
+mod required;
 mod restart;
 mod secrets;
 mod suggestions;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use greenlight::config::allow_list::AllowList;
 use greenlight::demo::{AUTHOR, Double, NewPullRequest, Role, World};
 use greenlight::github::Credentials;
+use greenlight::sandbox::Sandbox;
 
 use super::process::Settings;
 use super::{SECRET, Story};
@@ -67,6 +68,8 @@ pub(crate) struct Scene {
     /// Permissions of a workflow's token, which is used instead of an App.
     token: Option<&'static [(&'static str, &'static str)]>,
     allow_list: AllowList,
+    /// Another one than the best of this machine.
+    sandbox: Option<Sandbox>,
 }
 
 impl Default for Scene {
@@ -98,6 +101,7 @@ impl Scene {
             turns: None,
             token: None,
             allow_list: AllowList::All,
+            sandbox: None,
         }
     }
 
@@ -163,6 +167,11 @@ impl Scene {
         self
     }
 
+    pub(crate) fn sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = Some(sandbox);
+        self
+    }
+
     /// Starts everything and opens the pull request.
     pub(crate) async fn begin(self) -> Story {
         let files: Vec<_> = self
@@ -200,7 +209,10 @@ impl Scene {
             api: double.url(),
             credentials,
             model: model.as_ref().map(|model| model.base_url().to_string()),
-            sandbox: Ok(crate::harness::sandbox().await),
+            sandbox: Ok(match self.sandbox {
+                Some(sandbox) => sandbox,
+                None => crate::harness::sandbox().await,
+            }),
             allow_list: self.allow_list,
         };
         let mut story = Story {

@@ -1,0 +1,152 @@
+//! `greenlight sandbox` and `greenlight doctor`: how to look at the confinement before trusting it.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Door, Ended, ended, written};
+
+async fn sandbox(directory: &Path, arguments: &[&str]) -> Ended {
+    let door = Door::new();
+    let mut command = door.command(["sandbox"].iter().chain(arguments));
+    command.current_dir(directory);
+    ended(command.spawn().unwrap()).await
+}
+
+fn document(ended: &Ended) -> Value {
+    assert_eq!(ended.out.lines().count(), 1, "{ended:#?}");
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+#[tokio::test]
+async fn a_command_runs_in_a_copy_of_the_directory() {
+    let directory = written(&[("a.txt", b"hello\n"), (".gitignore", b".env\n"), (".env", b"TOKEN=x\n")]);
+    let script = "cat a.txt; ls -a; touch b.txt; echo oops >&2; exit 3";
+    let run = sandbox(directory.path(), &["--", "sh", "-c", script]).await.with(3);
+    assert!(
+        run.out.starts_with("hello\n") && !run.out.contains(".env\n"),
+        "{}",
+        run.out
+    );
+    let run = run.saying("oops").saying("native sandbox · exited with 3");
+    for part in [
+        "limits: 10m · 2 GiB memory",
+        "network loopback",
+        "enforced: secrets, ",
+        "partial: disk",
+    ] {
+        assert!(run.err.contains(part), "{part}: {}", run.err);
+    }
+    assert!(!directory.path().join("b.txt").exists());
+}
+
+#[tokio::test]
+async fn scripts_get_one_document() {
+    let directory = written(&[("greenlight.toml", b"[sandbox]\nprocesses = 12\n")]);
+    let arguments = [
+        "--json",
+        "--network",
+        "none",
+        "--timeout",
+        "20s",
+        "--",
+        "sh",
+        "-c",
+        "echo out; kill -9 $$",
+    ];
+    let run = sandbox(directory.path(), &arguments).await.with(137);
+    let document = document(&run);
+    assert_eq!(
+        document["outcome"],
+        serde_json::json!({ "kind": "signalled", "signal": 9 })
+    );
+    assert_eq!(document["stdout"]["text"], "out\n");
+    assert_eq!(document["network"]["mode"], "none");
+    assert_eq!(document["guarantees"]["secrets"], "enforced");
+    assert_eq!(
+        (&document["limits"]["processes"], &document["limits"]["wall_seconds"]),
+        (&12.into(), &20.0.into())
+    );
+}
+
+#[tokio::test]
+async fn every_end_has_a_code_of_its_own() {
+    let directory = written(&[("greenlight.toml", b"[sandbox]\nmemory = \"64MiB\"\ndisk = \"64MiB\"\n")]);
+    for (arguments, code, kind) in [
+        (&["--timeout", "1s", "--", "sleep", "1000"][..], 124, "timed_out"),
+        (
+            &["--", "python3", "-c", "x = [b'x' * (1 << 20) for _ in range(1000)]"],
+            137,
+            "out_of_memory",
+        ),
+        (
+            &["--", "sh", "-c", "for i in 1 2 3; do head -c 40M /dev/zero > $i; done"],
+            153,
+            "disk_limit",
+        ),
+        (&["--", "no-such-program"], 127, "did_not_start"),
+        (&["--", "true"], 0, "exited"),
+    ] {
+        let arguments: Vec<&str> = ["--json"].iter().chain(arguments).copied().collect();
+        let run = sandbox(directory.path(), &arguments).await.with(code);
+        assert_eq!(document(&run)["outcome"]["kind"], kind);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_had_is_refused_and_nothing_runs() {
+    let directory = written(&[("greenlight.toml", b"[sandbox]\nrequire = [\"disk\"]\n")]);
+    let run = sandbox(directory.path(), &["--json", "--", "touch", "x"]).await.with(3);
+    assert!(
+        document(&run)["error"]
+            .as_str()
+            .unwrap()
+            .contains("`require` names disk"),
+        "{}",
+        run.out
+    );
+    let run = sandbox(directory.path(), &["--backend", "chroot", "--", "true"])
+        .await
+        .with(2);
+    run.saying("there is no sandbox \"chroot\"; there is native, bubblewrap");
+    sandbox(directory.path(), &[]).await.with(2).saying("COMMAND");
+}
+
+#[tokio::test]
+async fn terminals_are_safe_from_what_is_printed() {
+    let directory = written(&[]);
+    let run = sandbox(directory.path(), &["--", "printf", "a\\033[2Jb\\n"])
+        .await
+        .with(0);
+    assert!(!run.out.contains('\u{1b}') && run.out.contains('b'), "{:?}", run.out);
+}
+
+#[tokio::test]
+async fn the_doctor_shows_every_sandbox() {
+    let door = Door::new();
+    let shown = door.run(["doctor"]).await.with(0);
+    for part in [
+        "native",
+        "bubblewrap",
+        "docker",
+        "podman",
+        "landlock",
+        "none",
+        "secrets",
+        "`--sandbox auto` takes native",
+    ] {
+        assert!(shown.out.contains(part), "{part}: {}", shown.out);
+    }
+    let documents = door.run(["doctor", "--json"]).await.with(0);
+    let document = document(&documents);
+    assert_eq!(document["chosen"], "native");
+    for backend in document["backends"].as_array().unwrap() {
+        let is_explained = match backend["usable"].as_bool().unwrap() {
+            true => backend["guarantees"]["tree_kill"].is_string(),
+            false => ["reason", "remedy"]
+                .iter()
+                .all(|key| backend[key].as_str().is_some_and(|text| text.len() > 10)),
+        };
+        assert!(is_explained, "{backend}");
+    }
+}
