@@ -72,9 +72,6 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
             step.repository
         )));
     }
-    if let Err(error) = crate::sandbox::harden_self() {
-        tracing::warn!(%error, "other processes of this user may read greenlight's memory");
-    }
     let github = app::github(&settings).await?;
     let client = github
         .client(event.installation, &step.repository)

@@ -43,6 +43,11 @@ enum Verb {
 
 /// Runs one subcommand.
 pub fn main(cli: Cli) -> ExitCode {
+    if let Err(error) = crate::sandbox::harden_self() {
+        terminal::tell(&format!(
+            "warning: other processes of this user may read greenlight's memory: {error}"
+        ));
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::Fault(format!("threads cannot be started: {error}")).report(),

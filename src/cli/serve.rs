@@ -40,9 +40,6 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     let secret =
         WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
     settings.credentials()?;
-    if let Err(error) = crate::sandbox::harden_self() {
-        tracing::warn!(%error, "other processes of this user may read greenlight's memory");
-    }
     let file = settings.database()?;
     let _taken = folder::take(&settings.data_dir()?)?;
     let journal = Sqlite::open(&file).await.map_err(|error| {
