@@ -80,12 +80,14 @@ const EMPTY_WORDS: [&str; 6] = ["Manager", "Service", "Helper", "Util", "Data", 
 const MAX_LINES: usize = 400;
 
 /// The commands that README.md shows, and what makes sure that they work.
-const SHOWN_COMMANDS: [(&str, &str); 4] = [
+const SHOWN_COMMANDS: [(&str, &str); 6] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
     ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
+    ("greenlight doctor", "tests/it/doors/sandbox.rs"),
+    ("greenlight sandbox -- sh -c 'id; ls -a /; env'", "tests/it/doors/sandbox.rs"),
     (
         "greenlight serve --listen 127.0.0.1:8080",
         "tests/it/doors/serve.rs, on a free port",
