@@ -177,6 +177,7 @@ mod tests {
             "[trigger]\nci = true\nexecution = \"approve\"",
             "execution = \"Sandbox\"",
             "execution = \"always\"",
+            "[sandbox]\nrequire = [\"memmory\"]",
         ]
         .map(error)
         .join("\n");
@@ -188,6 +189,7 @@ mod tests {
         greenlight.toml line 3, `trigger.execution`: there is no such field; there is `ci`, `label`
         greenlight.toml line 1, `execution`: "Sandbox" is none of its values; did you mean `sandbox`?
         greenlight.toml line 1, `execution`: "always" is none of its values; there is `approve`, `sandbox`
+        greenlight.toml line 2, `sandbox.require`: "memmory" is none of its values; did you mean `memory`?
         "#);
     }
 

@@ -43,7 +43,9 @@ impl fmt::Display for RepoConfig {
         let sandbox = &self.sandbox;
         writeln!(f, "\n[sandbox]\nmemory = {}", size(sandbox.memory))?;
         writeln!(f, "processes = {}\ndisk = {}", sandbox.processes, size(sandbox.disk))?;
-        writeln!(f, "network = {}", list(&sandbox.network))
+        writeln!(f, "network = {}", list(&sandbox.network))?;
+        let required: Vec<String> = sandbox.require.iter().map(ToString::to_string).collect();
+        writeln!(f, "require = {}", list(&required))
     }
 }
 
@@ -84,7 +86,8 @@ mod tests {
             [test]\ncommand = \"pytest -k 'a \\\"b\\\"'\"\ninstall = \"x\"\n\
             [limits]\ncost_usd = 0.5\n[limits.day]\nturns = 5\ntokens = 5000\ncost_usd = 3\nwall = \"1h 1s\"\n\
             patch_lines = 7\n[protect]\npaths = [\"a\\\\*\", \"b\"]\n\
-            [sandbox]\nmemory = \"65537KiB\"\ndisk = \"1TiB\"\nnetwork = [\"pypi.org\"]\n";
+            [sandbox]\nmemory = \"65537KiB\"\ndisk = \"1TiB\"\nnetwork = [\"pypi.org\"]\n\
+            require = [\"memory\", \"disk\"]\n";
         for config in [RepoConfig::default(), RepoConfig::parse(own).unwrap()] {
             let shown = config.to_string();
             assert_eq!(RepoConfig::parse(&shown), Ok(config), "{shown}");
@@ -122,6 +125,7 @@ mod tests {
         processes = 256
         disk = "4GiB"
         network = []
+        require = []
         "#);
     }
 }
