@@ -6,7 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny test
+check: format-is-right lint doc deny test test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -15,6 +15,14 @@ fmt:
 # Runs the tests.
 test *arguments:
     cargo test {{ arguments }}
+
+# Attacks the sandbox once more as an ordinary user, where this is root.
+test-as-user:
+    tests/as-user.sh
+
+# Times `true` in every sandbox of this machine, beside a bare spawn and beside bwrap.
+bench *arguments:
+    cargo bench --bench start {{ arguments }}
 
 # Shows every snapshot that changed and takes the ones that are meant. Needs `cargo install cargo-insta`.
 accept:

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The attacks on the sandbox once more as an ordinary user, where this is root: then other means confine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+[ "$(id -u)" = 0 ] || { echo "this is an ordinary user already"; exit 0; }
+# In no user database, and owner of nothing.
+user=54321
+home=$(mktemp -d)
+trap 'rm -rf "$home"' EXIT
+chown "$user" "$home"
+as_user() {
+  setpriv --reuid "$user" --regid "$user" --clear-groups \
+    env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$home" TMPDIR="$home" "$@"
+}
+
+program=$(cargo test --test it --no-run 2>&1 | sed -n 's/.*(\(target[^)]*\))$/\1/p')
+if ! as_user test -x "$PWD/$program"; then
+  echo "UNAVAILABLE here, and not tested: the sandbox as an ordinary user (it cannot enter $PWD)" >&2
+  exit 0
+fi
+# Root's own Rust is not for others to use.
+as_user "$PWD/$program" sandbox:: --skip cargo_test_runs_offline
