@@ -26,6 +26,7 @@ mod orphans;
 mod output;
 mod probe;
 mod seccomp;
+mod session;
 mod supervisor;
 mod toolchains;
 mod tree;
@@ -42,6 +43,7 @@ pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORK
 pub use files::{FileError, read_result, remove_tree, write_file};
 pub use guarantees::{Guarantee, Guarantees};
 pub use output::{Captured, Outcome, Output};
+pub use session::{Cell, CellOutcome, Language, LostReason, Place, Session, Spent};
 use toolchains::Toolchains;
 
 /// How to run commands on this machine; a handle, cheap to clone.
