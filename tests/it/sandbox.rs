@@ -9,6 +9,7 @@ mod network;
 mod outside;
 mod privileges;
 mod secrets;
+mod sessions;
 mod tools;
 mod unconfined;
 
