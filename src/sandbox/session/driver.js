@@ -85,6 +85,12 @@ function compile(code, filename) {
   return [new vm.Script(code, options), false];
 }
 
+// What was printed is not to come after the answer, nor to be lost with the process.
+const printed = [process.stdout, process.stderr];
+for (const stream of printed) stream._handle?.setBlocking?.(true);
+const { write } = printed[0];
+const flushed = (stream) => new Promise((resolve) => write.call(stream, '', resolve));
+
 async function perform(id, code) {
   try {
     const [script, asynchronous] = compile(code, `<cell ${id}>`);
@@ -96,10 +102,14 @@ async function perform(id, code) {
       value = await race.call(Promise, [value, interruption]);
       if (typeof value === 'object' && value !== null && 'value' in value) value = value.value;
     }
-    answer(id, 'ok', value === undefined ? '' : show(value));
+    const text = value === undefined ? '' : show(value);
+    for (const stream of printed) if (stream.writableLength > 0) await flushed(stream);
+    answer(id, 'ok', text);
   } catch (error) {
     const interrupted = error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
-    answer(id, interrupted ? 'int' : 'err', describe(error));
+    const text = describe(error);
+    for (const stream of printed) if (stream.writableLength > 0) await flushed(stream);
+    answer(id, interrupted ? 'int' : 'err', text);
   } finally {
     interrupt = null;
   }
@@ -129,5 +139,5 @@ requests.on('data', (chunk) => {
   unread.push(chunk);
 });
 requests.on('error', () => exit(70));
-requests.on('end', () => exit(70));
+requests.on('end', () => exit(0));
 answer('0', 'ok', '');

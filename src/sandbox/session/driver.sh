@@ -38,9 +38,10 @@ while builtin :; do
     builtin printf -v __greenlight_code %b "$__greenlight_code"
     __greenlight_interrupted=
     builtin trap "$__greenlight_interrupt" INT
-    # One round of a loop, which a stray `break` may end; left of `||`, where `set -e` ends nothing.
+    # One round of a loop, which a stray `break` may end. Left of `||`, `set -e` ends nothing, if it is not `builtin` that
+    # stands there.
     for __greenlight_word in err; do
-        builtin source "$__greenlight_driver" 3<&- 4>&- && __greenlight_word=ok || __greenlight_status=$?
+        command source "$__greenlight_driver" 3<&- 4>&- && __greenlight_word=ok || __greenlight_status=$?
     done
     { builtin trap - DEBUG; builtin set +exuvT; } 2>/dev/null
     if [[ $__greenlight_word == ok ]]; then

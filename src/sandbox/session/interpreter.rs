@@ -74,7 +74,12 @@ enum Silence {
 
 impl Interpreter {
     /// Starts one, and does not wait for it.
-    pub(super) async fn start(inner: &Inner, language: Language, place: &Place, policy: &Policy) -> Result<Self, Error> {
+    pub(super) async fn start(
+        inner: &Inner,
+        language: Language,
+        place: &Place,
+        policy: &Policy,
+    ) -> Result<Self, Error> {
         let channel = Channel::create(language)?;
         let source = channel.directory().to_owned();
         let target = if inner.backend.has_namespaces() {
@@ -113,9 +118,16 @@ impl Interpreter {
         self.keeper.tell(Word::Rest(time)).await;
     }
 
-    /// Ends it.
+    /// Ends it, after a moment to leave by itself: what the killed took of the processor is not known.
     pub(super) async fn end(self) -> io::Result<Ending> {
-        self.keeper.end().await
+        let Self {
+            channel, mut keeper, ..
+        } = self;
+        drop(channel);
+        match timeout(GRACE, keeper.died()).await {
+            Ok(ending) => ending,
+            Err(_) => keeper.end().await,
+        }
     }
 
     /// Runs one cell. An interpreter that gives no answer does not survive it.

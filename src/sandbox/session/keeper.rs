@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use super::super::Outcome;
 use super::super::launch::receive;
 use super::super::wire::{INTERRUPT, Report};
-use super::super::Outcome;
 use super::LostReason;
 
 /// How long the end of a sandbox may take.
@@ -124,7 +124,9 @@ async fn keep(
         Err(error) => {
             // Its death is the death of the whole tree.
             let _ = supervisor.kill().await;
-            Err(io::Error::other(format!("the supervisor of a session is gone: {error}")))
+            Err(io::Error::other(format!(
+                "the supervisor of a session is gone: {error}"
+            )))
         }
     }
 }

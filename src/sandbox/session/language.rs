@@ -79,7 +79,10 @@ mod tests {
 
     #[test]
     fn code_for_bash_is_one_line_of_ascii() {
-        assert_eq!(Language::Bash.encode("a 'b' \\n\nä\t%"), "a 'b' \\\\n\\n\\xc3\\xa4\\x09%");
+        assert_eq!(
+            Language::Bash.encode("a 'b' \\n\nä\t%"),
+            "a 'b' \\\\n\\n\\xc3\\xa4\\x09%"
+        );
     }
 
     #[test]
