@@ -15,15 +15,13 @@ import types
 
 LONGEST = 64 << 10
 
-running = False
-interrupted = False
 loop = None
 
 
 def main(directory):
     responses = os.open(directory + "/responses", os.O_WRONLY)
     requests = os.open(directory + "/requests", os.O_RDONLY)
-    signal.signal(signal.SIGINT, on_interrupt)
+    signal.signal(signal.SIGINT, ignore)
     session = os.getpid()
 
     def leave():
@@ -77,26 +75,20 @@ def encode(text):
     return text
 
 
-def on_interrupt(*_):
-    global interrupted
-    if running:
-        interrupted = True
-        raise KeyboardInterrupt
+def ignore(*_):
+    """Unlike SIG_IGN, this is not inherited by other programs."""
 
 
 def perform(cells, number, code):
     """Runs one cell; everything that may call back into it can be interrupted."""
-    global running, interrupted
-    signal.signal(signal.SIGINT, on_interrupt)
-    interrupted = False
     status, text, exit_code = "ok", "", 0
     try:
-        running = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             value = evaluate(cells, "<cell %s>" % number, code)
             text = "" if value is None else repr(value)
         except BaseException as error:
-            status, exit_code = "err", 1
+            status, exit_code = "int" if isinstance(error, KeyboardInterrupt) else "err", 1
             if isinstance(error, SystemExit):
                 exit_code = error.code if isinstance(error.code, int) else int(error.code is not None)
             text = describe(error)
@@ -105,13 +97,13 @@ def perform(cells, number, code):
                 stream.flush()
             except Exception:
                 pass
-        running = False
+        signal.signal(signal.SIGINT, ignore)
     except KeyboardInterrupt:
         status = "int"
     except BaseException:
         status, text = "err", "an error that cannot be shown"
-    running = False
-    return "int" if interrupted and status == "err" else status, text, exit_code & 255
+    signal.signal(signal.SIGINT, ignore)
+    return status, text, exit_code & 255
 
 
 def evaluate(cells, name, code):
