@@ -48,7 +48,7 @@ pub(super) enum Fate {
         answer: Answer,
         /// Whether the answer had to be asked for with an interrupt.
         late: bool,
-        interpreter: Interpreter,
+        interpreter: Box<Interpreter>,
     },
     Lost {
         why: LostReason,
@@ -179,7 +179,7 @@ impl Interpreter {
                 Fate::Answered {
                     answer,
                     late,
-                    interpreter,
+                    interpreter: Box::new(interpreter),
                 }
             }
             Err((why, ending)) => Fate::Lost {

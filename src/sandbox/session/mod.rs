@@ -208,7 +208,7 @@ impl Session {
                 interpreter,
             } => {
                 interpreter.rest(self.place.idle).await;
-                self.interpreter = Some(interpreter);
+                self.interpreter = Some(*interpreter);
                 self.lost = None;
                 let outcome = match answer.status {
                     _ if late => CellOutcome::Interrupted,
