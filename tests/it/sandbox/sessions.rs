@@ -755,12 +755,7 @@ async fn two_sessions_do_not_meet(lab: Lab) {
     let (first, second) = tokio::join!(value(&mut one, "x"), value(&mut two, "x"));
     assert_eq!((first.as_str(), second.as_str()), ("1", "2"));
     assert_eq!(
-        loss(
-            &mut one,
-            "import os; os.kill(os.getpid(), 9)",
-            PATIENCE
-        )
-        .await,
+        loss(&mut one, "import os; os.kill(os.getpid(), 9)", PATIENCE).await,
         LostReason::Signalled(9)
     );
     assert_eq!(value(&mut two, "x").await, "2");
