@@ -39,7 +39,7 @@ pub(super) struct Held {
 
 /// A run that has been started. Dropping it ends the run.
 pub(super) struct Launched {
-    supervisor: Child,
+    pub(super) supervisor: Child,
     pub(super) stdout: ChildStdout,
     pub(super) stderr: ChildStderr,
     pub(super) reports: OwnedReadHalf,

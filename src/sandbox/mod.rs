@@ -25,6 +25,7 @@ mod orphans;
 mod output;
 mod probe;
 mod seccomp;
+mod session;
 mod supervisor;
 mod toolchains;
 mod tree;
@@ -41,6 +42,7 @@ pub use backend::Backend;
 pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORKSPACE};
 pub use files::{FileError, read_result, remove_tree, write_file};
 pub use output::{Captured, Outcome, Output};
+pub use session::{Cell, CellOutcome, Language, LostReason, Place, Session, Spent};
 use toolchains::Toolchains;
 pub use trust::Code;
 

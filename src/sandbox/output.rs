@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -99,6 +101,24 @@ impl Capture {
         while let Ok(length @ 1..) = stream.read(&mut buffer).await {
             self.push(&buffer[..length]);
         }
+    }
+
+    /// Reads what is in a pipe at this moment, and nothing that is written to it meanwhile.
+    pub(super) fn take_what_is_there(&mut self, stream: &impl AsFd) -> io::Result<()> {
+        let mut left = usize::try_from(rustix::io::ioctl_fionread(stream)?).unwrap_or(usize::MAX);
+        let mut buffer = vec![0; left.min(64 << 10)];
+        while left > 0 {
+            let most = left.min(buffer.len());
+            match rustix::io::read(stream, &mut buffer[..most]) {
+                Ok(0) | Err(rustix::io::Errno::AGAIN) => break,
+                Ok(length) => {
+                    self.push(&buffer[..length]);
+                    left -= length;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     fn push(&mut self, bytes: &[u8]) {

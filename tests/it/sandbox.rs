@@ -12,6 +12,7 @@ mod network;
 mod outside;
 mod privileges;
 mod secrets;
+mod sessions;
 mod tools;
 mod unconfined;
 

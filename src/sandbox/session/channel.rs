@@ -1,0 +1,196 @@
+//! How greenlight and a driver speak: two named pipes in a directory that is mounted into the sandbox. Everything read
+//! from them may be forged by the code in the session; it is bounded, and believed no more than the code's output.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, mkfifoat};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+
+use super::language::Language;
+
+/// The longest value or error text of a cell, in bytes.
+pub(super) const MAX_VALUE: usize = 64 << 10;
+
+/// As base64, with a number and a word before it.
+const MAX_LINE: usize = MAX_VALUE / 3 * 4 + 64;
+
+/// How much that is no answer may come before one.
+const MAX_STRANGE: usize = 1 << 20;
+
+/// The number of the driver's own first word.
+const HELLO: u64 = 0;
+
+/// A driver's word on how a cell went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Ok,
+    Error,
+    Interrupted,
+}
+
+/// What a driver answered.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: Status,
+    pub(super) value: String,
+}
+
+/// greenlight's ends of the two pipes.
+pub(super) struct Channel {
+    language: Language,
+    /// The parent is for greenlight alone to list; who does not know the directory's name cannot enter it.
+    _parent: TempDir,
+    directory: PathBuf,
+    requests: pipe::Sender,
+    responses: pipe::Receiver,
+    /// Both pipes once more, so that neither ends before the driver has opened it.
+    held_open: Option<[File; 2]>,
+    last: u64,
+    unread: Vec<u8>,
+}
+
+impl Channel {
+    /// Makes the directory with the driver and the pipes, readable for whichever user the sandbox gives to the command.
+    pub(super) fn create(language: Language) -> io::Result<Self> {
+        let parent = tempfile::tempdir()?;
+        fs::set_permissions(&parent, Permissions::from_mode(0o711))?;
+        let directory = parent.path().join(ulid::Ulid::new().to_string());
+        fs::create_dir(&directory)?;
+        fs::set_permissions(&directory, Permissions::from_mode(0o755))?;
+        let (name, driver) = language.driver();
+        fs::write(directory.join(name), driver)?;
+        fs::set_permissions(directory.join(name), Permissions::from_mode(0o644))?;
+        let [requests, responses] = pipes(&directory);
+        let held_open = [make_pipe(&requests)?, make_pipe(&responses)?];
+        Ok(Self {
+            language,
+            _parent: parent,
+            requests: pipe::OpenOptions::new().open_sender(requests)?,
+            responses: pipe::OpenOptions::new().open_receiver(responses)?,
+            directory,
+            held_open: Some(held_open),
+            last: HELLO,
+            unread: Vec::new(),
+        })
+    }
+
+    /// What has to be mounted.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Waits until the driver has opened both pipes; from then on no one else can.
+    ///
+    /// # Errors
+    /// When something else than the driver answers.
+    pub(super) async fn greet(&mut self) -> io::Result<()> {
+        if self.held_open.is_some() {
+            self.answer(HELLO).await?;
+            for pipe in pipes(&self.directory) {
+                // Without confinement the code can have removed it.
+                let _ = fs::remove_file(pipe);
+            }
+            self.held_open = None;
+        }
+        Ok(())
+    }
+
+    /// Sends one cell and waits for its answer. Dropped halfway, the channel is good for nothing but the same wait.
+    ///
+    /// # Errors
+    /// When the driver has closed its side, or what comes is no answer.
+    pub(super) async fn ask(&mut self, code: &str) -> io::Result<Answer> {
+        self.last += 1;
+        let request = format!("{} {}\n", self.last, self.language.encode(code));
+        self.requests.write_all(request.as_bytes()).await?;
+        self.answer(self.last).await
+    }
+
+    /// Waits for the answer with this number; others are late, or forged.
+    async fn answer(&mut self, number: u64) -> io::Result<Answer> {
+        let mut strange = 0;
+        while strange < MAX_STRANGE {
+            let line = self.line().await?;
+            match parse(&line, self.language) {
+                Some((answered, answer)) if answered == number => return Ok(answer),
+                _ => strange += line.len() + 1,
+            }
+        }
+        Err(io::Error::other("too much that is no answer"))
+    }
+
+    async fn line(&mut self) -> io::Result<Vec<u8>> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let rest = self.unread.split_off(end + 1);
+                let mut line = std::mem::replace(&mut self.unread, rest);
+                line.pop();
+                return Ok(line);
+            }
+            if self.unread.len() > MAX_LINE {
+                return Err(io::Error::other("an answer without end"));
+            }
+            self.unread.reserve(16 << 10);
+            if self.responses.read_buf(&mut self.unread).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+fn pipes(directory: &Path) -> [PathBuf; 2] {
+    ["requests", "responses"].map(|name| directory.join(name))
+}
+
+fn make_pipe(path: &Path) -> io::Result<File> {
+    mkfifoat(CWD, path, Mode::from_raw_mode(0o666))?;
+    // Whatever the mask of new files was.
+    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    File::options().read(true).write(true).open(path)
+}
+
+fn parse(line: &[u8], language: Language) -> Option<(u64, Answer)> {
+    let mut words = line.splitn(3, |byte| *byte == b' ');
+    let number = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
+    let status = match words.next()? {
+        b"ok" => Status::Ok,
+        b"err" => Status::Error,
+        b"int" => Status::Interrupted,
+        _ => return None,
+    };
+    let value = language.decode(words.next().unwrap_or_default())?;
+    let mut value = String::from_utf8_lossy(&value).into_owned();
+    value.truncate(value.floor_char_boundary(MAX_VALUE));
+    Some((number, Answer { status, value }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<(u64, Status, &str)>) {
+        let parsed = parse(line.as_bytes(), Language::Python);
+        let seen = parsed.map(|(number, answer)| (number, answer.status, answer.value));
+        assert_eq!(
+            seen,
+            expected.map(|(number, status, value)| (number, status, value.to_owned()))
+        );
+    }
+
+    #[test]
+    fn what_is_no_answer_is_none() {
+        check("7 ok NDI=", Some((7, Status::Ok, "42")));
+        check("7 err ", Some((7, Status::Error, "")));
+        check("7 int", Some((7, Status::Interrupted, "")));
+        check("7 ok /w==", Some((7, Status::Ok, "\u{fffd}")));
+        for line in ["", "7", "7 yes", "x ok", "-1 ok", "7 ok #", "99999999999999999999 ok"] {
+            check(line, None);
+        }
+    }
+}

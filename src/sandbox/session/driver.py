@@ -1,0 +1,148 @@
+"""Runs cells of Python one after the other in one namespace.
+
+Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with one line in the pipe `responses`,
+`<id> ok|err|int <base64 of the value or of the error>`. Whatever cells print goes elsewhere.
+"""
+
+import ast
+import base64
+import linecache
+import os
+import signal
+import sys
+import traceback
+import types
+
+LONGEST = 64 << 10
+
+loop = None
+
+
+def main(directory):
+    responses = os.open(directory + "/responses", os.O_WRONLY)
+    requests = os.open(directory + "/requests", os.O_RDONLY)
+    signal.signal(signal.SIGINT, ignore)
+    session = os.getpid()
+
+    def leave():
+        os.close(requests)
+        os.close(responses)
+
+    os.register_at_fork(after_in_child=leave)
+
+    # What cells see is a program of their own in the directory where the session started.
+    cells = types.ModuleType("__main__")
+    cells.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = cells
+    sys.argv = [""]
+    sys.path[0] = os.getcwd()
+
+    answer(responses, "0", "ok", "")
+    for line in lines(requests):
+        number, _, code = line.partition(b" ")
+        number = number.decode()
+        status, text, code = perform(cells, number, base64.b64decode(code).decode())
+        if os.getpid() != session:
+            # A cell forked, and this is the child that ran to the end of it.
+            if status != "ok":
+                os.write(2, encode(text))
+            os._exit(code)
+        answer(responses, number, status, text)
+
+
+def lines(requests):
+    """Yields the lines of a pipe until nobody writes to it any more."""
+    unread = b""
+    while True:
+        chunk = os.read(requests, 1 << 16)
+        if not chunk:
+            return
+        *complete, unread = (unread + chunk).split(b"\n") if b"\n" in chunk else (unread + chunk,)
+        yield from complete
+
+
+def answer(responses, number, status, text):
+    line = b"%s %s %s\n" % (number.encode(), status.encode(), base64.b64encode(encode(text)))
+    while line:
+        line = line[os.write(responses, line):]
+
+
+def encode(text):
+    text = text.encode("utf-8", "backslashreplace")
+    if len(text) > LONGEST:
+        half = LONGEST // 2 - 16
+        text = text[:half] + b"\n[...]\n" + text[-half:]
+    return text
+
+
+def ignore(*_):
+    """Unlike SIG_IGN, this is not inherited by other programs."""
+
+
+def perform(cells, number, code):
+    """Runs one cell; everything that may call back into it can be interrupted."""
+    status, text, exit_code = "ok", "", 0
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            value = evaluate(cells, "<cell %s>" % number, code)
+            text = "" if value is None else repr(value)
+        except BaseException as error:
+            status, exit_code = "int" if isinstance(error, KeyboardInterrupt) else "err", 1
+            if isinstance(error, SystemExit):
+                exit_code = error.code if isinstance(error.code, int) else int(error.code is not None)
+            text = describe(error)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                pass
+        signal.signal(signal.SIGINT, ignore)
+    except KeyboardInterrupt:
+        status = "int"
+    except BaseException:
+        status, text = "err", "an error that cannot be shown"
+    signal.signal(signal.SIGINT, ignore)
+    return status, text, exit_code & 255
+
+
+def evaluate(cells, name, code):
+    """Returns the value of the last statement, if that is an expression."""
+    # Where tracebacks find the lines of the cell.
+    linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+    await_allowed = getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0)
+    tree = compile(code, name, "exec", ast.PyCF_ONLY_AST | await_allowed, dont_inherit=True)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    run(cells, compile(tree, name, "exec", await_allowed, dont_inherit=True))
+    if last is not None:
+        return run(cells, compile(ast.Expression(last.value), name, "eval", await_allowed, dont_inherit=True))
+
+
+def run(cells, code):
+    if not code.co_flags & 0x80:  # CO_COROUTINE
+        return eval(code, cells.__dict__)
+    global loop
+    import asyncio
+
+    if loop is None or loop.is_closed():
+        loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    task = loop.create_task(eval(code, cells.__dict__))
+    try:
+        return loop.run_until_complete(task)
+    except KeyboardInterrupt:
+        if task.cancel():
+            # Lets it clean up, and learn what happened to it.
+            loop.run_until_complete(asyncio.wait([task], timeout=0.2))
+        raise
+
+
+def describe(error):
+    """The traceback from the first line of a cell on."""
+    first = error.__traceback__
+    while first is not None and not first.tb_frame.f_code.co_filename.startswith("<cell "):
+        first = first.tb_next
+    return "".join(traceback.format_exception(type(error), error, first)).rstrip("\n")
+
+
+main(sys.argv[1])

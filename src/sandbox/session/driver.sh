@@ -1,0 +1,52 @@
+# Runs cells of bash one after the other in one shell.
+#
+# Each line of the pipe `requests` is `<id> <code>`, with escapes that `printf %b` knows; each is answered with one line
+# in the pipe `responses`, `<id> ok|err|int <exit code>`. Whatever cells print goes elsewhere.
+#
+# Names begin with two underscores because cells share this shell. It is no function, so that `declare` in a cell makes
+# global variables, and it reads itself for each cell, so that `return` leaves the cell.
+
+if ((${#BASH_SOURCE[@]} > 1)); then
+    builtin eval "$__greenlight_code"
+    builtin return
+fi
+
+__greenlight_driver=${BASH_SOURCE[0]}
+exec 3<"$1/requests" 4>"$1/responses" || exit 70
+set --
+
+# Ctrl-c leaves what runs now, and then, by the trap before each command, every function around it up to the cell.
+__greenlight_interrupt='
+    __greenlight_interrupted=1
+    if ((${#BASH_SOURCE[@]} > 1)); then
+        builtin set -T
+        builtin trap "((\${#BASH_SOURCE[@]} > 1)) && builtin return 130" DEBUG
+        builtin return 130
+    fi'
+__greenlight_interrupted=
+__greenlight_id=0
+__greenlight_status=0
+__greenlight_word=ok
+trap "$__greenlight_interrupt" INT
+
+while builtin :; do
+    builtin echo "$__greenlight_id $__greenlight_word $__greenlight_status" >&4 || builtin exit 70
+    until IFS=' ' builtin read -r -u 3 __greenlight_id __greenlight_code; do
+        # More than 128 is a signal, less is the end of the pipe.
+        (($? > 128)) || builtin exit 70
+    done
+    builtin printf -v __greenlight_code %b "$__greenlight_code"
+    __greenlight_interrupted=
+    builtin trap "$__greenlight_interrupt" INT
+    # One round of a loop, which a stray `break` may end. Left of `||`, `set -e` ends nothing, if it is not `builtin` that
+    # stands there.
+    for __greenlight_word in err; do
+        command source "$__greenlight_driver" 3<&- 4>&- && __greenlight_word=ok || __greenlight_status=$?
+    done
+    { builtin trap - DEBUG; builtin set +exuvT; } 2>/dev/null
+    if [[ $__greenlight_word == ok ]]; then
+        __greenlight_status=0
+    elif [[ $__greenlight_interrupted ]]; then
+        __greenlight_word=int
+    fi
+done

@@ -1,0 +1,255 @@
+//! One running interpreter and one conversation with it at a time: ask, wait, interrupt, give up; and in the meantime
+//! read what it prints. That a session survives its interpreter is not known here.
+
+use std::io;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use tokio::net::unix::pipe;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::channel::{Answer, Channel};
+use super::keeper::{Ending, Keeper, Word};
+use super::language::Language;
+use super::{LostReason, Place};
+use crate::sandbox::command::{Access, Mount};
+use crate::sandbox::output::{Capture, Captured};
+use crate::sandbox::{Error, Inner, Policy};
+
+/// Where the driver and its pipes are found inside.
+const INSIDE: &str = "/run/greenlight-session";
+
+/// How long an interpreter may take to open its pipes.
+const START: Duration = Duration::from_secs(30);
+
+/// How long a cell may go on after it was interrupted, and how long the reason of a death may take to be known.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// An interpreter in its sandbox. Dropping it ends the sandbox.
+pub(super) struct Interpreter {
+    channel: Channel,
+    keeper: Keeper,
+    stdout: pipe::Receiver,
+    stderr: pipe::Receiver,
+}
+
+/// One conversation.
+pub(super) struct Exchange {
+    pub(super) fate: Fate,
+    pub(super) stdout: Captured,
+    pub(super) stderr: Captured,
+    pub(super) wall: Duration,
+}
+
+/// How a conversation ended.
+pub(super) enum Fate {
+    Answered {
+        answer: Answer,
+        /// Whether the answer had to be asked for with an interrupt.
+        late: bool,
+        interpreter: Box<Interpreter>,
+    },
+    Lost {
+        why: LostReason,
+        ending: Ending,
+    },
+}
+
+/// What a cell is given.
+pub(super) struct Request<'a> {
+    pub(super) code: &'a str,
+    pub(super) limit: Duration,
+    pub(super) cancel: &'a CancellationToken,
+    /// Bytes kept of each stream.
+    pub(super) keep: usize,
+}
+
+/// Why an answer did not come.
+enum Silence {
+    Died(Ending),
+    /// It is alive, and has to be ended for this.
+    Ends(LostReason),
+}
+
+impl Interpreter {
+    /// Starts one, and does not wait for it.
+    pub(super) async fn start(
+        inner: &Inner,
+        language: Language,
+        place: &Place,
+        policy: &Policy,
+    ) -> Result<Self, Error> {
+        let channel = Channel::create(language)?;
+        let source = channel.directory().to_owned();
+        let target = if inner.backend.has_namespaces() {
+            INSIDE.into()
+        } else {
+            source.clone()
+        };
+        let mut command = place.command(language.argv(&target));
+        command.mounts.push(Mount {
+            source,
+            target,
+            // Pipes can be written to all the same.
+            access: Access::ReadOnly,
+        });
+        let launched = inner.launch(&inner.spec(&command, policy)).await?;
+        Ok(Self {
+            channel,
+            stdout: pipe::Receiver::from_owned_fd(launched.stdout.into_owned_fd()?)?,
+            stderr: pipe::Receiver::from_owned_fd(launched.stderr.into_owned_fd()?)?,
+            keeper: Keeper::of(
+                launched.supervisor,
+                launched.reports,
+                launched.orders,
+                policy.limits.wall,
+            ),
+        })
+    }
+
+    /// Whether it died while nothing was asked of it.
+    pub(super) fn is_dead(&self) -> bool {
+        self.keeper.has_ended()
+    }
+
+    /// Lets it be idle for at most this long.
+    pub(super) async fn rest(&self, time: Duration) {
+        self.keeper.tell(Word::Rest(time)).await;
+    }
+
+    /// Ends it, after a moment to leave by itself: what the killed took of the processor is not known.
+    pub(super) async fn end(self) -> io::Result<Ending> {
+        let Self {
+            channel, mut keeper, ..
+        } = self;
+        drop(channel);
+        match timeout(GRACE, keeper.died()).await {
+            Ok(ending) => ending,
+            Err(_) => keeper.end().await,
+        }
+    }
+
+    /// Runs one cell. An interpreter that gives no answer does not survive it.
+    pub(super) async fn run(self, request: &Request<'_>) -> io::Result<Exchange> {
+        let Self {
+            mut channel,
+            mut keeper,
+            mut stdout,
+            mut stderr,
+        } = self;
+        let (mut out, mut err) = (Capture::keeping(request.keep), Capture::keeping(request.keep));
+        let mut began = Instant::now();
+        let talked = {
+            let mut drained = pin!(async { tokio::join!(out.drain(&mut stdout), err.drain(&mut stderr)) });
+            let talk = async {
+                let talked = talk(&mut channel, &mut keeper, request, &mut began).await?;
+                Ok::<_, io::Error>(match talked {
+                    Ok(answered) => Ok((answered, keeper)),
+                    Err(Silence::Died(ending)) => Err((None, ending)),
+                    Err(Silence::Ends(why)) => Err((Some(why), keeper.end().await?)),
+                })
+            };
+            let mut talk = pin!(talk);
+            let mut open = true;
+            let talked = loop {
+                tokio::select! {
+                    biased;
+                    talked = &mut talk => break talked?,
+                    _ = &mut drained, if open => open = false,
+                }
+            };
+            if talked.is_err() && open {
+                // All writers are dead or strangers, who are not waited for.
+                let _ = timeout(GRACE, drained).await;
+            }
+            talked
+        };
+        let wall = began.elapsed();
+        let fate = match talked {
+            Ok(((answer, late), keeper)) => {
+                out.take_what_is_there(&stdout)?;
+                err.take_what_is_there(&stderr)?;
+                let interpreter = Self {
+                    channel,
+                    keeper,
+                    stdout,
+                    stderr,
+                };
+                Fate::Answered {
+                    answer,
+                    late,
+                    interpreter: Box::new(interpreter),
+                }
+            }
+            Err((why, ending)) => Fate::Lost {
+                why: why.unwrap_or_else(|| ending.why.clone()),
+                ending,
+            },
+        };
+        Ok(Exchange {
+            fate,
+            stdout: out.finish(),
+            stderr: err.finish(),
+            wall,
+        })
+    }
+}
+
+/// Asks, and says whether the answer came only after an interrupt.
+async fn talk(
+    channel: &mut Channel,
+    keeper: &mut Keeper,
+    request: &Request<'_>,
+    began: &mut Instant,
+) -> io::Result<Result<(Answer, bool), Silence>> {
+    keeper.tell(Word::Work).await;
+    let greeted = {
+        let mut greeting = pin!(channel.greet());
+        attend(&mut greeting, keeper, request.cancel, START).await?
+    };
+    match greeted {
+        Ok(Some(())) => {}
+        Ok(None) => {
+            let reason = format!("the interpreter said nothing for {} s", START.as_secs());
+            return Ok(Err(Silence::Ends(LostReason::DidNotStart(reason))));
+        }
+        Err(silence) => return Ok(Err(silence)),
+    }
+    *began = Instant::now();
+    let mut answer = pin!(channel.ask(request.code));
+    match attend(&mut answer, keeper, request.cancel, request.limit).await? {
+        Ok(Some(answer)) => return Ok(Ok((answer, false))),
+        Ok(None) => keeper.tell(Word::Interrupt).await,
+        Err(silence) => return Ok(Err(silence)),
+    }
+    Ok(match attend(&mut answer, keeper, request.cancel, GRACE).await? {
+        Ok(Some(answer)) => Ok((answer, true)),
+        Ok(None) => Err(Silence::Ends(LostReason::TimedOut)),
+        Err(silence) => Err(silence),
+    })
+}
+
+/// Waits for an answer until the limit, which gives none.
+async fn attend<T>(
+    answer: &mut (impl Future<Output = io::Result<T>> + Unpin),
+    keeper: &mut Keeper,
+    cancel: &CancellationToken,
+    limit: Duration,
+) -> io::Result<Result<Option<T>, Silence>> {
+    let broken = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Ok(Err(Silence::Ends(LostReason::Cancelled))),
+        answer = answer => match answer {
+            Ok(answer) => return Ok(Ok(Some(answer))),
+            Err(broken) => broken,
+        },
+        ending = keeper.died() => return Ok(Err(Silence::Died(ending?))),
+        () = sleep(limit) => return Ok(Ok(None)),
+    };
+    // Whoever dies closes the channel, and that is seen first.
+    Ok(Err(match timeout(GRACE, keeper.died()).await {
+        Ok(ending) => Silence::Died(ending?),
+        Err(_) => Silence::Ends(LostReason::ChannelBroken(broken.to_string())),
+    }))
+}
