@@ -12,21 +12,7 @@ use super::{Alive, Lab, PATIENCE};
 /// Short enough to be waited for, for code that never ends.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// Runs each of them as a test.
-macro_rules! natively {
-    ($($name:ident),* $(,)?) => {
-        mod natively {
-            $(
-                #[tokio::test]
-                async fn $name() {
-                    super::$name(super::Lab::new().await).await;
-                }
-            )*
-        }
-    };
-}
-
-natively! {
+super::each_backend! {
     state_persists,
     a_value_is_shown,
     an_error_is_shown_with_its_line,
@@ -624,13 +610,9 @@ async fn a_fork_answers_nothing(lab: Lab) {
 fn hijacked(lab: &Lab, script: &str) -> Place {
     lab.file("bin/python3", script);
     fs::set_permissions(lab.path().join("bin/python3"), fs::Permissions::from_mode(0o755)).unwrap();
-    let bin = if lab.sandbox.backend().name() == "native" {
-        "/workspace/bin".to_owned()
-    } else {
-        lab.path().join("bin").display().to_string()
-    };
+    let bin = lab.inside().join("bin").display().to_string();
     Place {
-        env: [("PATH".into(), format!("/workspace/bin:{bin}"))].into(),
+        env: [("PATH".into(), format!("{bin}:/usr/bin:/bin"))].into(),
         ..Place::new(lab.path())
     }
 }

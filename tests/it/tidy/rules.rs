@@ -87,7 +87,10 @@ const SHOWN_COMMANDS: [(&str, &str); 6] = [
     ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
     ("greenlight doctor", "tests/it/doors/sandbox.rs"),
-    ("greenlight sandbox -- sh -c 'id; ls -a /; env'", "tests/it/doors/sandbox.rs"),
+    (
+        "greenlight sandbox -- sh -c 'id; ls -a /; env'",
+        "tests/it/doors/sandbox.rs",
+    ),
     (
         "greenlight serve --listen 127.0.0.1:8080",
         "tests/it/doors/serve.rs, on a free port",
