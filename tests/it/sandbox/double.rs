@@ -48,7 +48,7 @@ async fn plays_greenlight() {
         return;
     };
     greenlight::sandbox::harden_self().unwrap();
-    let sandbox = Sandbox::detect(Choice::Auto, env!("CARGO_BIN_EXE_greenlight").into())
+    let sandbox = Sandbox::detect(Choice::Auto, env!("CARGO_BIN_EXE_greenlight"))
         .await
         .unwrap();
     let command = greenlight::sandbox::Command::new(["sh".into(), "-c".into(), script], workspace);

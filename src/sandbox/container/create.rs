@@ -1,0 +1,139 @@
+//! What an engine is asked for: a container that can do nothing but run greenlight's init as an ordinary user.
+
+use std::collections::HashMap;
+
+use bollard::models::{
+    ContainerCreateBody, HostConfig, HostConfigCgroupnsModeEnum, HostConfigLogConfig, Mount as EngineMount,
+    MountBindOptions, MountBindOptionsPropagationEnum, MountType, ResourcesUlimits, RestartPolicy,
+    RestartPolicyNameEnum,
+};
+
+use super::super::command::{Access, Mount};
+use super::super::mounts::{MASKED_IN_PROC, READ_ONLY_IN_PROC};
+use super::super::wire::Spec;
+use super::super::{helper, profile};
+use super::{BINARY, places};
+
+/// Says whose container it is; the value is the name of its first run.
+pub(super) const RUN: &str = "greenlight.run";
+
+/// Says in which namespace of processes that name is to be read.
+pub(super) const NAMESPACE: &str = "greenlight.namespace";
+
+/// What engines mask besides what this room does everywhere, and all that the kernel tells of its devices.
+const MASKED: [&str; 6] = [
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/scsi",
+    "/proc/timer_stats",
+    "/sys",
+    "/sys/firmware",
+];
+
+/// The request for a container of this user.
+pub(super) fn body(
+    spec: &Spec,
+    mounts: &[Mount],
+    (uid, gid): (u32, u32),
+    image: &str,
+    namespace: String,
+) -> ContainerCreateBody {
+    let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+    ContainerCreateBody {
+        image: Some(image.to_owned()),
+        hostname: Some("sandbox".into()),
+        user: Some(format!("{uid}:{gid}")),
+        entrypoint: words(&[BINARY, helper::VERB, helper::CONTAINER]),
+        working_dir: Some("/".into()),
+        labels: Some(HashMap::from([
+            (RUN.to_owned(), spec.name.clone()),
+            (NAMESPACE.to_owned(), namespace),
+        ])),
+        host_config: Some(host_config(spec, mounts, (uid, gid))),
+        ..ContainerCreateBody::default()
+    }
+}
+
+fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32)) -> HostConfig {
+    let memory = i64::try_from(spec.limits.memory).unwrap_or(i64::MAX);
+    // Init counts too, with its two threads.
+    let processes = i64::try_from(spec.limits.processes.saturating_add(2)).unwrap_or(i64::MAX);
+    let in_proc = |names: &[&str]| -> Vec<String> { names.iter().map(|name| format!("/proc/{name}")).collect() };
+    let mut masked = in_proc(&MASKED_IN_PROC);
+    masked.extend(MASKED.map(str::to_owned));
+    HostConfig {
+        network_mode: Some("none".into()),
+        readonly_rootfs: Some(true),
+        mounts: Some(mounts.iter().map(bind).collect()),
+        tmpfs: Some(in_memory(spec, user)),
+        memory: Some(memory),
+        // Memory and swap together, so no swap.
+        memory_swap: Some(memory),
+        pids_limit: Some(processes),
+        cap_drop: Some(vec!["ALL".into()]),
+        security_opt: Some(vec![
+            "no-new-privileges".into(),
+            format!("seccomp={}", profile::json()),
+            // Only matters with SELinux, which would have the system's own directories relabelled.
+            "label=disable".into(),
+        ]),
+        ipc_mode: Some("private".into()),
+        cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
+        masked_paths: Some(masked),
+        readonly_paths: Some(in_proc(&READ_ONLY_IN_PROC)),
+        ulimits: Some(vec![ulimit("core", 0), ulimit("nofile", spec.limits.open_files)]),
+        log_config: Some(HostConfigLogConfig {
+            typ: Some("none".into()),
+            config: None,
+        }),
+        restart_policy: Some(RestartPolicy {
+            name: Some(RestartPolicyNameEnum::NO),
+            maximum_retry_count: None,
+        }),
+        privileged: Some(false),
+        init: Some(false),
+        auto_remove: Some(true),
+        ..HostConfig::default()
+    }
+}
+
+fn bind(mount: &Mount) -> EngineMount {
+    let read_only = mount.access == Access::ReadOnly;
+    EngineMount {
+        typ: Some(MountType::BIND),
+        source: Some(mount.source.display().to_string()),
+        target: Some(mount.target.display().to_string()),
+        read_only: Some(read_only),
+        bind_options: Some(MountBindOptions {
+            propagation: Some(MountBindOptionsPropagationEnum::RPRIVATE),
+            // What is mounted below gets a mount of its own that is read-only, too.
+            non_recursive: Some(read_only),
+            ..MountBindOptions::default()
+        }),
+        ..EngineMount::default()
+    }
+}
+
+/// As in the other sandboxes: what is in these is memory, and stays within its limit with the rest.
+fn in_memory(spec: &Spec, (uid, gid): (u32, u32)) -> HashMap<String, String> {
+    let size = spec.limits.memory / 2;
+    let options = format!("rw,nosuid,nodev,exec,size={size},nr_inodes=100k");
+    let with_owner = |path: std::path::PathBuf| {
+        let owner = if path.starts_with(&spec.home) {
+            format!("mode=700,uid={uid},gid={gid}")
+        } else {
+            "mode=1777".into()
+        };
+        (path.display().to_string(), format!("{options},{owner}"))
+    };
+    places::in_memory(spec).into_iter().map(with_owner).collect()
+}
+
+fn ulimit(name: &str, value: u64) -> ResourcesUlimits {
+    let value = i64::try_from(value).unwrap_or(i64::MAX);
+    ResourcesUlimits {
+        name: Some(name.to_owned()),
+        soft: Some(value),
+        hard: Some(value),
+    }
+}
