@@ -1,6 +1,7 @@
 //! What an engine is asked for: a container that can do nothing but run greenlight's init as an ordinary user.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigCgroupnsModeEnum, HostConfigLogConfig, Mount as EngineMount,
@@ -78,6 +79,7 @@ fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32)) -> HostConfig {
             "label=disable".into(),
         ]),
         ipc_mode: Some("private".into()),
+        sysctls: Some(sysctls()),
         cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
         masked_paths: Some(masked),
         readonly_paths: Some(in_proc(&READ_ONLY_IN_PROC)),
@@ -95,6 +97,16 @@ fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32)) -> HostConfig {
         auto_remove: Some(true),
         ..HostConfig::default()
     }
+}
+
+/// Engines turn off version 6 of the internet protocol with the network, and its loopback address goes with it.
+fn sysctls() -> HashMap<String, String> {
+    let name = |interface: &str| format!("net.ipv6.conf.{interface}.disable_ipv6");
+    let names = ["all", "lo"].map(name).into_iter();
+    names
+        .filter(|name| Path::new("/proc/sys").join(name.replace('.', "/")).exists())
+        .map(|name| (name, "0".to_owned()))
+        .collect()
 }
 
 fn bind(mount: &Mount) -> EngineMount {
@@ -118,7 +130,7 @@ fn bind(mount: &Mount) -> EngineMount {
 fn in_memory(spec: &Spec, (uid, gid): (u32, u32)) -> HashMap<String, String> {
     let size = spec.limits.memory / 2;
     let options = format!("rw,nosuid,nodev,exec,size={size},nr_inodes=100k");
-    let with_owner = |path: std::path::PathBuf| {
+    let with_owner = |path: PathBuf| {
         let owner = if path.starts_with(&spec.home) {
             format!("mode=700,uid={uid},gid={gid}")
         } else {

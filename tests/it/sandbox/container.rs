@@ -694,3 +694,34 @@ async fn an_engine_that_is_not_there_is_said_so() {
         assert!(refusal.reason.contains("there is docker"), "{refusal}");
     }
 }
+
+#[tokio::test]
+async fn zz_times() {
+    let lab = lab_or_return!();
+    let begun = std::time::Instant::now();
+    lab.sh("true").await;
+    println!("first {:?}", begun.elapsed());
+    for _ in 0..10 {
+        let begun = std::time::Instant::now();
+        let output = lab.exec(&lab.command(["true"])).await;
+        println!("next {:?} {:?}", begun.elapsed(), output.wall);
+    }
+    for _ in 0..5 {
+        let other = tempfile::tempdir().unwrap();
+        let begun = std::time::Instant::now();
+        lab.exec(&greenlight::sandbox::Command::new(["true"], other.path())).await;
+        println!("other {:?}", begun.elapsed());
+    }
+    let native = Lab::new().await;
+    for _ in 0..5 {
+        let begun = std::time::Instant::now();
+        native.exec(&native.command(["true"])).await;
+        println!("native {:?}", begun.elapsed());
+    }
+    let image = client().list_images(None::<bollard::query_parameters::ListImagesOptions>).await.unwrap().into_iter().flat_map(|image| image.repo_tags).find(|name| name.starts_with("greenlight-empty")).unwrap();
+    for _ in 0..5 {
+        let begun = std::time::Instant::now();
+        std::process::Command::new("docker").args(["-H", &format!("unix://{}", named_socket().unwrap().display()), "run", "--rm", "--network", "none", "--log-driver", "none", "-v", "/usr:/usr:ro", "-v", "/lib:/lib:ro", "-v", "/lib64:/lib64:ro", &image, "/usr/bin/true"]).status().unwrap();
+        println!("docker run {:?}", begun.elapsed());
+    }
+}
