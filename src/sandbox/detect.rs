@@ -55,7 +55,10 @@ pub(super) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox
         engine,
     };
     if backend != Backend::None {
-        inner.guarantees = guarantees(&inner).await?;
+        inner.guarantees = guarantees(&inner).await.map_err(|unusable| match backend {
+            Backend::Docker | Backend::Podman => container::explain(unusable),
+            _ => unusable,
+        })?;
     }
     if inner.engine.as_ref().is_some_and(|engine| !engine.limits_swap()) {
         inner.guarantees.memory = Guarantee::Partial;

@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
-use super::wire::{self, Report, Spec};
+use super::wire::{self, Report, Spec, Vessel};
 use super::{Command, Error, Inner, Output, Policy, container, helper, rights};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
@@ -173,7 +173,7 @@ impl Launched {
                 return Err(io::Error::other(reason).into());
             }
         };
-        if let Some(container) = container.filter(|_| report.reusable) {
+        if let Some(container) = container.filter(|_| report.container == Vessel::Clean) {
             container.give_back();
         }
         let output = Output {

@@ -14,7 +14,7 @@ use super::identity::Identity;
 use super::output::Outcome;
 use super::tree::{self, Tree};
 use super::watch::Watch;
-use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Word, read_frame, write_frame};
+use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Vessel, Word, read_frame, write_frame};
 use super::{container, helper, limits, rights};
 
 /// How long init may take to build the sandbox.
@@ -51,7 +51,7 @@ pub(super) fn main() -> io::Result<()> {
         wall: Duration::ZERO,
         counted: false,
         lent: false,
-        reusable: false,
+        container: Vessel::Spent,
     });
     write_frame(&control, &report)
 }
@@ -113,14 +113,17 @@ fn run(spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyho
     if let Some(cgroup) = &cgroup {
         cgroup.remember();
     }
-    let reusable = orders.spec.backend.is_container() && is_clean(&outcome, &inbox);
-    if !reusable {
+    let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox);
+    if !is_clean {
         tree.end()?;
     }
     let outcome = watch.correct(outcome);
     let in_container = cgroup.as_ref().and_then(Cgroup::remembered_time);
     Ok(Report {
-        reusable: reusable && !matches!(outcome, Outcome::OutOfMemory | Outcome::DiskLimit),
+        container: match outcome {
+            Outcome::Exited(_) | Outcome::Signalled(_) | Outcome::DidNotStart(_) if is_clean => Vessel::Clean,
+            _ => Vessel::Spent,
+        },
         outcome,
         cpu: in_container.unwrap_or_else(limits::cpu_time_of_children),
         peak_memory: watch.peak_memory(),

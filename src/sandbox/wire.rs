@@ -91,8 +91,16 @@ pub(super) struct Report {
     pub(super) counted: bool,
     /// Whether the command ran as a user of its own.
     pub(super) lent: bool,
-    /// Whether the container is as if the command had never been there.
-    pub(super) reusable: bool,
+    pub(super) container: Vessel,
+}
+
+/// What a command left of the container it ran in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Vessel {
+    /// It is as if the command had never been there.
+    Clean,
+    /// It is not, or there was none.
+    Spent,
 }
 
 /// Writes one frame: its length in four bytes, then itself.

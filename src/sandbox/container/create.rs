@@ -9,11 +9,12 @@ use bollard::models::{
     RestartPolicyNameEnum,
 };
 
+use super::super::backend::Backend;
 use super::super::command::{Access, Mount};
+use super::super::helper;
 use super::super::mounts::{MASKED_IN_PROC, READ_ONLY_IN_PROC};
 use super::super::wire::Spec;
-use super::super::{helper, profile};
-use super::{BINARY, places};
+use super::{BINARY, engine, places};
 
 /// Says whose container it is; the value is the name of its first run.
 pub(super) const RUN: &str = "greenlight.run";
@@ -31,13 +32,13 @@ const MASKED: [&str; 6] = [
     "/sys/firmware",
 ];
 
-/// The request for a container of this user.
+/// The request for a container of this user, with this filter of system calls.
 pub(super) fn body(
     spec: &Spec,
     mounts: &[Mount],
     (uid, gid): (u32, u32),
     image: &str,
-    namespace: String,
+    seccomp: &str,
 ) -> ContainerCreateBody {
     let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
     ContainerCreateBody {
@@ -48,14 +49,14 @@ pub(super) fn body(
         working_dir: Some("/".into()),
         labels: Some(HashMap::from([
             (RUN.to_owned(), spec.name.clone()),
-            (NAMESPACE.to_owned(), namespace),
+            (NAMESPACE.to_owned(), engine::namespace()),
         ])),
-        host_config: Some(host_config(spec, mounts, (uid, gid))),
+        host_config: Some(host_config(spec, mounts, (uid, gid), seccomp)),
         ..ContainerCreateBody::default()
     }
 }
 
-fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32)) -> HostConfig {
+fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32), seccomp: &str) -> HostConfig {
     let memory = i64::try_from(spec.limits.memory).unwrap_or(i64::MAX);
     // Init counts too, with its two threads.
     let processes = i64::try_from(spec.limits.processes.saturating_add(2)).unwrap_or(i64::MAX);
@@ -74,7 +75,7 @@ fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32)) -> HostConfig {
         cap_drop: Some(vec!["ALL".into()]),
         security_opt: Some(vec![
             "no-new-privileges".into(),
-            format!("seccomp={}", profile::json()),
+            format!("seccomp={seccomp}"),
             // Only matters with SELinux, which would have the system's own directories relabelled.
             "label=disable".into(),
         ]),
@@ -83,7 +84,7 @@ fn host_config(spec: &Spec, mounts: &[Mount], user: (u32, u32)) -> HostConfig {
         cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
         masked_paths: Some(masked),
         readonly_paths: Some(in_proc(&READ_ONLY_IN_PROC)),
-        ulimits: Some(vec![ulimit("core", 0), ulimit("nofile", spec.limits.open_files)]),
+        ulimits: Some(ulimits(spec)),
         log_config: Some(HostConfigLogConfig {
             typ: Some("none".into()),
             config: None,
@@ -129,20 +130,33 @@ fn bind(mount: &Mount) -> EngineMount {
 /// As in the other sandboxes: what is in these is memory, and stays within its limit with the rest.
 fn in_memory(spec: &Spec, (uid, gid): (u32, u32)) -> HashMap<String, String> {
     let size = spec.limits.memory / 2;
-    let options = format!("rw,nosuid,nodev,exec,size={size},nr_inodes=100k");
+    let options = format!("rw,nosuid,nodev,exec,size={size}");
     let with_owner = |path: PathBuf| {
-        let owner = if path.starts_with(&spec.home) {
-            format!("mode=700,uid={uid},gid={gid}")
-        } else {
-            "mode=1777".into()
+        let more = match spec.backend {
+            // It knows no other options; files without content are memory, too.
+            Backend::Podman => "mode=1777".into(),
+            _ if path.starts_with(&spec.home) => format!("nr_inodes=100k,mode=700,uid={uid},gid={gid}"),
+            _ => "nr_inodes=100k,mode=1777".into(),
         };
-        (path.display().to_string(), format!("{options},{owner}"))
+        (path.display().to_string(), format!("{options},{more}"))
     };
     places::in_memory(spec).into_iter().map(with_owner).collect()
 }
 
+/// The other limits of single processes are set by init.
+fn ulimits(spec: &Spec) -> Vec<ResourcesUlimits> {
+    let mut limits = vec![ulimit("core", 0), ulimit("nofile", spec.limits.open_files)];
+    if spec.backend == Backend::Podman {
+        // Its default is more than it may have on some machines; what greenlight may have is not.
+        let own = rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum;
+        limits.push(ulimit("nproc", own.unwrap_or(u64::MAX)));
+    }
+    limits
+}
+
 fn ulimit(name: &str, value: u64) -> ResourcesUlimits {
-    let value = i64::try_from(value).unwrap_or(i64::MAX);
+    // No limit is written as a negative number.
+    let value = i64::try_from(value).unwrap_or(-1);
     ResourcesUlimits {
         name: Some(name.to_owned()),
         soft: Some(value),

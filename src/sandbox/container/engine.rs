@@ -214,15 +214,14 @@ pub(super) async fn remove(docker: &Docker, id: &str) {
 /// Imports the empty image, if it is not there yet.
 async fn import(docker: &Docker, links: &BTreeMap<PathBuf, PathBuf>) -> io::Result<String> {
     let image = Image::with(links)?;
-    let (repository, tag) = image.name;
-    let name = format!("{repository}:{tag}");
+    let name = image.name;
     if docker.inspect_image(&name).await.is_ok() {
         return Ok(name);
     }
     let options = CreateImageOptions {
         from_src: Some("-".into()),
-        repo: Some(repository),
-        tag: Some(tag),
+        // Podman does not look at a tag that comes by itself.
+        repo: Some(name.clone()),
         ..CreateImageOptions::default()
     };
     let body = bollard::body_full(image.archive.into());

@@ -20,7 +20,7 @@ use super::super::identity::Identity;
 use super::super::wire::Spec;
 use super::engine::{self, Engine};
 use super::places::{self, Prepared};
-use super::{create, hold};
+use super::{create, hold, said};
 
 /// How long a container waits for its next command.
 const IDLE: Duration = Duration::from_secs(5);
@@ -162,7 +162,7 @@ async fn make(docker: Docker, image: String, spec: Spec, helper: PathBuf) -> io:
     let (spec, key, user, prepared) = tokio::task::spawn_blocking(move || prepare(spec, &helper))
         .await
         .map_err(io::Error::other)??;
-    let body = create::body(&spec, &prepared.mounts, user, &image, engine::namespace());
+    let body = create::body(&spec, &prepared.mounts, user, &image, &prepared.seccomp);
     let name = spec.name;
     let options = CreateContainerOptions {
         name: Some(name.clone()),
@@ -172,9 +172,9 @@ async fn make(docker: Docker, image: String, spec: Spec, helper: PathBuf) -> io:
         let id = docker
             .create_container(Some(options), body)
             .await
-            .map_err(io::Error::other)?
+            .map_err(|error| said(&error))?
             .id;
-        docker.start_container(&id, None).await.map_err(io::Error::other)?;
+        docker.start_container(&id, None).await.map_err(|error| said(&error))?;
         answer(&prepared, &id).await
     };
     match called.await {

@@ -24,6 +24,29 @@ pub(super) use hold::{Hold, group};
 pub(super) use inside::main;
 pub(super) use lease::Lease;
 
+/// What an engine says, which may quote all that it was asked for.
+fn said(error: &bollard::errors::Error) -> std::io::Error {
+    const MOST: usize = 400;
+    let mut text = error.to_string();
+    if text.chars().count() > MOST {
+        let ends = |from: usize, count: usize| text.chars().skip(from).take(count).collect::<String>();
+        text = format!(
+            "{} ... {}",
+            ends(0, MOST / 2),
+            ends(text.chars().count() - MOST / 2, MOST)
+        );
+    }
+    std::io::Error::other(text)
+}
+
+/// Replaces advice for sandboxes that greenlight makes itself.
+pub(super) fn explain(unusable: super::Unusable) -> super::Unusable {
+    super::Unusable {
+        remedy: "use an engine of this machine that works with its files, and look at the engine's log".into(),
+        ..unusable
+    }
+}
+
 /// What has to be found at the mounts of a run; nothing where it happens in no container.
 pub(super) fn inodes(spec: &super::wire::Spec) -> std::io::Result<Vec<(u64, u64, u32)>> {
     if spec.backend.is_container() {

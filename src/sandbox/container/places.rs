@@ -7,8 +7,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+use super::super::backend::Backend;
 use super::super::command::{Access, Mount, WORKSPACE};
 use super::super::mounts::{own_files, unescape};
+use super::super::profile;
 use super::super::wire::Spec;
 use super::{BINARY, SOCKET};
 
@@ -17,6 +19,8 @@ pub(super) struct Prepared {
     directory: tempfile::TempDir,
     pub(super) listener: UnixListener,
     pub(super) mounts: Vec<Mount>,
+    /// The filter of system calls, as the engine wants to get it.
+    pub(super) seccomp: String,
 }
 
 impl Prepared {
@@ -42,10 +46,18 @@ impl Prepared {
         let table = fs::read("/proc/self/mountinfo")?;
         let below = below(&mounts, &table);
         mounts.extend(below);
+        let mut seccomp = profile::json();
+        if spec.backend == Backend::Podman {
+            // Podman reads a file where Docker reads the filter itself.
+            let file = directory.path().join("seccomp");
+            fs::write(&file, seccomp)?;
+            seccomp = file.display().to_string();
+        }
         Ok(Self {
             directory,
             listener,
             mounts,
+            seccomp,
         })
     }
 
