@@ -49,7 +49,7 @@ pub(in super::super) fn main() -> io::Result<()> {
         return write_frame(&control, &Progress::CouldNotStart(format!("{reason:#}")));
     }
     let places = places::in_memory(&first.orders.spec);
-    let own_state = own_state();
+    let before = state(&places);
     let (to_inbox, inbox) = mpsc::channel();
     let words = control.try_clone()?;
     thread::spawn(move || obey(&words, &to_inbox));
@@ -76,7 +76,7 @@ pub(in super::super) fn main() -> io::Result<()> {
         for place in &places {
             empty(place, &places)?;
         }
-        if !is_as_before(&own_state, &places) {
+        if !is_as_before(&before, &places) {
             // The container ends with this process, and the next command gets another one.
             return Ok(());
         }
@@ -216,22 +216,16 @@ fn is_as_before(before: &[String], places: &[PathBuf]) -> bool {
     let has_segments = |table: &str| fs::read_to_string(table).is_ok_and(|table| table.lines().count() > 1);
     let is_empty = |place: &Path| fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
     let has_messages = Path::new("/dev/mqueue").exists() && !is_empty(Path::new("/dev/mqueue"));
-    let has_attributes = |place: &PathBuf| {
-        let mut names = [0u8; 1];
-        // The permissions of what belongs to root cannot have been changed.
-        let is_open = fs::metadata(place).is_ok_and(|found| [0o1777, 0o700].contains(&(found.mode() & 0o7777)));
-        !is_open || !matches!(rustix::fs::listxattr(place, &mut names), Ok(0) | Err(Errno::OPNOTSUPP))
-    };
     !["shm", "sem", "msg"]
         .iter()
         .any(|kind| has_segments(&format!("/proc/sysvipc/{kind}")))
         && !has_messages
-        && !places.iter().any(has_attributes)
-        && own_state() == before
+        && state(places) == before
 }
 
-/// What a process of the same user can change about init from outside: its limits, its priority, its processors.
-fn own_state() -> Vec<String> {
+/// What a command can change without leaving a file or a process: the limits, priority and processors of init, which
+/// has the same user, and the permissions and attributes of the directories in memory.
+fn state(places: &[PathBuf]) -> Vec<String> {
     let read = |file: &str| fs::read_to_string(Path::new("/proc/self").join(file)).unwrap_or_default();
     let stat = read("stat");
     // Priority, niceness, real-time priority and policy, see proc_pid_stat(5); the third field is the first after the name.
@@ -243,9 +237,17 @@ fn own_state() -> Vec<String> {
     let scheduling = [15, 16, 37, 38].map(|index| fields.get(index).copied().unwrap_or_default());
     let status = read("status");
     let processors = status.lines().filter(|line| line.contains("_allowed"));
-    vec![
+    let mut state = vec![
         read("limits"),
         scheduling.join(" "),
         processors.collect::<Vec<_>>().join("\n"),
-    ]
+    ];
+    for place in places {
+        let mut names = [0; 4096];
+        // More of them than fit are an error, and as such another state.
+        let length = rustix::fs::listxattr(place, &mut names).map_err(|error| error.to_string());
+        let mode = fs::metadata(place).map(|found| found.mode()).ok();
+        state.push(format!("{mode:?} {length:?}"));
+    }
+    state
 }

@@ -1,6 +1,20 @@
 //! The threats once more, and a few of their own, in containers of a real engine. Where none can be reached, every one of
 //! these tests says so by name and does nothing: `tests/docker-engine.sh` starts one.
 
+/// A laboratory with containers, or the end of the test.
+macro_rules! lab_or_return {
+    () => {
+        match crate::sandbox::container::engine(greenlight::sandbox::Backend::Docker).await {
+            Some(lab) => lab,
+            None => return,
+        }
+    };
+}
+
+mod attacks;
+mod bounds;
+mod reuse;
+
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
@@ -60,15 +74,6 @@ async fn engine(backend: Backend) -> Option<Lab> {
             None
         }
     }
-}
-
-macro_rules! lab_or_return {
-    () => {
-        match engine(Backend::Docker).await {
-            Some(lab) => lab,
-            None => return,
-        }
-    };
 }
 
 fn client() -> Docker {
@@ -142,266 +147,6 @@ async fn a_container_holds_what_is_asked_for() {
     assert_eq!(fs::read_to_string(lab.path().join("file")).unwrap(), "changed\n");
 }
 
-#[tokio::test]
-async fn the_token_is_not_visible_in_a_container() {
-    let lab = lab_or_return!();
-    let script = "env; cat /proc/*/environ /proc/*/cmdline /proc/*/task/*/environ | tr '\\0' '\\n'; echo looked";
-    let output = double(&lab, script)
-        .env("GITHUB_TOKEN", TOKEN)
-        .env("OTHER", TOKEN)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("looked") && !text.contains(TOKEN), "{text}");
-}
-
-#[tokio::test]
-async fn init_of_a_container_hides_itself() {
-    let script = "
-refused('environment of init', lambda: open('/proc/1/environ').read())
-refused('memory of init', lambda: open('/proc/1/mem', 'rb'))
-refused('memory map of init', lambda: open('/proc/1/maps').read())
-refused('descriptors of init', lambda: os.listdir('/proc/1/fd'))
-refused('root of init', lambda: os.listdir('/proc/1/root/'))
-refused('trace init', lambda: syscall(101, 16, 1, 0, 0))
-refused('score of init', lambda: write('/proc/1/oom_score_adj', '1000'))
-for name in os.listdir('/proc/self/fd'):
-    path = os.readlink('/proc/self/fd/' + name) if os.path.exists('/proc/self/fd/' + name) else ''
-    if 'socket' in path:
-        print('ESCAPED', name, path)
-";
-    lab_or_return!().attack(script).await;
-}
-
-#[tokio::test]
-async fn files_of_the_host_are_not_visible_in_a_container() {
-    let lab = lab_or_return!();
-    let outside = tempfile::tempdir().unwrap();
-    let canary = outside.path().join("canary");
-    fs::write(&canary, TOKEN).unwrap();
-    let script = format!(
-        "
-refused('canary', lambda: open('{}').read())
-refused('shadow', lambda: open('/etc/shadow').read())
-for place in ['/tmp', '/var/tmp', '/srv', '/boot', '/mnt', '/media', '/sys', '/dev/shm', '/dev/mqueue', os.environ['HOME']]:
-    left = os.listdir(place) if os.path.isdir(place) else []
-    if [name for name in left if name != '.cargo']:
-        print('ESCAPED', place, left)
-assert open('/etc/resolv.conf').read() == ''
-for path in ['/usr/x', '/etc/x', '/x', '/dev/x', '/run/x', '/run/greenlight', '/etc/passwd', '/proc/sys/kernel/core_pattern']:
-    refused(path, lambda: write(path), errno.EROFS, errno.EACCES, errno.ETXTBSY)
-for name in ['kcore', 'keys', 'kallsyms', 'kmsg', 'timer_list']:
-    if os.path.exists('/proc/' + name):
-        try:
-            if open('/proc/' + name, 'rb').read(1):
-                print('ESCAPED', name)
-        except OSError:
-            pass
-",
-        canary.display()
-    );
-    lab.attack(&script).await;
-}
-
-#[tokio::test]
-async fn privileges_are_gone_in_a_container() {
-    let script = "
-status = dict(line.split(':\\t', 1) for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)
-assert status['NoNewPrivs'] == '1' and status['Seccomp'] == '2', status
-for name in ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']:
-    assert int(status[name], 16) == 0, status
-assert os.getuid() != 0 and 0 not in os.getgroups(), (os.getuid(), os.getgroups())
-refused('namespace', lambda: syscall(272, 0x10000000), errno.EPERM)
-refused('mount', lambda: syscall(165, 0, 0, 0, 0, 0), errno.EPERM)
-refused('bpf', lambda: syscall(321, 0, 0, 0), errno.EPERM)
-refused('keyctl', lambda: syscall(250, 0, 0, 0, 0), errno.EPERM)
-refused('set-user-ID', lambda: os.chmod('/workspace', 0o4755), errno.EPERM)
-refused('device', lambda: os.mknod('/tmp/device', 0o020666, os.makedev(1, 1)), errno.EPERM)
-";
-    lab_or_return!().attack(script).await;
-}
-
-#[tokio::test]
-async fn no_network_by_any_family_in_a_container() {
-    let script = "
-for family in range(0, 50):
-    for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET]:
-        if family not in {socket.AF_UNIX, socket.AF_NETLINK}:
-            refused(f'family {family} type {kind}', lambda: socket.socket(family, kind), errno.EPERM, errno.EAFNOSUPPORT)
-for number in [425, 426, 427]:
-    refused(number, lambda: syscall(number, 8, ctypes.create_string_buffer(256), 0, 0, 0, 0), errno.EPERM)
-";
-    lab_or_return!().attack(script).await;
-}
-
-#[tokio::test]
-async fn loopback_in_a_container_leads_nowhere_else() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let script = format!(
-        "
-for family, address in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
-    server = socket.socket(family)
-    server.bind((address, 0))
-    server.listen()
-    client = socket.create_connection(server.getsockname()[:2], timeout=5)
-    server.accept()[0].sendall(b'hello')
-    assert client.recv(5) == b'hello'
-refused('host', lambda: socket.create_connection(('127.0.0.1', {}), timeout=2), errno.ECONNREFUSED)
-refused('elsewhere', lambda: socket.create_connection(('1.1.1.1', 53), timeout=2), errno.ENETUNREACH)
-refused('vsock', lambda: socket.socket(40, socket.SOCK_STREAM), errno.EPERM)
-",
-        listener.local_addr().unwrap().port()
-    );
-    lab_or_return!().network(Network::Loopback).attack(&script).await;
-}
-
-#[tokio::test]
-async fn the_socket_of_the_engine_is_not_visible() {
-    let named = named_socket(Backend::Docker).unwrap_or_default();
-    let script = format!(
-        "
-for path in ['{}', '/var/run/docker.sock', '/run/docker.sock', '/run/podman/podman.sock', '/run/containerd/containerd.sock']:
-    refused(path, lambda: socket.socket(socket.AF_UNIX).connect(path), errno.ENOENT)
-",
-        named.display()
-    );
-    lab_or_return!().attack(&script).await;
-}
-
-#[tokio::test]
-async fn a_second_call_to_the_supervisor_is_not_answered() {
-    let script = "
-assert os.path.exists('/run/greenlight.socket')
-refused('call', lambda: socket.socket(socket.AF_UNIX).connect('/run/greenlight.socket'), errno.ECONNREFUSED)
-refused('listen', lambda: socket.socket(socket.AF_UNIX).bind('/run/greenlight.socket'), errno.EADDRINUSE, errno.EROFS)
-refused('remove', lambda: os.unlink('/run/greenlight.socket'), errno.EBUSY, errno.EACCES, errno.EROFS)
-import struct
-# What init would say, to whatever is open here.
-body = b'{\"Exited\":77}'
-for number in range(1, 256):
-    for file in [number]:
-        try:
-            os.write(file, struct.pack('<I', len(body)) + body) if number > 2 else None
-        except OSError:
-            pass
-";
-    lab_or_return!().attack(script).await;
-}
-
-#[tokio::test]
-async fn a_forged_init_is_not_heard() {
-    let lab = lab_or_return!();
-    // A second init finds nobody to call, and the first is not disturbed by it.
-    let output = lab
-        .sh("printf '\\015\\000\\000\\000{\"Exited\":77}'; /run/greenlight sandbox-init container; echo $?; exit 5")
-        .await;
-    assert_eq!(output.outcome, Outcome::Exited(5));
-    assert!(output.stdout.text().ends_with("70\n"), "{output:?}");
-}
-
-#[tokio::test]
-async fn a_fork_bomb_in_a_container_is_capped() {
-    let lab = lab_or_return!().limit(|limits| limits.processes = 32);
-    let script = "
-started = 0
-try:
-    while started < 200:
-        if os.fork() == 0:
-            signal.pause()
-        started += 1
-except OSError as error:
-    assert error.errno == errno.EAGAIN, error
-print(started)
-sys.stdout.flush()
-os._exit(0)
-";
-    let started: u32 = lab.python(script).await.stdout.text().trim().parse().unwrap();
-    assert!((20..=32).contains(&started), "{started} of 32");
-}
-
-#[tokio::test]
-async fn a_fork_bomb_that_never_stops_is_ended() {
-    let lab = lab_or_return!().limit(|limits| limits.wall = Duration::from_secs(1));
-    let mut alive = Alive::new(lab.path(), "alive");
-    let script = "
-alive = open('alive', 'w')
-alive.write('up\\n')
-alive.flush()
-while True:
-    try:
-        os.fork()
-    except OSError:
-        pass
-";
-    assert_eq!(lab.python(script).await.outcome, Outcome::TimedOut);
-    alive.has_started().await;
-    alive.has_ended().await;
-}
-
-#[tokio::test]
-async fn a_memory_bomb_in_a_container_ends_as_out_of_memory() {
-    let lab = lab_or_return!().limit(|limits| limits.memory = 96 * MIB);
-    let bomb = lab.python("kept = []\nwhile True: kept.append(b'x' * (1 << 20))").await;
-    assert_eq!(bomb.outcome, Outcome::OutOfMemory);
-    assert!(bomb.peak_memory > 48 * MIB, "{}", bomb.peak_memory);
-    // The next one is not blamed for it.
-    assert_eq!(lab.sh("exit 3").await.outcome, Outcome::Exited(3));
-}
-
-#[tokio::test]
-async fn memory_of_many_processes_in_a_container_counts_together() {
-    let lab = lab_or_return!().limit(|limits| limits.memory = 128 * MIB);
-    let script = "
-for _ in range(12):
-    if os.fork() == 0:
-        kept = b'x' * (32 << 20)
-        signal.pause()
-signal.pause()
-";
-    assert_eq!(lab.python(script).await.outcome, Outcome::OutOfMemory);
-}
-
-#[tokio::test]
-async fn inodes_in_a_container_are_bounded() {
-    let script = "
-def make(place):
-    for number in range(300_000):
-        os.close(os.open(f'{place}/{number}', os.O_CREAT))
-for place in ['/tmp', os.environ['HOME']]:
-    refused('inodes', lambda: make(place), errno.ENOSPC)
-";
-    lab_or_return!().attack(script).await;
-}
-
-#[tokio::test]
-async fn a_disk_bomb_in_a_container_ends_as_disk_limit() {
-    let lab = lab_or_return!().limit(|limits| limits.disk = 32 * MIB);
-    let script = "i=0; while :; do i=$((i+1)); head -c 1M /dev/zero > file$i; done";
-    assert_eq!(lab.sh(script).await.outcome, Outcome::DiskLimit);
-}
-
-#[tokio::test]
-async fn output_of_a_container_is_bounded() {
-    let lab = lab_or_return!().limit(|limits| limits.output = 1000);
-    let output = lab
-        .sh("echo first; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo last; echo oops >&2")
-        .await;
-    assert_eq!(output.outcome, Outcome::Exited(0));
-    assert_eq!(output.stdout.total, 50_000_000 + 12);
-    assert!(output.stdout.head.starts_with(b"first\nxxx") && output.stdout.tail.ends_with(b"xxx\nlast\n"));
-    assert_eq!(output.stderr.text(), "oops\n");
-}
-
-#[tokio::test]
-async fn processor_time_of_a_container_is_counted() {
-    let lab = lab_or_return!().limit(|limits| limits.cpu_time = Duration::from_secs(1));
-    let output = lab.sh("while :; do :; done").await;
-    assert_eq!(output.outcome, Outcome::TimedOut);
-    assert!(output.cpu >= Duration::from_millis(500), "{:?}", output.cpu);
-    // Not what the one before took.
-    assert!(lab.sh("true").await.cpu < Duration::from_millis(500));
-}
-
 const DAEMON: &str = "
 if os.fork() == 0:
     os.setsid()
@@ -416,30 +161,6 @@ if os.fork() == 0:
                 time.sleep(1000)
     os._exit(0)
 ";
-
-#[tokio::test]
-async fn ignored_signals_do_not_outlive_the_timeout_of_a_container() {
-    let lab = lab_or_return!().limit(|limits| limits.wall = Duration::from_secs(1));
-    let mut alive = Alive::new(lab.path(), "alive");
-    let output = lab.python(&format!("{DAEMON}\nwhile True: time.sleep(1000)")).await;
-    assert_eq!(output.outcome, Outcome::TimedOut);
-    alive.has_started().await;
-    alive.has_ended().await;
-}
-
-#[tokio::test]
-async fn a_daemon_does_not_meet_the_next_command() {
-    let lab = lab_or_return!();
-    let mut alive = Alive::new(lab.path(), "alive");
-    let waiting = "while not os.path.exists('ready'): time.sleep(0.001)";
-    let output = lab.python(&format!("{DAEMON}\n{waiting}")).await;
-    assert_eq!(output.outcome, Outcome::Exited(0));
-    alive.has_started().await;
-    alive.has_ended().await;
-    let seen =
-        lab.python("print([name for name in os.listdir('/proc') if name.isdigit() and name != str(os.getpid())])");
-    assert_eq!(seen.await.stdout.text(), "['1']\n");
-}
 
 #[tokio::test]
 async fn a_cancellation_ends_a_container() {
@@ -500,139 +221,11 @@ async fn killing_the_supervisor_kills_the_container() {
     assert!(!greenlight.wait().unwrap().success(), "a lost supervisor is an error");
 }
 
-#[tokio::test]
-async fn reuse_leaves_nothing_behind() {
-    let lab = lab_or_return!();
-    let script = "
-home = os.environ['HOME']
-for place in ['/tmp', '/dev/shm', home, home + '/.cargo']:
-    if os.path.isdir(place):
-        os.makedirs(place + '/left/' + 'd/' * 200)
-        os.chmod(place + '/left', 0)
-        write(place + '/file', 'x')
-        os.symlink('/workspace', place + '/link')
-os.mkfifo('/tmp/pipe')
-listener = socket.socket(socket.AF_UNIX)
-listener.bind('\\0left')
-listener.listen()
-subprocess.Popen(['sleep', '1000'], start_new_session=True)
-print(len(os.listdir('/tmp')))
-";
-    let output = lab.python(script).await;
-    assert_eq!(
-        (output.outcome, output.stdout.text()),
-        (Outcome::Exited(0), "4\n".into()),
-        "{:?}",
-        output.stderr
-    );
-    let before = containers_of(std::process::id()).await;
-    let script = "
-home = os.environ['HOME']
-for place in ['/tmp', '/dev/shm', home, home + '/.cargo']:
-    if os.path.isdir(place) and [name for name in os.listdir(place) if name not in ['.cargo', 'registry']]:
-        print('LEFT', place, os.listdir(place))
-refused('socket', lambda: socket.socket(socket.AF_UNIX).connect('\\0left'))
-print(os.getpid() > 2)
-";
-    let output = lab.python(script).await;
-    assert_eq!(
-        (output.outcome, output.stdout.text()),
-        (Outcome::Exited(0), "True\n".into()),
-        "{:?}",
-        output.stderr
-    );
-    assert!(!before.is_empty(), "the container did not wait");
-}
-
-/// The second command has a low number only if it is in a container of its own.
-async fn is_not_reused(script: &str) {
-    let Some(lab) = engine(Backend::Docker).await else {
-        return;
-    };
-    let output = lab.python(script).await;
-    assert_eq!(output.outcome, Outcome::Exited(0), "{:?}", output.stderr);
-    let output = lab.python("print(os.getpid())").await;
-    let number: u32 = output.stdout.text().trim().parse().unwrap();
-    assert!(number < 20, "{number}");
-}
-
 /// So many processes that a later one in the same container has a high number.
 const COUNT: &str = "
 for _ in range(30):
     os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)
 ";
-
-#[tokio::test]
-async fn a_container_with_a_changed_init_is_not_reused() {
-    // The same user may lower the limits of init, and its priority.
-    is_not_reused(&format!(
-        "{COUNT}\nimport resource\nresource.prlimit(1, resource.RLIMIT_NOFILE, (50, 50))"
-    ))
-    .await;
-    is_not_reused(&format!("{COUNT}\nos.setpriority(os.PRIO_PROCESS, 1, 10)")).await;
-}
-
-#[tokio::test]
-async fn a_container_with_messages_left_is_not_reused() {
-    is_not_reused(&format!("{COUNT}\nassert libc.shmget(0, 4096, 0o1600) >= 0")).await;
-    is_not_reused(&format!("{COUNT}\nassert libc.msgget(0, 0o1600) >= 0")).await;
-    is_not_reused(&format!("{COUNT}\nos.chmod(os.environ['HOME'], 0o777)")).await;
-}
-
-#[tokio::test]
-async fn a_command_after_another_gets_its_container() {
-    let lab = lab_or_return!();
-    lab.python(COUNT).await;
-    let number: u32 = lab.sh("echo $$").await.stdout.text().trim().parse().unwrap();
-    assert!(number > 30, "{number}");
-    // A program that is missing is no reason to throw it away.
-    let missing = lab.exec(&lab.command(["no-such-program"])).await;
-    assert!(matches!(missing.outcome, Outcome::DidNotStart(_)), "{missing:?}");
-    let number: u32 = lab.sh("echo $$").await.stdout.text().trim().parse().unwrap();
-    assert!(number > 30, "{number}");
-}
-
-#[tokio::test]
-async fn two_workspaces_share_nothing() {
-    let lab = lab_or_return!();
-    lab.python(COUNT).await;
-    let other = tempfile::tempdir().unwrap();
-    let command = greenlight::sandbox::Command::new(["sh", "-c", "echo $$; id -u"], other.path());
-    let output = lab.exec(&command).await;
-    let text = output.stdout.text();
-    let mut lines = text.lines();
-    assert!(lines.next().unwrap().parse::<u32>().unwrap() < 20, "{text}");
-    if rustix::process::geteuid().is_root() {
-        let own = lab.sh("id -u").await.stdout.text();
-        assert_ne!(Some(own.trim()), lines.next());
-    }
-    // The same name for another directory is another workspace.
-    let (path, moved) = (lab.path().join("w"), lab.path().join("moved"));
-    fs::create_dir(&path).unwrap();
-    let command = greenlight::sandbox::Command::new(["sh", "-c", "ls; touch x"], &path);
-    assert_eq!(lab.exec(&command).await.stdout.text(), "");
-    fs::rename(&path, &moved).unwrap();
-    fs::create_dir(&path).unwrap();
-    assert_eq!(lab.exec(&command).await.stdout.text(), "");
-    assert!(path.join("x").exists() && moved.join("x").exists());
-}
-
-#[tokio::test]
-async fn many_commands_at_once_do_not_disturb_each_other_in_containers() {
-    let lab = lab_or_return!();
-    let runs = (0..4).map(|number| {
-        let command = lab.command(["sh", "-c", &format!("echo {number}; exit {number}")]);
-        let (sandbox, policy) = (lab.sandbox.clone(), lab.policy.clone());
-        tokio::spawn(async move { sandbox.exec(&command, &policy, &CancellationToken::new()).await })
-    });
-    for (number, run) in runs.collect::<Vec<_>>().into_iter().enumerate() {
-        let output = run.await.unwrap().unwrap();
-        assert_eq!(
-            (output.outcome, output.stdout.text()),
-            (Outcome::Exited(number.try_into().unwrap()), format!("{number}\n"))
-        );
-    }
-}
 
 #[tokio::test]
 async fn leftovers_of_a_dead_greenlight_are_removed() {
