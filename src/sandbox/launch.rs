@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
 use super::wire::{self, Report, Spec, Vessel};
-use super::{Command, Error, Inner, Output, Policy, container, helper, rights};
+use super::{Changes, Command, Error, Inner, Output, Policy, container, helper, rights};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
 /// less, and killing a tree takes milliseconds.
@@ -71,6 +71,10 @@ impl Inner {
     /// Starts a supervisor and tells it what to run.
     pub(super) async fn launch(&self, spec: &Spec) -> Result<Launched, Error> {
         let frame = wire::encode(spec)?;
+        if self.engine.is_some() && spec.changes != Changes::Kept {
+            let reason = "in a container, changes to the workspace cannot be discarded; use the native sandbox";
+            return Err(Error::InvalidCommand(reason.into()));
+        }
         let container = match &self.engine {
             Some(engine) => Some(engine.take(spec, &self.helper).await?),
             None => None,

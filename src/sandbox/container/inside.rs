@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Signal, WaitOptions};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::super::command::Network;
@@ -22,7 +22,7 @@ use super::super::wire::{Orders, Progress, Word, read_frame, write_frame};
 use super::super::{files, init, limits, orphans, rights, seccomp};
 use super::{SOCKET, places};
 
-/// A tree that forks faster than it is killed is given up after this many rounds, and the kernel ends it.
+/// How often to look whether the killed are dead; after that many rounds the container is given up.
 const ROUNDS: usize = 1000;
 
 /// One command and where its output goes.
@@ -177,19 +177,15 @@ fn end_all() -> io::Result<()> {
                 Err(_) => break true,
             }
         };
-        let others = orphans::others();
         // Who loses its parent becomes a child of process 1, so without children it is alone.
-        if is_childless && others.is_empty() {
+        if is_childless && orphans::others().is_empty() {
             return Ok(());
         }
-        for process in others {
-            let _ = rustix::process::kill_process(process, Signal::KILL);
-        }
+        // Everyone but this process, in one step that no fork escapes.
+        let _ = rustix::process::kill_process_group(Pid::INIT, Signal::KILL);
         thread::sleep(Duration::from_micros(200));
     }
-    Err(io::Error::other(
-        "the processes multiply faster than they can be killed",
-    ))
+    Err(io::Error::other("the processes do not die"))
 }
 
 /// Empties a directory, but for what is mounted there.

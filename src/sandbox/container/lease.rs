@@ -15,7 +15,7 @@ use bollard::query_parameters::CreateContainerOptions;
 use tokio::net::UnixListener;
 use tokio::time::timeout;
 
-use super::super::command::{Changes, Limits, Mount, Network};
+use super::super::command::{Limits, Mount, Network};
 use super::super::identity::Identity;
 use super::super::wire::Spec;
 use super::engine::{self, Engine};
@@ -70,11 +70,6 @@ impl Engine {
     /// # Errors
     /// When the engine makes none, or init does not call back.
     pub(in super::super) async fn take(&self, spec: &Spec, helper: &Path) -> io::Result<Lease> {
-        if spec.changes != Changes::Kept {
-            return Err(io::Error::other(
-                "in a container, changes to the workspace cannot be discarded; use the native sandbox",
-            ));
-        }
         let lease = |container| Lease {
             container,
             idle: self.idle.clone(),

@@ -1,12 +1,14 @@
 //! What a command in a container may meet of another one: nothing.
 
 use std::fs;
+use std::path::Path;
 
+use bollard::query_parameters::ListContainersOptions;
 use greenlight::sandbox::{Backend, Outcome};
 use tokio_util::sync::CancellationToken;
 
-use super::super::Alive;
-use super::{COUNT, DAEMON, containers_of, engine};
+use super::super::{Alive, Lab, PATIENCE};
+use super::{COUNT, DAEMON, client, containers_of, engine};
 
 #[tokio::test]
 async fn a_daemon_does_not_meet_the_next_command() {
@@ -148,4 +150,53 @@ async fn many_commands_at_once_do_not_disturb_each_other_in_containers() {
             (Outcome::Exited(number.try_into().unwrap()), format!("{number}\n"))
         );
     }
+}
+
+#[tokio::test]
+async fn a_process_that_keeps_changing_its_number_is_caught() {
+    let lab = lab_or_return!();
+    let script = "
+if os.fork() == 0:
+    os.setsid()
+    ready = os.open('ready', os.O_CREAT)
+    while True:
+        if os.fork() != 0:
+            os._exit(0)
+while not os.path.exists('ready'): time.sleep(0.001)
+";
+    let output = lab.python(script).await;
+    assert_eq!(output.outcome, Outcome::Exited(0), "{:?}", output.stderr);
+    let seen =
+        lab.python("print([name for name in os.listdir('/proc') if name.isdigit() and name != str(os.getpid())])");
+    assert_eq!(seen.await.stdout.text(), "['1']\n");
+}
+
+/// Waits until no container has this workspace.
+async fn is_gone(workspace: &Path) {
+    let docker = client();
+    let looking = async {
+        loop {
+            let all = docker.list_containers(None::<ListContainersOptions>).await.unwrap();
+            let mut sources = all
+                .into_iter()
+                .flat_map(|container| container.mounts.unwrap_or_default());
+            if !sources.any(|mount| mount.source.is_some_and(|source| Path::new(&source) == workspace)) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, looking)
+        .await
+        .expect("it is still there");
+}
+
+#[tokio::test]
+async fn a_container_does_not_wait_for_long() {
+    let lab = lab_or_return!();
+    lab.sh("true").await;
+    is_gone(lab.path()).await;
+    assert_eq!(lab.sh("exit 3").await.outcome, Outcome::Exited(3));
+    let Lab { sandbox, workspace, .. } = lab;
+    drop(sandbox);
+    is_gone(workspace.path()).await;
 }
