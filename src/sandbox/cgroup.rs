@@ -2,6 +2,7 @@
 //! They are made below the group greenlight itself is in, or as near to it as the kernel allows, so that they stay within
 //! what the administrator gave it.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,24 @@ pub(super) struct Cgroup {
     /// The directories with the controllers for memory and for processes, which are the same in version 2.
     memory: PathBuf,
     processes: PathBuf,
+    /// In the group of a container, which its engine made and removes: what was counted before it may be gone.
+    foreign: Option<Foreign>,
+}
+
+struct Foreign {
+    /// The directory that counts processor time.
+    time: PathBuf,
+    /// The processor time of commands before this one.
+    time_before: Duration,
+    last: Cell<Option<Usage>>,
+}
+
+/// What a group took.
+#[derive(Debug, Clone, Copy)]
+struct Usage {
+    ran_out_of_memory: bool,
+    peak_memory: u64,
+    time: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +53,76 @@ impl Cgroup {
             version: homes.version,
             memory: homes.memory.join(name),
             processes: homes.processes.join(name),
+            foreign: None,
         };
         cgroup.set_up(limits).ok()?;
         Some(cgroup)
+    }
+
+    /// The group of a container that a process lives in, or nothing when it does not hold the limits.
+    pub(super) fn of_container(process: u32, limits: &Limits) -> Option<Self> {
+        let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let find = |controller| own_directory(&groups, &mounts, controller);
+        let unified = find(None).filter(|group| group.join("memory.max").exists());
+        let (version, memory, processes, time) = match unified {
+            Some(group) => (Version::Two, group.clone(), group.clone(), group),
+            None => (
+                Version::One,
+                find(Some("memory"))?,
+                find(Some("pids"))?,
+                find(Some("cpuacct"))?,
+            ),
+        };
+        let mut group = Self {
+            version,
+            memory,
+            processes,
+            foreign: None,
+        };
+        if !group.holds(limits) {
+            return None;
+        }
+        // Where it may be forgotten, earlier commands do not count.
+        let _ = fs::write(group.memory.join("memory.max_usage_in_bytes"), "0");
+        let mut foreign = Foreign {
+            time,
+            time_before: Duration::ZERO,
+            last: Cell::new(None),
+        };
+        foreign.time_before = foreign.time();
+        group.foreign = Some(foreign);
+        Some(group)
+    }
+
+    fn holds(&self, limits: &Limits) -> bool {
+        let file = match self.version {
+            Version::One => "memory.limit_in_bytes",
+            Version::Two => "memory.max",
+        };
+        let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+        number(self.memory.join(file)).is_some_and(|bytes| bytes <= limits.memory)
+            && number(self.processes.join("pids.max")).is_some_and(|count| count <= limits.processes.saturating_add(2))
+    }
+
+    /// Notes what a container took, before it can vanish with its group.
+    pub(super) fn remember(&self) {
+        let Some(foreign) = &self.foreign else { return };
+        let usage = Usage {
+            ran_out_of_memory: self.ran_out_of_memory(),
+            peak_memory: self.peak_memory(),
+            time: foreign.time().saturating_sub(foreign.time_before),
+        };
+        foreign.last.set(Some(usage));
+    }
+
+    /// What was noted of the processor time of a container.
+    pub(super) fn remembered_time(&self) -> Option<Duration> {
+        self.last().map(|usage| usage.time)
+    }
+
+    fn last(&self) -> Option<Usage> {
+        self.foreign.as_ref()?.last.get()
     }
 
     fn set_up(&self, limits: &Limits) -> io::Result<()> {
@@ -68,6 +154,9 @@ impl Cgroup {
 
     /// Whether the kernel killed a process of the group for want of memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
+        if let Some(usage) = self.last() {
+            return usage.ran_out_of_memory;
+        }
         let file = match self.version {
             Version::One => "memory.oom_control",
             Version::Two => "memory.events",
@@ -80,6 +169,9 @@ impl Cgroup {
 
     /// The largest number of bytes the group ever had, where the kernel remembers it.
     pub(super) fn peak_memory(&self) -> u64 {
+        if let Some(usage) = self.last() {
+            return usage.peak_memory;
+        }
         let file = match self.version {
             Version::One => "memory.max_usage_in_bytes",
             Version::Two => "memory.peak",
@@ -93,8 +185,21 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        remove(&self.memory);
-        remove(&self.processes);
+        if self.foreign.is_none() {
+            remove(&self.memory);
+            remove(&self.processes);
+        }
+    }
+}
+
+impl Foreign {
+    fn time(&self) -> Duration {
+        if let Ok(nanoseconds) = fs::read_to_string(self.time.join("cpuacct.usage")) {
+            return Duration::from_nanos(nanoseconds.trim().parse().unwrap_or(0));
+        }
+        let statistics = fs::read_to_string(self.time.join("cpu.stat")).unwrap_or_default();
+        let microseconds = statistics.lines().find_map(|line| line.strip_prefix("usage_usec "));
+        Duration::from_micros(microseconds.and_then(|number| number.trim().parse().ok()).unwrap_or(0))
     }
 }
 
@@ -199,7 +304,7 @@ pub(super) fn remove_orphans() {
     }
 }
 
-fn is_orphan(name: &str) -> bool {
+pub(super) fn is_orphan(name: &str) -> bool {
     let mut numbers = name
         .strip_prefix(PREFIX)
         .unwrap_or_default()

@@ -16,18 +16,18 @@ use super::launch::Held;
 use super::probe::{Breach, Canaries, Property};
 use super::toolchains::Toolchains;
 use super::{
-    Access, Command, Guarantee, Guarantees, Inner, Limits, Mount, Network, Outcome, Output, Policy, Sandbox, Unusable,
-    helper,
+    Access, Command, Guarantee, Guarantees, Inner, Limits, Mount, Network, Outcome, Output, Places, Policy, Sandbox,
+    Unusable, container, helper,
 };
 
 /// Where the self-test finds the greenlight binary.
 const BINARY: &str = "/run/greenlight";
 
 /// The first backend that holds what has to be held.
-pub(super) async fn best(helper: &Path) -> Result<Sandbox, Unusable> {
+pub(super) async fn best(places: &Places) -> Result<Sandbox, Unusable> {
     let mut first_complaint = None;
     for backend in Backend::ALL.into_iter().filter(|backend| *backend != Backend::None) {
-        match try_out(backend, helper).await {
+        match try_out(backend, places).await {
             Ok(sandbox) => return Ok(sandbox),
             Err(complaint) => drop(first_complaint.get_or_insert(complaint)),
         }
@@ -37,19 +37,31 @@ pub(super) async fn best(helper: &Path) -> Result<Sandbox, Unusable> {
 }
 
 /// One backend, tried with the whole recipe.
-pub(super) async fn try_out(backend: Backend, helper: &Path) -> Result<Sandbox, Unusable> {
+pub(super) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox, Unusable> {
     let toolchains = match backend {
         Backend::None => Toolchains::outside(),
         _ => Toolchains::inside()?,
     };
+    let engine = if backend.is_container() {
+        Some(container::Engine::find(backend, places, &toolchains.links).await?)
+    } else {
+        None
+    };
     let mut inner = Inner {
         backend,
-        helper: helper.to_owned(),
+        helper: places.helper.clone(),
         toolchains,
         guarantees: Guarantees::none(),
+        engine,
     };
     if backend != Backend::None {
-        inner.guarantees = guarantees(&inner).await?;
+        inner.guarantees = guarantees(&inner).await.map_err(|unusable| match backend {
+            Backend::Docker | Backend::Podman => container::explain(unusable),
+            _ => unusable,
+        })?;
+    }
+    if inner.engine.as_ref().is_some_and(|engine| !engine.limits_swap()) {
+        inner.guarantees.memory = Guarantee::Partial;
     }
     Ok(Sandbox(Arc::new(inner)))
 }

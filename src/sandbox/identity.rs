@@ -32,9 +32,14 @@ pub(super) enum Identity {
 impl Identity {
     /// Chooses, and makes what may be written belong to the chosen one.
     pub(super) fn choose(spec: &Spec) -> anyhow::Result<Self> {
+        Self::choose_by(spec, std::process::id())
+    }
+
+    /// The same, for a process that chooses for many workspaces: each number may mean another user.
+    pub(super) fn choose_by(spec: &Spec, number: u32) -> anyhow::Result<Self> {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
         if uid.is_root() && spec.is_confined() && may_lend() {
-            return Ok(Self::Lent(lend(spec)?));
+            return Ok(Self::Lent(lend(spec, number)?));
         }
         Ok(Self::Own {
             uid: uid.as_raw(),
@@ -66,13 +71,13 @@ fn may_lend() -> bool {
 }
 
 /// Gives the workspace, and whatever else may be written, to one of the ids. A workspace keeps the one it has.
-fn lend(spec: &Spec) -> anyhow::Result<u32> {
+fn lend(spec: &Spec, number: u32) -> anyhow::Result<u32> {
     let root = open(&spec.workspace).context("open the workspace")?;
     let owner = rustix::fs::fstat(&root).context("look at the workspace")?.st_uid;
     let lent = if LENT.contains(&owner) {
         owner
     } else {
-        LENT.start + std::process::id() % (LENT.end - LENT.start)
+        LENT.start + number % (LENT.end - LENT.start)
     };
     give(&root, lent).context("give the workspace to its user")?;
     for mount in spec.mounts.iter().filter(|mount| mount.access == Access::ReadWrite) {

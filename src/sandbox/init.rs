@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -32,7 +33,7 @@ pub(super) fn main() -> io::Result<()> {
     let Word::Go = read_frame(&mut control)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
-    let ended = match start(&orders) {
+    let ended = match start(&orders, None) {
         Ok(command) => {
             let words = control.try_clone()?;
             let in_namespaces = orders.spec.backend.has_namespaces();
@@ -116,7 +117,8 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 
-fn start(orders: &Orders) -> anyhow::Result<Pid> {
+/// Starts the command, with these output streams or those of this process.
+pub(super) fn start(orders: &Orders, output: Option<[OwnedFd; 2]>) -> anyhow::Result<Pid> {
     let spec = &orders.spec;
     let workspace = if spec.backend.has_namespaces() {
         Path::new(WORKSPACE)
@@ -127,7 +129,11 @@ fn start(orders: &Orders) -> anyhow::Result<Pid> {
     ensure!(directory.is_dir(), "there is no directory {}", directory.display());
     let (program, arguments) = spec.argv.split_first().context("there is no program to run")?;
     #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
-    let child = std::process::Command::new(program)
+    let mut command = std::process::Command::new(program);
+    if let Some([stdout, stderr]) = output {
+        command.stdout(stdout).stderr(stderr);
+    }
+    let child = command
         .args(arguments)
         .env_clear()
         .envs(&spec.env)
@@ -146,7 +152,7 @@ fn start(orders: &Orders) -> anyhow::Result<Pid> {
 fn obey(mut words: UnixStream, in_namespaces: bool) {
     while let Ok(word) = read_frame(&mut words) {
         match word {
-            Word::Go => {}
+            Word::Go | Word::Next => {}
             Word::Interrupt => interrupt(in_namespaces),
         }
     }
@@ -158,7 +164,7 @@ fn obey(mut words: UnixStream, in_namespaces: bool) {
 }
 
 /// Sends the signal of ctrl-c to everything but this process.
-fn interrupt(in_namespaces: bool) {
+pub(super) fn interrupt(in_namespaces: bool) {
     let everyone = if in_namespaces {
         orphans::others()
     } else {
@@ -171,7 +177,7 @@ fn interrupt(in_namespaces: bool) {
 }
 
 /// Reaps whatever dies, until it is the command.
-fn wait_for(command: Pid) -> io::Result<Progress> {
+pub(super) fn wait_for(command: Pid) -> io::Result<Progress> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == command => return Ok(progress(status)),

@@ -1,22 +1,22 @@
 //! greenlight's side of a run: starts the supervisor, drains the output, cancels. What confines is in the helper.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::pin;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
-use super::wire::{self, Report, Spec};
-use super::{Command, Error, Inner, Output, Policy, helper};
+use super::wire::{self, Report, Spec, Vessel};
+use super::{Changes, Command, Error, Inner, Output, Policy, container, helper, rights};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
 /// less, and killing a tree takes milliseconds.
@@ -44,6 +44,8 @@ pub(super) struct Launched {
     pub(super) stderr: ChildStderr,
     pub(super) reports: OwnedReadHalf,
     pub(super) orders: OwnedWriteHalf,
+    /// The container it happens in, which ends when this is dropped.
+    container: Option<container::Lease>,
 }
 
 impl Inner {
@@ -58,13 +60,25 @@ impl Inner {
         if cancel.is_cancelled() {
             return Ok((never_ran(), Held::default()));
         }
-        let launched = self.launch(&self.spec(command, policy)).await?;
+        let spec = self.spec(command, policy);
+        let launched = tokio::select! {
+            launched = self.launch(&spec) => launched?,
+            () = cancel.cancelled() => return Ok((never_ran(), Held::default())),
+        };
         launched.collect(policy, cancel).await
     }
 
     /// Starts a supervisor and tells it what to run.
     pub(super) async fn launch(&self, spec: &Spec) -> Result<Launched, Error> {
         let frame = wire::encode(spec)?;
+        if self.engine.is_some() && spec.changes != Changes::Kept {
+            let reason = "in a container, changes to the workspace cannot be discarded; use the native sandbox";
+            return Err(Error::InvalidCommand(reason.into()));
+        }
+        let container = match &self.engine {
+            Some(engine) => Some(engine.take(spec, &self.helper).await?),
+            None => None,
+        };
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
@@ -82,12 +96,18 @@ impl Inner {
         };
         // A supervisor that takes no spec may still have said why; then the report is next.
         let _ = tokio::time::timeout(GRACE, orders.write_all(&frame)).await;
+        if let Some(container) = &container {
+            let socket = orders.as_ref();
+            let sent = socket.async_io(Interest::WRITABLE, || rights::send(socket, &[container.as_fd()]));
+            let _ = tokio::time::timeout(GRACE, sent).await;
+        }
         Ok(Launched {
             supervisor,
             stdout,
             stderr,
             reports,
             orders,
+            container,
         })
     }
 
@@ -122,6 +142,7 @@ impl Launched {
             stderr: err,
             mut reports,
             mut orders,
+            container,
         } = self;
         let mut stdout = Capture::keeping(policy.limits.output);
         let mut stderr = Capture::keeping(policy.limits.output);
@@ -156,6 +177,9 @@ impl Launched {
                 return Err(io::Error::other(reason).into());
             }
         };
+        if let Some(container) = container.filter(|_| report.container == Vessel::Clean) {
+            container.give_back();
+        }
         let output = Output {
             outcome: report.outcome,
             stdout: stdout.finish(),

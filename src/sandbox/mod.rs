@@ -11,6 +11,7 @@
 mod backend;
 mod cgroup;
 mod command;
+mod container;
 mod detect;
 mod disk;
 pub mod files;
@@ -24,6 +25,8 @@ mod network;
 mod orphans;
 mod output;
 mod probe;
+mod profile;
+mod rights;
 mod seccomp;
 mod session;
 mod supervisor;
@@ -59,6 +62,39 @@ struct Inner {
     helper: PathBuf,
     toolchains: Toolchains,
     guarantees: Guarantees,
+    /// The engine of containers, where they confine.
+    engine: Option<container::Engine>,
+}
+
+/// Where things are that a sandbox needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The absolute path of the greenlight binary, `std::env::current_exe()` in production; its `main` has to begin
+    /// with [`helper::is_wanted`].
+    pub helper: PathBuf,
+    /// The socket of Docker or Podman, when it is not one of the usual ones.
+    pub container_socket: Option<PathBuf>,
+}
+
+impl From<PathBuf> for Places {
+    fn from(helper: PathBuf) -> Self {
+        Self {
+            helper,
+            container_socket: None,
+        }
+    }
+}
+
+impl From<&Path> for Places {
+    fn from(helper: &Path) -> Self {
+        helper.to_owned().into()
+    }
+}
+
+impl From<&str> for Places {
+    fn from(helper: &str) -> Self {
+        Path::new(helper).into()
+    }
 }
 
 /// Which protection is wanted.
@@ -93,24 +129,25 @@ pub enum Error {
 impl Sandbox {
     /// Tries the full recipe once, with canaries, and remembers what it was seen to hold.
     ///
-    /// `helper` is the absolute path of the greenlight binary, `std::env::current_exe()` in production; its `main` has
-    /// to begin with [`helper::is_wanted`]. Also removes what a killed greenlight left behind.
+    /// Also removes what a killed greenlight left behind. The path of the greenlight binary alone will do for places.
     ///
     /// # Errors
     /// When the machine cannot confine so, with the remedy. Nothing weaker than what was chosen is tried instead.
-    pub async fn detect(choice: Choice, helper: PathBuf) -> Result<Self, Unusable> {
+    pub async fn detect(choice: Choice, places: impl Into<Places>) -> Result<Self, Unusable> {
+        let places = places.into();
         cgroup::remove_orphans();
         match choice {
-            Choice::Auto => detect::best(&helper).await,
-            Choice::Only(backend) => detect::try_out(backend, &helper).await,
+            Choice::Auto => detect::best(&places).await,
+            Choice::Only(backend) => detect::try_out(backend, &places).await,
         }
     }
 
     /// Tries every backend, and says what each holds here or why it cannot be used.
-    pub async fn survey(helper: &Path) -> Vec<(Backend, Result<Self, Unusable>)> {
+    pub async fn survey(places: impl Into<Places>) -> Vec<(Backend, Result<Self, Unusable>)> {
+        let places = places.into();
         let mut found = Vec::new();
         for backend in Backend::ALL {
-            found.push((backend, detect::try_out(backend, helper).await));
+            found.push((backend, detect::try_out(backend, &places).await));
         }
         found
     }

@@ -30,10 +30,10 @@ const HOST: &str = "/.host";
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Knobs of the whole machine: root's own are closed to the lent user anyway, but a mistake here would be fatal.
-const READ_ONLY_IN_PROC: [&str; 7] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr", "pressure"];
+pub(super) const READ_ONLY_IN_PROC: [&str; 7] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr", "pressure"];
 
 /// What the kernel tells about itself and about others.
-const MASKED_IN_PROC: [&str; 10] = [
+pub(super) const MASKED_IN_PROC: [&str; 10] = [
     "kcore",
     "keys",
     "key-users",
@@ -235,8 +235,16 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
         fs::create_dir(directory).with_context(|| format!("make {directory}"))?;
     }
     symlink("/tmp", "/var/tmp").context("make /var/tmp")?;
+    for (name, content) in own_files(uid, home) {
+        fs::write(Path::new("/etc").join(name), content).with_context(|| format!("write /etc/{name}"))?;
+    }
+    Ok(())
+}
+
+/// The files in `/etc` that are the sandbox's own.
+pub(super) fn own_files(uid: u32, home: &Path) -> [(&'static str, String); 6] {
     let home = home.display();
-    for (name, content) in [
+    [
         (
             "passwd",
             format!(
@@ -248,10 +256,7 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".into()),
         ("hostname", "sandbox\n".into()),
         ("resolv.conf", String::new()),
-    ] {
-        fs::write(Path::new("/etc").join(name), content).with_context(|| format!("write /etc/{name}"))?;
-    }
-    Ok(())
+    ]
 }
 
 /// Makes a directory and what is missing above it; below the home directory they belong to the command.
@@ -345,7 +350,7 @@ fn restrict(path: &Path, flags: MountFlags) -> anyhow::Result<()> {
 }
 
 /// Undoes the octal escapes of `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
-fn unescape(escaped: &[u8]) -> PathBuf {
+pub(super) fn unescape(escaped: &[u8]) -> PathBuf {
     let mut path = Vec::with_capacity(escaped.len());
     let mut rest = escaped;
     while let Some((&byte, after)) = rest.split_first() {

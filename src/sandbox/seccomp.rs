@@ -12,10 +12,29 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, apply_filter, sock_filter,
 };
 
-type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+/// A system call by its name, with the prefix of its constant, and by its number.
+pub(super) type Call = (&'static str, c_long);
+
+/// A condition on an argument: which one, how it is compared, and with what.
+pub(super) type Condition = (u8, SeccompCmpOp, i32);
+
+/// A call that is refused when all conditions of one of these lists hold; without a list, always.
+pub(super) type Refusal = (Call, Vec<Vec<Condition>>);
+
+macro_rules! call {
+    (libc::$name:ident) => {
+        (stringify!($name), libc::$name)
+    };
+}
+
+macro_rules! calls {
+    ($(libc::$name:ident),* $(,)?) => {
+        &[$(call!(libc::$name)),*]
+    };
+}
 
 /// Refused whatever their arguments are.
-const REFUSED: &[c_long] = &[
+const REFUSED: &[Call] = calls![
     // Keys and tracing are shared across namespaces, or were too often the way into the kernel.
     libc::SYS_add_key,
     libc::SYS_keyctl,
@@ -75,7 +94,7 @@ const REFUSED: &[c_long] = &[
 ];
 
 #[cfg(target_arch = "x86_64")]
-const REFUSED_HERE: &[c_long] = &[
+const REFUSED_HERE: &[Call] = calls![
     libc::SYS_kexec_file_load,
     libc::SYS_iopl,
     libc::SYS_ioperm,
@@ -87,19 +106,19 @@ const REFUSED_HERE: &[c_long] = &[
 ];
 /// `kexec_file_load`, which not every library names.
 #[cfg(target_arch = "aarch64")]
-const REFUSED_HERE: &[c_long] = &[294];
+const REFUSED_HERE: &[Call] = &[("SYS_kexec_file_load", 294)];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const REFUSED_HERE: &[c_long] = &[];
+const REFUSED_HERE: &[Call] = &[];
 
 /// New in Linux 6.6 and not known to every library yet.
-const FCHMODAT2: c_long = 452;
+const FCHMODAT2: Call = ("SYS_fchmodat2", 452);
 
 /// New in Linux 6.15 and known to no library yet: a mount call in other clothes.
-const OPEN_TREE_ATTR: c_long = 467;
+const OPEN_TREE_ATTR: Call = ("SYS_open_tree_attr", 467);
 
 /// Answered as an older kernel would, so that callers use what the filter can judge: the first two hide their
 /// arguments in memory, the third makes memory that no one can count.
-const UNKNOWN: &[c_long] = &[libc::SYS_clone3, libc::SYS_openat2, libc::SYS_memfd_secret];
+pub(super) const UNKNOWN: &[Call] = calls![libc::SYS_clone3, libc::SYS_openat2, libc::SYS_memfd_secret];
 
 /// The first number that this file knows nothing about. It lies above every call of Linux 6.18, and below those of
 /// the x32 interface.
@@ -107,23 +126,23 @@ const FIRST_UNKNOWN: u32 = 470;
 
 /// Where the calls that can make a set-user-ID file have its permissions: the argument with the mode, and the one with
 /// flags that say whether the mode counts.
-const MODES: &[(c_long, u8, Option<u8>)] = &[
-    (libc::SYS_fchmod, 1, None),
-    (libc::SYS_fchmodat, 2, None),
+const MODES: &[(Call, u8, Option<u8>)] = &[
+    (call!(libc::SYS_fchmod), 1, None),
+    (call!(libc::SYS_fchmodat), 2, None),
     (FCHMODAT2, 2, None),
-    (libc::SYS_mknodat, 2, None),
-    (libc::SYS_openat, 3, Some(2)),
+    (call!(libc::SYS_mknodat), 2, None),
+    (call!(libc::SYS_openat), 3, Some(2)),
 ];
 
 #[cfg(target_arch = "x86_64")]
-const MODES_HERE: &[(c_long, u8, Option<u8>)] = &[
-    (libc::SYS_chmod, 1, None),
-    (libc::SYS_creat, 1, None),
-    (libc::SYS_mknod, 1, None),
-    (libc::SYS_open, 2, Some(1)),
+const MODES_HERE: &[(Call, u8, Option<u8>)] = &[
+    (call!(libc::SYS_chmod), 1, None),
+    (call!(libc::SYS_creat), 1, None),
+    (call!(libc::SYS_mknod), 1, None),
+    (call!(libc::SYS_open), 2, Some(1)),
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const MODES_HERE: &[(c_long, u8, Option<u8>)] = &[];
+const MODES_HERE: &[(Call, u8, Option<u8>)] = &[];
 
 /// Installs the filter for this process and all it starts.
 ///
@@ -133,14 +152,24 @@ pub(super) fn apply(counted: bool) -> anyhow::Result<()> {
     apply_filter(&refused_calls()?).context("install the filter of system calls")
 }
 
+/// Refuses sockets of the internet, where a loopback interface is there that should not be.
+pub(super) fn forbid_internet() -> anyhow::Result<()> {
+    let families = [libc::AF_INET, libc::AF_INET6].map(|family| vec![(0, Eq, family)]);
+    let refusal = (call!(libc::SYS_socket), families.to_vec());
+    // What a kernel without them says.
+    let filter = compile(&[refusal], libc::EAFNOSUPPORT)?;
+    apply_filter(&filter).context("install the filter of sockets")
+}
+
 /// A process of another architecture is killed by this one, so the next can trust the numbers.
 fn refused_calls() -> anyhow::Result<BpfProgram> {
-    let mut rules: Rules = REFUSED
-        .iter()
-        .chain(REFUSED_HERE)
-        .chain(&[OPEN_TREE_ATTR])
-        .map(|number| (*number, Vec::new()))
-        .collect();
+    compile(&refusals(), libc::EPERM)
+}
+
+/// What is refused, for whatever form of a filter it is written into.
+pub(super) fn refusals() -> Vec<Refusal> {
+    let always = REFUSED.iter().chain(REFUSED_HERE).chain(&[OPEN_TREE_ATTR]);
+    let mut refusals: Vec<Refusal> = always.map(|call| (*call, Vec::new())).collect();
     let clone = [
         libc::CLONE_NEWNS,
         libc::CLONE_NEWCGROUP,
@@ -150,22 +179,26 @@ fn refused_calls() -> anyhow::Result<BpfProgram> {
         libc::CLONE_NEWPID,
         libc::CLONE_NEWNET,
     ];
-    let clone = clone
-        .iter()
-        .map(|flag| rule(&[has(0, *flag)]))
-        .collect::<anyhow::Result<_>>()?;
-    rules.insert(libc::SYS_clone, clone);
-    rules.insert(libc::SYS_socket, sockets()?);
-    rules.insert(libc::SYS_socketpair, vec![rule(&[(0, Ne, libc::AF_UNIX)])?]);
+    let clone = clone.map(|flag| vec![has(0, flag)]).to_vec();
+    refusals.push((call!(libc::SYS_clone), clone));
+    refusals.push((call!(libc::SYS_socket), sockets()));
+    refusals.push((call!(libc::SYS_socketpair), vec![vec![(0, Ne, libc::AF_UNIX)]]));
     // Both type into the terminal of whoever started greenlight.
-    rules.insert(
-        libc::SYS_ioctl,
-        vec![rule(&[(1, Eq, 0x5412)])?, rule(&[(1, Eq, 0x541c)])?],
-    );
-    for (number, mode, flags) in MODES.iter().chain(MODES_HERE) {
-        rules.insert(*number, set_id_modes(*mode, *flags)?);
+    let terminal = vec![vec![(1, Eq, 0x5412)], vec![(1, Eq, 0x541c)]];
+    refusals.push((call!(libc::SYS_ioctl), terminal));
+    for (call, mode, flags) in MODES.iter().chain(MODES_HERE) {
+        refusals.push((*call, set_id_modes(*mode, *flags)));
     }
-    let refuse = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+    refusals
+}
+
+fn compile(refusals: &[Refusal], error: i32) -> anyhow::Result<BpfProgram> {
+    let mut rules = BTreeMap::new();
+    for ((_, number), lists) in refusals {
+        let lists = lists.iter().map(|conditions| rule(conditions));
+        rules.insert(*number, lists.collect::<anyhow::Result<Vec<_>>>()?);
+    }
+    let refuse = SeccompAction::Errno(error.cast_unsigned());
     let architecture = std::env::consts::ARCH
         .try_into()
         .context("this processor has no filter")?;
@@ -174,53 +207,53 @@ fn refused_calls() -> anyhow::Result<BpfProgram> {
 }
 
 /// Everything but ordinary sockets of the four families that a network namespace confines and programs expect.
-fn sockets() -> anyhow::Result<Vec<SeccompRule>> {
+fn sockets() -> Vec<Vec<Condition>> {
     const FAMILY: u8 = 0;
     const PROTOCOL: u8 = 2;
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|family| (FAMILY, Ne, family));
     let only = |family, protocols: &[i32]| {
         let mut conditions = vec![(FAMILY, Eq, family)];
         conditions.extend(protocols.iter().map(|protocol| (PROTOCOL, Ne, *protocol)));
-        rule(&conditions)
+        conditions
     };
-    Ok(vec![
-        rule(&families)?,
+    vec![
+        families.to_vec(),
         only(
             libc::AF_INET,
             &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP],
-        )?,
+        ),
         only(
             libc::AF_INET6,
             &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMPV6],
-        )?,
-        only(libc::AF_NETLINK, &[libc::NETLINK_ROUTE])?,
-    ])
+        ),
+        only(libc::AF_NETLINK, &[libc::NETLINK_ROUTE]),
+    ]
 }
 
 /// A file that runs with the rights of its owner would carry them out of the workspace.
-fn set_id_modes(mode: u8, flags: Option<u8>) -> anyhow::Result<Vec<SeccompRule>> {
+fn set_id_modes(mode: u8, flags: Option<u8>) -> Vec<Vec<Condition>> {
     const SET_IDS: [i32; 2] = [0o4000, 0o2000];
     let mut rules = Vec::new();
     for bit in SET_IDS {
         match flags {
-            None => rules.push(rule(&[has(mode, bit)])?),
+            None => rules.push(vec![has(mode, bit)]),
             Some(flags) => {
                 for creating in [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY] {
-                    rules.push(rule(&[has(flags, creating), has(mode, bit)])?);
+                    rules.push(vec![has(flags, creating), has(mode, bit)]);
                 }
             }
         }
     }
-    Ok(rules)
+    rules
 }
 
 /// An argument has this bit.
-fn has(argument: u8, bit: i32) -> (u8, SeccompCmpOp, i32) {
+fn has(argument: u8, bit: i32) -> Condition {
     (argument, MaskedEq(u64::from(bit.cast_unsigned())), bit)
 }
 
 /// All conditions hold. Only the lower halves are compared, as the kernel does with arguments of type `int`.
-fn rule(conditions: &[(u8, SeccompCmpOp, i32)]) -> anyhow::Result<SeccompRule> {
+fn rule(conditions: &[Condition]) -> anyhow::Result<SeccompRule> {
     let conditions = conditions.iter().map(|(argument, operator, value)| {
         SeccompCondition::new(*argument, Dword, operator.clone(), u64::from(value.cast_unsigned()))
     });
@@ -237,7 +270,7 @@ fn unknown_calls(counted: bool) -> BpfProgram {
     const ALLOW: u32 = 0x7fff_0000;
     const ERROR: u32 = 0x0005_0000;
 
-    let mut numbers: Vec<c_long> = UNKNOWN.to_vec();
+    let mut numbers: Vec<c_long> = UNKNOWN.iter().map(|(_, number)| *number).collect();
     if !counted {
         numbers.push(libc::SYS_memfd_create);
     }

@@ -14,11 +14,14 @@ use super::identity::Identity;
 use super::output::Outcome;
 use super::tree::{self, Tree};
 use super::watch::Watch;
-use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Word, read_frame, write_frame};
-use super::{helper, limits};
+use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Vessel, Word, read_frame, write_frame};
+use super::{container, helper, limits, rights};
 
 /// How long init may take to build the sandbox.
 const SET_UP: Duration = Duration::from_secs(30);
+
+/// How long init of a container may take to clean up, before the container is given up.
+const CLEANING: Duration = Duration::from_secs(2);
 
 enum Event {
     /// greenlight cancels, or is dead.
@@ -35,20 +38,29 @@ pub(super) fn main() -> io::Result<()> {
     rustix::process::setsid()?;
     limits::forbid_core_dumps()?;
     let spec: Spec = read_frame(&mut control)?;
-    let report = run(spec, &control).unwrap_or_else(|reason| Report {
+    let container = if spec.backend.is_container() {
+        let [connection] = rights::receive(&control)?;
+        Some(UnixStream::from(connection))
+    } else {
+        None
+    };
+    let report = run(spec, &control, container).unwrap_or_else(|reason| Report {
         outcome: Outcome::DidNotStart(format!("{reason:#}")),
         cpu: Duration::ZERO,
         peak_memory: 0,
         wall: Duration::ZERO,
         counted: false,
         lent: false,
+        container: Vessel::Spent,
     });
     write_frame(&control, &report)
 }
 
-fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
+fn run(spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyhow::Result<Report> {
     let identity = Identity::choose(&spec)?;
-    let cgroup = if spec.is_confined() {
+    let cgroup = if let Some(connection) = &container {
+        container::group(&spec, identity, connection)?
+    } else if spec.is_confined() {
         Cgroup::create(&spec.name, &spec.limits)
     } else {
         None
@@ -56,16 +68,27 @@ fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
     let mut watch = Watch::new(&spec, cgroup.as_ref())?;
     // The kernel allows no threads before the one namespace is made, and none after the others are.
     tree::prepare(&spec, identity)?;
-    let (progress, theirs) = UnixStream::pair().context("make a socket")?;
+    let (progress, theirs) = match container {
+        Some(connection) => (connection, None),
+        None => UnixStream::pair()
+            .map(|(ours, theirs)| (ours, Some(theirs)))
+            .context("make a socket")?,
+    };
     let inbox = listen(control.try_clone()?, progress.try_clone()?);
-    let mut tree = Tree::start(&spec, theirs)?;
+    let mut tree = match theirs {
+        Some(theirs) => Tree::start(&spec, theirs)?,
+        None => Tree::join(&spec, &progress)?,
+    };
     if let Some(cgroup) = &cgroup
+        && !spec.backend.is_container()
         && let Err(error) = cgroup.admit(tree.first())
     {
         tree.end()?;
         return Err(error).context("move the sandbox into its control group");
     }
+    let inodes = container::inodes(&spec)?;
     let orders = Orders {
+        inodes,
         spec,
         identity,
         counted: cgroup.is_some(),
@@ -87,10 +110,22 @@ fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
         }
         Err(outcome) => outcome,
     };
-    tree.end()?;
+    if let Some(cgroup) = &cgroup {
+        cgroup.remember();
+    }
+    let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox);
+    if !is_clean {
+        tree.end()?;
+    }
+    let outcome = watch.correct(outcome);
+    let in_container = cgroup.as_ref().and_then(Cgroup::remembered_time);
     Ok(Report {
-        outcome: watch.correct(outcome),
-        cpu: limits::cpu_time_of_children(),
+        container: match outcome {
+            Outcome::Exited(_) | Outcome::Signalled(_) | Outcome::DidNotStart(_) if is_clean => Vessel::Clean,
+            _ => Vessel::Spent,
+        },
+        outcome,
+        cpu: in_container.unwrap_or_else(limits::cpu_time_of_children),
         peak_memory: watch.peak_memory(),
         wall: started.elapsed(),
         counted: orders.counted,
@@ -113,13 +148,24 @@ fn listen(mut control: UnixStream, mut progress: UnixStream) -> Receiver<Event> 
     });
     thread::spawn(move || {
         while let Ok(progress) = read_frame(&mut progress) {
-            if from_init.send(Event::Init(progress)).is_err() {
+            let is_last = matches!(progress, Progress::Clean);
+            // What follows the last word is for the supervisor of the next command.
+            if from_init.send(Event::Init(progress)).is_err() || is_last {
                 return;
             }
         }
         let _ = from_init.send(Event::InitIsGone);
     });
     inbox
+}
+
+/// Waits until init of a container has removed all traces of a command that ended by itself.
+fn is_clean(outcome: &Outcome, inbox: &Receiver<Event>) -> bool {
+    let ended_by_itself = matches!(
+        outcome,
+        Outcome::Exited(_) | Outcome::Signalled(_) | Outcome::DidNotStart(_)
+    );
+    ended_by_itself && matches!(inbox.recv_timeout(CLEANING), Ok(Event::Init(Progress::Clean)))
 }
 
 /// Waits until init has built the sandbox.
@@ -148,7 +194,7 @@ fn attend(inbox: &Receiver<Event>, progress: &UnixStream, deadline: Option<Insta
             Ok(Event::Init(Progress::Exited(code))) => return Outcome::Exited(code),
             Ok(Event::Init(Progress::Signalled(signal))) => return Outcome::Signalled(signal),
             Ok(Event::Init(Progress::CouldNotStart(reason))) => return Outcome::DidNotStart(reason),
-            Ok(Event::Init(Progress::Ready)) => {}
+            Ok(Event::Init(Progress::Ready | Progress::Clean)) => {}
             Ok(Event::InitIsGone) | Err(RecvTimeoutError::Disconnected) => return Outcome::Signalled(libc::SIGKILL),
             Ok(Event::Abandoned) => return Outcome::Cancelled,
             // Fails only if init is dead, which is an event of its own.

@@ -11,13 +11,20 @@ use rustix::thread::UnshareFlags;
 
 use super::backend::Backend;
 use super::identity::Identity;
-use super::wire::Spec;
-use super::{helper, orphans};
+use super::wire::{Spec, Word, write_frame};
+use super::{container, helper, orphans, rights};
 
 /// Everything that one run started.
 pub(super) struct Tree {
     backend: Backend,
-    init: Child,
+    init: Init,
+}
+
+/// Process 1 of the run.
+enum Init {
+    Child(Child),
+    /// Started by the engine of containers.
+    Contained(container::Hold),
 }
 
 /// Does what has to be done before this process has its first thread.
@@ -51,33 +58,58 @@ impl Tree {
             .stdin(Stdio::from(OwnedFd::from(control)))
             .spawn()
             .context("start init")?;
-        let nowhere = File::options()
-            .write(true)
-            .open("/dev/null")
-            .context("open /dev/null")?;
-        rustix::stdio::dup2_stdout(&nowhere).context("let go of standard output")?;
-        rustix::stdio::dup2_stderr(&nowhere).context("let go of standard error")?;
+        let_go_of_output()?;
         Ok(Self {
             backend: spec.backend,
-            init,
+            init: Init::Child(init),
+        })
+    }
+
+    /// Takes over the container at the other end of a socket, and gives it this process's output streams.
+    pub(super) fn join(spec: &Spec, control: &UnixStream) -> anyhow::Result<Self> {
+        let hold = container::Hold::of(control)?;
+        write_frame(control, &Word::Next).context("call the container")?;
+        let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+        rights::send(control, &[stdout, stderr]).context("hand over the output streams")?;
+        let_go_of_output()?;
+        Ok(Self {
+            backend: spec.backend,
+            init: Init::Contained(hold),
         })
     }
 
     /// The number by which this process knows the first one of the run.
     pub(super) fn first(&self) -> u32 {
-        self.init.id()
+        match &self.init {
+            Init::Child(init) => init.id(),
+            Init::Contained(hold) => hold.process(),
+        }
     }
 
     /// Ends every process of the tree, and returns when the last one is dead.
     pub(super) fn end(&mut self) -> anyhow::Result<()> {
         // Killing process 1 of a namespace kills everything in it, and it is not dead before everything else is.
-        self.init.kill().context("end the sandbox")?;
-        self.init.wait().context("wait for the end of the sandbox")?;
+        match &mut self.init {
+            Init::Child(init) => {
+                init.kill().context("end the sandbox")?;
+                init.wait().context("wait for the end of the sandbox")?;
+            }
+            Init::Contained(hold) => return hold.end(),
+        }
         if self.backend != Backend::Native {
             orphans::end();
         }
         Ok(())
     }
+}
+
+fn let_go_of_output() -> anyhow::Result<()> {
+    let nowhere = File::options()
+        .write(true)
+        .open("/dev/null")
+        .context("open /dev/null")?;
+    rustix::stdio::dup2_stdout(&nowhere).context("let go of standard output")?;
+    rustix::stdio::dup2_stderr(&nowhere).context("let go of standard error")
 }
 
 #[expect(

@@ -23,6 +23,7 @@ pub(super) struct Watch<'a> {
     memory: Option<Memory>,
     disk: Disk,
     confined: bool,
+    in_container: bool,
     memory_limit: u64,
     home: std::path::PathBuf,
     interval: Duration,
@@ -38,6 +39,7 @@ impl<'a> Watch<'a> {
             memory: None,
             disk: Disk::new(spec)?,
             confined: spec.is_confined(),
+            in_container: spec.backend.is_container(),
             memory_limit: spec.limits.memory,
             home: spec.home.clone(),
             interval: FIRST_INTERVAL,
@@ -49,8 +51,12 @@ impl<'a> Watch<'a> {
     pub(super) fn begin(&mut self, init: u32) -> anyhow::Result<()> {
         if self.confined {
             let root = format!("/proc/{init}/root");
-            self.disk
-                .open_files_of(open(&format!("{root}/proc"), OFlags::RDONLY).context("watch the files")?);
+            match open(&format!("{root}/proc"), OFlags::RDONLY) {
+                Ok(processes) => self.disk.open_files_of(processes),
+                // Only root may look into a container.
+                Err(_) if self.in_container => {}
+                Err(error) => return Err(error).context("watch the files"),
+            }
             if self.cgroup.is_none() {
                 self.memory = Some(Memory::of(&root, &self.home, self.memory_limit).context("watch the memory")?);
             }

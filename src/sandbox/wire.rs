@@ -49,6 +49,8 @@ pub(super) struct Orders {
     pub(super) identity: Identity,
     /// Whether a control group holds the limits on memory and processes.
     pub(super) counted: bool,
+    /// For a container: device, inode and owner of what has to be found at each mount.
+    pub(super) inodes: Vec<(u64, u64, u32)>,
 }
 
 /// From the first process of the sandbox to its supervisor.
@@ -59,6 +61,8 @@ pub(super) enum Progress {
     CouldNotStart(String),
     Exited(i32),
     Signalled(i32),
+    /// In a container: nothing is left of the command, and the next one may come.
+    Clean,
 }
 
 /// From the supervisor to init, once it has its [`Orders`].
@@ -68,6 +72,8 @@ pub(super) enum Word {
     Go,
     /// Send everything inside the signal of ctrl-c.
     Interrupt,
+    /// To init of a container, before anything else: output streams and orders for a command follow.
+    Next,
 }
 
 /// What greenlight says to the supervisor, after the spec, for [`Word::Interrupt`]. Anything else, and the end of the
@@ -85,6 +91,16 @@ pub(super) struct Report {
     pub(super) counted: bool,
     /// Whether the command ran as a user of its own.
     pub(super) lent: bool,
+    pub(super) container: Vessel,
+}
+
+/// What a command left of the container it ran in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Vessel {
+    /// It is as if the command had never been there.
+    Clean,
+    /// It is not, or there was none.
+    Spent,
 }
 
 /// Writes one frame: its length in four bytes, then itself.

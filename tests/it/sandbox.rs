@@ -4,6 +4,7 @@
 //! tests fail: there is nothing to be green about. The others may be unavailable on a machine, which is said by name on
 //! standard error; those that `GREENLIGHT_TEST_BACKENDS` names have to be there.
 
+mod container;
 mod double;
 mod files;
 mod lifetime;

@@ -51,7 +51,7 @@ async fn plays_greenlight() {
     };
     greenlight::sandbox::harden_self().unwrap();
     let backend = std::env::var_os(BACKEND).unwrap().to_str().unwrap().parse().unwrap();
-    let sandbox = Sandbox::detect(Choice::Only(backend), env!("CARGO_BIN_EXE_greenlight").into())
+    let sandbox = Sandbox::detect(Choice::Only(backend), env!("CARGO_BIN_EXE_greenlight"))
         .await
         .unwrap();
     let command = greenlight::sandbox::Command::new(["sh".into(), "-c".into(), script], workspace);

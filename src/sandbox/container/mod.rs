@@ -1,0 +1,63 @@
+//! Containers of Docker and Podman as sandboxes. greenlight has the engine make a hardened container from an empty
+//! image, with the tools of this machine bound into it, whose process 1 is greenlight's own init (`inside.rs`).
+//!
+//! Init calls back over a Unix socket that is bound into the container and answered once. The call shows that the
+//! engine works on this machine and with its files. From then on everything is as in the other sandboxes: a supervisor
+//! (`hold.rs` has its part) gives the orders over that connection, together with the output streams of the command, and
+//! when the connection ends, init ends, and the container with it, whoever died.
+//!
+//! A container costs a quarter of a second, so one that is as it was before its command waits a few seconds for the next
+//! command of the same workspace and policy (`lease.rs`). One per workspace, or more where commands overlap.
+//!
+//! Not in here: which tools are shown, and what the limits are.
+
+mod create;
+mod engine;
+mod hold;
+mod image;
+mod inside;
+mod lease;
+mod places;
+
+pub(super) use engine::Engine;
+pub(super) use hold::{Hold, group};
+pub(super) use inside::main;
+pub(super) use lease::Lease;
+
+/// What an engine says, which may quote all that it was asked for.
+fn said(error: &bollard::errors::Error) -> std::io::Error {
+    const MOST: usize = 400;
+    let mut text = error.to_string();
+    if text.chars().count() > MOST {
+        let ends = |from: usize, count: usize| text.chars().skip(from).take(count).collect::<String>();
+        text = format!(
+            "{} ... {}",
+            ends(0, MOST / 2),
+            ends(text.chars().count() - MOST / 2, MOST)
+        );
+    }
+    std::io::Error::other(text)
+}
+
+/// Replaces advice for sandboxes that greenlight makes itself.
+pub(super) fn explain(unusable: super::Unusable) -> super::Unusable {
+    super::Unusable {
+        remedy: "use an engine of this machine that works with its files, and look at the engine's log".into(),
+        ..unusable
+    }
+}
+
+/// What has to be found at the mounts of a run; nothing where it happens in no container.
+pub(super) fn inodes(spec: &super::wire::Spec) -> std::io::Result<Vec<(u64, u64, u32)>> {
+    if spec.backend.is_container() {
+        places::inodes(spec)
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+/// Where the greenlight binary is inside.
+const BINARY: &str = "/run/greenlight";
+
+/// Where init calls back.
+const SOCKET: &str = "/run/greenlight.socket";
