@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use greenlight::sandbox::{self, Limits, Network, Outcome, Policy, Sandbox};
+use greenlight::sandbox::{self, Limits, Network, Outcome, Places, Policy, Sandbox};
 use tokio_util::sync::CancellationToken;
 
 const TURNS: usize = 50;
@@ -26,9 +26,16 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn compare(turns: usize) -> anyhow::Result<()> {
-    let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
+    // An engine that was started for the tests serves here, too.
+    let socket = concat!(env!("CARGO_MANIFEST_DIR"), "/target/ci/docker.sock");
+    let places = Places {
+        container_socket: std::fs::read_to_string(socket)
+            .ok()
+            .map(|path| PathBuf::from(path.trim())),
+        ..env!("CARGO_BIN_EXE_greenlight").into()
+    };
     let mut sandboxes = Vec::new();
-    for (backend, sandbox) in Sandbox::survey(&helper).await {
+    for (backend, sandbox) in Sandbox::survey(places).await {
         match sandbox {
             Ok(sandbox) => sandboxes.push(sandbox),
             Err(unusable) => println!("not measured: {backend}, because {}", unusable.reason),

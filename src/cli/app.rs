@@ -10,7 +10,7 @@ use crate::engine::{App, Interrupts};
 use crate::github::{Credentials, GitHub};
 use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
-use crate::sandbox::{Backend, Choice, Sandbox, Unusable};
+use crate::sandbox::{Backend, Choice, Places, Sandbox, Unusable};
 
 /// The app of a door that talks to GitHub.
 pub(super) fn app(
@@ -77,15 +77,19 @@ pub(super) fn model(model: ModelSettings) -> Result<(OpenAi, String), Exit> {
     Ok((client, name))
 }
 
-/// The program the sandbox starts again.
-pub(super) fn this_program() -> Result<PathBuf, Exit> {
-    std::env::current_exe()
-        .map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))
+/// The program the sandbox starts again, and where an engine of containers is.
+pub(super) fn places(settings: &Settings) -> Result<Places, Exit> {
+    let helper = std::env::current_exe()
+        .map_err(|error| Exit::Fault(format!("greenlight cannot find its own program file: {error}")))?;
+    Ok(Places {
+        helper,
+        container_socket: settings.docker_socket.clone(),
+    })
 }
 
 /// The confinement that was chosen, or the best of this machine.
 pub(super) async fn sandbox(settings: &Settings) -> Result<Result<Sandbox, Unusable>, Exit> {
-    Ok(Sandbox::detect(choice(settings)?, this_program()?).await)
+    Ok(Sandbox::detect(choice(settings)?, places(settings)?).await)
 }
 
 /// Which confinement was chosen.

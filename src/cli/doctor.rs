@@ -35,7 +35,7 @@ async fn examine(arguments: Arguments) -> Result<Exit, Exit> {
     };
     let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
     terminal::start_logging(&settings, Some("error"));
-    let found = Sandbox::survey(&app::this_program()?).await;
+    let found = Sandbox::survey(app::places(&settings)?).await;
     let chosen = found
         .iter()
         .find(|(backend, sandbox)| *backend != Backend::None && sandbox.is_ok())

@@ -27,7 +27,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use greenlight::sandbox::{
-    Backend, Choice, Command, Limits, Network, Outcome, Output, Policy, Sandbox, Unusable, WORKSPACE,
+    Backend, Choice, Command, Limits, Network, Outcome, Output, Places, Policy, Sandbox, Unusable, WORKSPACE,
 };
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
@@ -69,6 +69,19 @@ async fn against<T: Future<Output = ()>>(backend: Backend, threat: impl FnOnce(L
     }
 }
 
+/// Where the engine of the tests listens, when `tests/docker-engine.sh` started one.
+fn named_socket(backend: Backend) -> Option<PathBuf> {
+    let note = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("target/ci/{backend}.sock"));
+    Some(PathBuf::from(fs::read_to_string(note).ok()?.trim()))
+}
+
+fn places(backend: Backend) -> Places {
+    Places {
+        container_socket: named_socket(backend),
+        ..env!("CARGO_BIN_EXE_greenlight").into()
+    }
+}
+
 /// Says so once, past the capture of output: a test that could not attack must not look like one that did.
 fn report_unavailable(backend: Backend, unusable: &Unusable) {
     static REPORTED: Mutex<BTreeSet<Backend>> = Mutex::new(BTreeSet::new());
@@ -95,8 +108,7 @@ struct Lab {
 impl Lab {
     /// A lab with this backend, or nothing where it is unavailable.
     async fn on(backend: Backend) -> Option<Self> {
-        let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
-        let sandbox = match Sandbox::detect(Choice::Only(backend), helper).await {
+        let sandbox = match Sandbox::detect(Choice::Only(backend), places(backend)).await {
             Ok(sandbox) => sandbox,
             Err(unusable) => {
                 let required = std::env::var_os("GREENLIGHT_TEST_BACKENDS").unwrap_or_default();

@@ -30,51 +30,16 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
 use super::double::child_of;
-use super::{Alive, Lab, PATIENCE};
+use super::{Alive, Lab, named_socket, places};
 
 const MIB: u64 = 1 << 20;
 const TOKEN: &str = "ghs_canary16C7e42F292c6912E7710c838347Ae178B4a";
 const SCRIPT: &str = "GREENLIGHT_TEST_CONTAINER_SCRIPT";
 const WORKSPACE: &str = "GREENLIGHT_TEST_CONTAINER_WORKSPACE";
 
-/// Where the engine of the tests listens: written by `tests/docker-engine.sh`, else the usual place.
-fn named_socket(backend: Backend) -> Option<PathBuf> {
-    let note = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("target/ci/{backend}.sock"));
-    Some(PathBuf::from(fs::read_to_string(note).ok()?.trim()))
-}
-
-fn places(backend: Backend) -> Places {
-    Places {
-        container_socket: named_socket(backend),
-        ..env!("CARGO_BIN_EXE_greenlight").into()
-    }
-}
-
-/// A sandbox of containers, unless there is no engine.
+/// A laboratory with containers, unless there is no engine.
 async fn engine(backend: Backend) -> Option<Lab> {
-    match Sandbox::detect(Choice::Only(backend), places(backend)).await {
-        Ok(sandbox) => Some(Lab {
-            sandbox,
-            workspace: tempfile::tempdir().unwrap(),
-            policy: Policy {
-                limits: Limits {
-                    wall: PATIENCE,
-                    memory: 512 * MIB,
-                    processes: 64,
-                    ..Limits::default()
-                },
-                network: Network::None,
-            },
-        }),
-        Err(unusable) => {
-            let is_there = named_socket(backend).is_some_and(|socket| UnixStream::connect(socket).is_ok());
-            assert!(!is_there, "the engine of the tests cannot be used: {unusable}");
-            // Not with a macro, whose output is captured: whoever reads a green result has to see this.
-            let line = format!("unavailable: {backend}: {}\n", unusable.reason);
-            std::io::stderr().write_all(line.as_bytes()).unwrap();
-            None
-        }
-    }
+    Lab::on(backend).await
 }
 
 fn client() -> Docker {

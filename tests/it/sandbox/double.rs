@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use greenlight::sandbox::{Choice, Network, Sandbox};
 use tokio_util::sync::CancellationToken;
 
-use super::Lab;
+use super::{Lab, places};
 
 const SCRIPT: &str = "GREENLIGHT_TEST_DOUBLE_SCRIPT";
 const BACKEND: &str = "GREENLIGHT_TEST_DOUBLE_BACKEND";
@@ -51,9 +51,7 @@ async fn plays_greenlight() {
     };
     greenlight::sandbox::harden_self().unwrap();
     let backend = std::env::var_os(BACKEND).unwrap().to_str().unwrap().parse().unwrap();
-    let sandbox = Sandbox::detect(Choice::Only(backend), env!("CARGO_BIN_EXE_greenlight"))
-        .await
-        .unwrap();
+    let sandbox = Sandbox::detect(Choice::Only(backend), places(backend)).await.unwrap();
     let command = greenlight::sandbox::Command::new(["sh".into(), "-c".into(), script], workspace);
     let policy = greenlight::sandbox::Policy {
         network: Network::None,
