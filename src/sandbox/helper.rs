@@ -6,13 +6,16 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use super::{init, probe, supervisor};
+use super::{bubblewrap, init, probe, supervisor};
 
 /// The first argument that makes greenlight a helper of its own sandbox.
 pub const VERB: &str = "sandbox-init";
 
 /// The second argument of process 1.
 pub(super) const INIT: &str = "init";
+
+/// The second argument of the stage that becomes `bwrap`.
+pub(super) const LAUNCH: &str = "launch";
 
 /// The second argument of the self-test that runs inside.
 pub(super) const PROBE: &str = "probe";
@@ -28,6 +31,7 @@ pub fn main() -> ExitCode {
     let ended = match arguments.next().as_deref() {
         None => supervisor::main(),
         Some(INIT) => init::main(),
+        Some(LAUNCH) => bubblewrap::main(),
         Some(PROBE) => probe::main(arguments),
         Some(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
     };

@@ -18,7 +18,7 @@ use super::backend::Backend;
 use super::command::{Network, WORKSPACE};
 use super::identity::{INSIDE, Identity};
 use super::wire::{Orders, Progress, Word, read_frame, write_frame};
-use super::{helper, limits, mounts, network, orphans, seccomp};
+use super::{bubblewrap, helper, limits, mounts, network, orphans, seccomp};
 
 /// Takes orders from standard input and reports progress there.
 pub(super) fn main() -> io::Result<()> {
@@ -53,6 +53,7 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
             orphans::adopt().context("watch the command")?;
             return die_with_the_supervisor();
         }
+        Backend::Bubblewrap => return bubblewrap::confine(orders),
         other => bail!("{other} is not here yet"),
     }
     unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP).context("make namespaces")?;
@@ -104,7 +105,7 @@ fn become_nobody(identity: Identity) -> anyhow::Result<()> {
 }
 
 /// Must come after the change of the user, which would undo it.
-fn die_with_the_supervisor() -> anyhow::Result<()> {
+pub(super) fn die_with_the_supervisor() -> anyhow::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("tie init to the supervisor")
 }
 

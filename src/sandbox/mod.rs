@@ -9,6 +9,7 @@
 //! Not in here: what to run, what its output means, and whether it may run at all.
 
 mod backend;
+mod bubblewrap;
 mod cgroup;
 mod command;
 mod detect;
@@ -18,6 +19,7 @@ mod guarantees;
 pub mod helper;
 mod identity;
 mod init;
+mod landlock;
 mod launch;
 mod limits;
 mod mounts;
@@ -25,7 +27,9 @@ mod network;
 mod orphans;
 mod output;
 mod probe;
+mod remedy;
 mod seccomp;
+mod strict;
 mod supervisor;
 mod toolchains;
 mod tree;

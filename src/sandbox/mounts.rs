@@ -27,13 +27,13 @@ const STAGE: &str = "/tmp";
 /// Where the host's tree stays for as long as the new root is incomplete.
 const HOST: &str = "/.host";
 
-const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Knobs of the whole machine: root's own are closed to the lent user anyway, but a mistake here would be fatal.
 const READ_ONLY_IN_PROC: [&str; 7] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr", "pressure"];
 
 /// What the kernel tells about itself and about others.
-const MASKED_IN_PROC: [&str; 10] = [
+pub(super) const MASKED_IN_PROC: [&str; 10] = [
     "kcore",
     "keys",
     "key-users",
@@ -47,7 +47,7 @@ const MASKED_IN_PROC: [&str; 10] = [
 ];
 
 /// A piece of the host's tree, held open across the change of the root.
-struct Piece {
+pub(super) struct Piece {
     tree: OwnedFd,
     target: PathBuf,
     access: Access,
@@ -95,7 +95,7 @@ pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
 }
 
 impl Piece {
-    fn of(mount: &Mount) -> anyhow::Result<Self> {
+    pub(super) fn of(mount: &Mount) -> anyhow::Result<Self> {
         let recursive = OpenTreeFlags::AT_RECURSIVE;
         let tree = open_tree(
             CWD,
@@ -110,7 +110,7 @@ impl Piece {
         })
     }
 
-    fn attach(self, orders: &Orders) -> anyhow::Result<()> {
+    pub(super) fn attach(self, orders: &Orders) -> anyhow::Result<()> {
         let at = || format!("mount {}", self.target.display());
         let is_directory = FileType::from_raw_mode(fstat(&self.tree).with_context(at)?.st_mode) == FileType::Directory;
         if is_directory {
@@ -208,7 +208,6 @@ fn mount_dev(devices: [anyhow::Result<Piece>; 5], orders: &Orders) -> anyhow::Re
 
 /// The directories and files that are the sandbox's own.
 fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
-    let uid = orders.identity.seen_inside();
     // What is in these is memory, and stays within its limit with the rest.
     let size = orders.spec.limits.memory / 2;
     for directory in ["/tmp", "/dev/shm"] {
@@ -235,8 +234,17 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
         fs::create_dir(directory).with_context(|| format!("make {directory}"))?;
     }
     symlink("/tmp", "/var/tmp").context("make /var/tmp")?;
-    let home = home.display();
-    for (name, content) in [
+    for (name, content) in files_in_etc(orders) {
+        fs::write(Path::new("/etc").join(name), content).with_context(|| format!("write /etc/{name}"))?;
+    }
+    Ok(())
+}
+
+/// What `/etc` says about the sandbox itself.
+pub(super) fn files_in_etc(orders: &Orders) -> [(&'static str, String); 6] {
+    let uid = orders.identity.seen_inside();
+    let home = orders.spec.home.display();
+    [
         (
             "passwd",
             format!(
@@ -248,10 +256,7 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".into()),
         ("hostname", "sandbox\n".into()),
         ("resolv.conf", String::new()),
-    ] {
-        fs::write(Path::new("/etc").join(name), content).with_context(|| format!("write /etc/{name}"))?;
-    }
-    Ok(())
+    ]
 }
 
 /// Makes a directory and what is missing above it; below the home directory they belong to the command.
@@ -267,7 +272,7 @@ fn make_directories(path: &Path, orders: &Orders) -> anyhow::Result<()> {
 }
 
 /// Gives a file to the user behind the command. In a user namespace it belongs to them from the start.
-fn give(path: &Path, orders: &Orders) -> io::Result<()> {
+pub(super) fn give(path: &Path, orders: &Orders) -> io::Result<()> {
     match orders.identity {
         Identity::Lent(uid) => chown(path, Some(uid), Some(uid)),
         Identity::Own { .. } => Ok(()),
@@ -282,7 +287,7 @@ fn ignore_existing(error: io::Error) -> io::Result<()> {
     }
 }
 
-fn mount_tmpfs(target: impl AsRef<Path>, flags: MountFlags, options: &str) -> anyhow::Result<()> {
+pub(super) fn mount_tmpfs(target: impl AsRef<Path>, flags: MountFlags, options: &str) -> anyhow::Result<()> {
     let options = CString::new(options)?;
     Ok(mount(
         "tmpfs",

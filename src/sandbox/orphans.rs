@@ -49,6 +49,12 @@ pub(super) fn others() -> Vec<Pid> {
     numbers.filter(|process| *process != getpid()).collect()
 }
 
+/// The first child of a process of this user.
+pub(super) fn child_of(process: u32) -> Option<u32> {
+    let child = children_of(&process.to_string()).first()?.as_raw_pid();
+    u32::try_from(child).ok()
+}
+
 fn children_of(process: &str) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
         return Vec::new();

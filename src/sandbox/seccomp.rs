@@ -12,7 +12,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, apply_filter, sock_filter,
 };
 
-type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+pub(super) type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 /// Refused whatever their arguments are.
 const REFUSED: &[c_long] = &[
@@ -165,7 +165,12 @@ fn refused_calls() -> anyhow::Result<BpfProgram> {
     for (number, mode, flags) in MODES.iter().chain(MODES_HERE) {
         rules.insert(*number, set_id_modes(*mode, *flags)?);
     }
-    let refuse = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+    compile(rules, libc::EPERM)
+}
+
+/// A filter that answers these calls with an error, and allows all others.
+pub(super) fn compile(rules: Rules, error: i32) -> anyhow::Result<BpfProgram> {
+    let refuse = SeccompAction::Errno(error.cast_unsigned());
     let architecture = std::env::consts::ARCH
         .try_into()
         .context("this processor has no filter")?;
@@ -220,7 +225,7 @@ fn has(argument: u8, bit: i32) -> (u8, SeccompCmpOp, i32) {
 }
 
 /// All conditions hold. Only the lower halves are compared, as the kernel does with arguments of type `int`.
-fn rule(conditions: &[(u8, SeccompCmpOp, i32)]) -> anyhow::Result<SeccompRule> {
+pub(super) fn rule(conditions: &[(u8, SeccompCmpOp, i32)]) -> anyhow::Result<SeccompRule> {
     let conditions = conditions.iter().map(|(argument, operator, value)| {
         SeccompCondition::new(*argument, Dword, operator.clone(), u64::from(value.cast_unsigned()))
     });

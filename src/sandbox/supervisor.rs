@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use super::backend::Backend;
 use super::cgroup::Cgroup;
 use super::identity::Identity;
 use super::output::Outcome;
-use super::watch::Watch;
 use super::tree::{self, Tree};
+use super::watch::Watch;
 use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Word, read_frame, write_frame};
 use super::{helper, limits};
 
@@ -71,6 +72,10 @@ fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
         counted: cgroup.is_some(),
     };
     write_frame(&progress, &orders).context("tell init what to run")?;
+    if orders.spec.backend == Backend::Bubblewrap {
+        // Once more for init, which follows the launcher. If there is none, the launcher says why.
+        let _ = write_frame(&progress, &orders);
+    }
 
     let mut started = Instant::now();
     let outcome = match await_sandbox(&inbox).and_then(|()| watch.begin(tree.first()).map_err(did_not_start)) {
@@ -78,7 +83,12 @@ fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
             started = Instant::now();
             // Fails only if init is dead, which is an event of its own.
             let _ = write_frame(&progress, &Word::Go);
-            attend(&inbox, &progress, started.checked_add(orders.spec.limits.wall), &mut watch)
+            attend(
+                &inbox,
+                &progress,
+                started.checked_add(orders.spec.limits.wall),
+                &mut watch,
+            )
         }
         Err(outcome) => outcome,
     };
@@ -134,12 +144,7 @@ fn await_sandbox(inbox: &Receiver<Event>) -> Result<(), Outcome> {
 }
 
 /// Waits for the end of the command or of one of its limits. Without a deadline it lies too far ahead to be written down.
-fn attend(
-    inbox: &Receiver<Event>,
-    progress: &UnixStream,
-    deadline: Option<Instant>,
-    watch: &mut Watch<'_>,
-) -> Outcome {
+fn attend(inbox: &Receiver<Event>, progress: &UnixStream, deadline: Option<Instant>, watch: &mut Watch<'_>) -> Outcome {
     loop {
         let left = deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())

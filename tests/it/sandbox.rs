@@ -1,6 +1,7 @@
 //! One test per threat: what hostile code under test may try, and what comes of it. Python is the attacker's language.
 //! Where the machine cannot confine, these tests fail: there is nothing to be green about.
 
+mod backends;
 mod double;
 mod files;
 mod lifetime;
