@@ -199,7 +199,8 @@ pub(super) fn remove_orphans() {
     }
 }
 
-fn is_orphan(name: &str) -> bool {
+/// Whether this is the [`name`] of a run whose greenlight is dead.
+pub(super) fn is_orphan(name: &str) -> bool {
     let mut numbers = name
         .strip_prefix(PREFIX)
         .unwrap_or_default()

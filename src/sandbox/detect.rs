@@ -84,14 +84,21 @@ async fn try_it(inner: &Inner) -> Result<(Output, Held), super::Error> {
         file: canary.display().to_string(),
         port: port.local_addr()?.port(),
         socket: name,
+        process: (!inner.backend.has_namespaces()).then(std::process::id),
     };
 
     let workspace = tempfile::tempdir()?;
     let canaries = serde_json::to_string(&canaries).map_err(io::Error::from)?;
-    let mut command = Command::new([BINARY, helper::VERB, helper::PROBE, &canaries], workspace.path());
+    let binary = if inner.backend.has_namespaces() {
+        BINARY.into()
+    } else {
+        inner.helper.clone()
+    };
+    let program = binary.display().to_string();
+    let mut command = Command::new([&program, helper::VERB, helper::PROBE, &canaries], workspace.path());
     command.mounts.push(Mount {
         source: inner.helper.clone(),
-        target: BINARY.into(),
+        target: binary,
         access: Access::ReadOnly,
     });
     let limits = Limits {
@@ -128,7 +135,11 @@ fn judge(backend: Backend, breaches: &[Breach], held: Held) -> Result<Guarantees
         file_reads: without_breach(Property::FileReads),
         file_writes: without_breach(Property::FileWrites),
         network: without_breach(Property::Network),
-        processes: without_breach(Property::Processes),
+        processes: match backend {
+            // Whether there is a process of some number can be told by what `kill` says.
+            Backend::Landlock => without_breach(Property::Processes).min(Guarantee::Partial),
+            _ => without_breach(Property::Processes),
+        },
         secrets: without_breach(Property::Secrets),
         separate_user: if held.lent {
             Guarantee::Enforced
@@ -143,7 +154,8 @@ fn judge(backend: Backend, breaches: &[Breach], held: Held) -> Result<Guarantees
         process_count,
         disk: Guarantee::Partial,
         system_calls: without_breach(Property::SystemCalls),
-        // The kernel ends a process namespace with its first process.
+        // The kernel ends a process namespace with its first process; without one, every process of the run stays a
+        // descendant of one that it can neither signal nor outrun.
         tree_kill: Guarantee::Enforced,
     };
     match breaches.iter().find(|breach| breach.property != Property::SystemCalls) {

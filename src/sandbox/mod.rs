@@ -10,6 +10,7 @@
 
 mod backend;
 mod bubblewrap;
+mod census;
 mod cgroup;
 mod command;
 mod detect;
@@ -28,6 +29,7 @@ mod orphans;
 mod output;
 mod probe;
 mod remedy;
+mod scratch;
 mod seccomp;
 mod strict;
 mod supervisor;
@@ -100,6 +102,7 @@ impl Sandbox {
     /// When the machine cannot confine so, with the remedy. Nothing weaker than what was chosen is tried instead.
     pub async fn detect(choice: Choice, helper: PathBuf) -> Result<Self, Unusable> {
         cgroup::remove_orphans();
+        scratch::remove_orphans();
         match choice {
             Choice::Auto => detect::best(&helper).await,
             Choice::Only(backend) => detect::try_out(backend, &helper).await,

@@ -13,10 +13,11 @@ use super::backend::Backend;
 use super::cgroup::Cgroup;
 use super::identity::Identity;
 use super::output::Outcome;
+use super::scratch::Scratch;
 use super::tree::{self, Tree};
 use super::watch::Watch;
 use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Word, read_frame, write_frame};
-use super::{helper, limits};
+use super::{helper, landlock, limits};
 
 /// How long init may take to build the sandbox.
 const SET_UP: Duration = Duration::from_secs(30);
@@ -47,7 +48,9 @@ pub(super) fn main() -> io::Result<()> {
     write_frame(&control, &report)
 }
 
-fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
+fn run(mut spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
+    // Outlives everything that is in it.
+    let _scratch = arrange(&mut spec)?;
     let identity = Identity::choose(&spec)?;
     let cgroup = if spec.is_confined() {
         Cgroup::create(&spec.name, &spec.limits)
@@ -101,6 +104,16 @@ fn run(spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
         counted: orders.counted,
         lent: matches!(orders.identity, Identity::Lent(_)),
     })
+}
+
+/// Makes what the run needs on disk besides its workspace.
+fn arrange(spec: &mut Spec) -> anyhow::Result<Option<Scratch>> {
+    if spec.backend != Backend::Landlock {
+        return Ok(None);
+    }
+    let scratch = Scratch::make(&spec.name).context("make a directory for the run")?;
+    landlock::arrange(spec, &scratch)?;
+    Ok(Some(scratch))
 }
 
 /// Turns both sockets into one stream of events. The threads end with their sockets or with the process.

@@ -1,14 +1,14 @@
 //! The watchdog over what the kernel does not bound by itself: the workspace on disk, and, without a control group, the
 //! memory of all processes together. It looks from outside, where it cannot be starved or lied to.
 
-use std::fs;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use anyhow::Context;
-use rustix::fs::{CWD, Dir, Mode, OFlags, StatVfs, fstatvfs, openat};
+use rustix::fs::{CWD, Mode, OFlags, StatVfs, fstatvfs, openat};
 
+use super::backend::Backend;
+use super::census::Census;
 use super::cgroup::Cgroup;
 use super::disk::Disk;
 use super::output::Outcome;
@@ -22,7 +22,7 @@ pub(super) struct Watch<'a> {
     cgroup: Option<&'a Cgroup>,
     memory: Option<Memory>,
     disk: Disk,
-    confined: bool,
+    backend: Backend,
     memory_limit: u64,
     home: std::path::PathBuf,
     interval: Duration,
@@ -37,7 +37,7 @@ impl<'a> Watch<'a> {
             cgroup,
             memory: None,
             disk: Disk::new(spec)?,
-            confined: spec.is_confined(),
+            backend: spec.backend,
             memory_limit: spec.limits.memory,
             home: spec.home.clone(),
             interval: FIRST_INTERVAL,
@@ -47,12 +47,17 @@ impl<'a> Watch<'a> {
 
     /// Starts to watch a sandbox that is ready.
     pub(super) fn begin(&mut self, init: u32) -> anyhow::Result<()> {
-        if self.confined {
-            let root = format!("/proc/{init}/root");
-            self.disk
-                .open_files_of(open(&format!("{root}/proc"), OFlags::RDONLY).context("watch the files")?);
+        let census = || match self.backend {
+            Backend::Landlock => Census::of_descendants(),
+            _ => Census::of_namespace(init),
+        };
+        if self.backend != Backend::None {
+            self.disk.open_files_of(census().context("watch the files")?);
             if self.cgroup.is_none() {
-                self.memory = Some(Memory::of(&root, &self.home, self.memory_limit).context("watch the memory")?);
+                let root = format!("/proc/{init}/root");
+                let home = &self.home;
+                let memory = Memory::of(census().context("watch the memory")?, &root, home, self.memory_limit);
+                self.memory = Some(memory.context("watch the memory")?);
             }
         }
         Ok(())
@@ -105,10 +110,9 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The memory of the processes of one process namespace.
+/// The memory of the processes of one run.
 struct Memory {
-    /// The `/proc` of the sandbox, which lists its processes and no others.
-    processes: OwnedFd,
+    census: Census,
     /// File systems whose content is memory.
     file_systems: Vec<OwnedFd>,
     limit: u64,
@@ -116,12 +120,14 @@ struct Memory {
 }
 
 impl Memory {
-    fn of(root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
+    fn of(census: Census, root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
         let places = ["/tmp".to_owned(), "/dev/shm".to_owned(), home.display().to_string()];
+        // Without namespaces these are not its own.
+        let places = places.iter().filter(|_| census.is_namespace);
         let file_systems = places.map(|place| open(&format!("{root}{place}"), OFlags::PATH));
         Ok(Self {
-            processes: open(&format!("{root}/proc"), OFlags::RDONLY)?,
-            file_systems: file_systems.into_iter().collect::<Result<_, _>>()?,
+            file_systems: file_systems.collect::<Result<_, _>>()?,
+            census,
             limit,
             peak: 0,
         })
@@ -150,7 +156,10 @@ impl Memory {
 
     /// System V shared memory, whether attached or not; the last but one column holds its resident bytes.
     fn in_segments(&self) -> u64 {
-        let table = self.read("sysvipc/shm").unwrap_or_default();
+        if !self.census.is_namespace {
+            return 0;
+        }
+        let table = self.census.read("sysvipc/shm").unwrap_or_default();
         table
             .lines()
             .skip(1)
@@ -158,24 +167,16 @@ impl Memory {
             .sum()
     }
 
-    /// Adds one number of one file of every process.
+    /// Adds one number of one file of every process; of those that hide it, what they cannot hide.
     fn of_processes(&self, file: &str, label: &str) -> u64 {
-        let Ok(list) = Dir::read_from(&self.processes) else {
-            return 0;
-        };
-        list.flatten()
-            .filter(|entry| entry.file_name().to_bytes().iter().all(u8::is_ascii_digit))
-            .filter_map(|entry| self.read(&format!("{}/{file}", entry.file_name().to_str().ok()?)))
-            .filter_map(|content| kilobytes(&content, label))
+        let number =
+            |process: &String, file: &str, label| kilobytes(&self.census.read(&format!("{process}/{file}"))?, label);
+        let processes = self.census.numbers();
+        let numbers = processes.iter();
+        numbers
+            .filter_map(|process| number(process, file, label).or_else(|| number(process, "status", "VmRSS:")))
             .sum::<u64>()
             * 1024
-    }
-
-    fn read(&self, path: &str) -> Option<String> {
-        let file = openat(&self.processes, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let mut content = String::new();
-        fs::File::from(file).take(1 << 20).read_to_string(&mut content).ok()?;
-        Some(content)
     }
 }
 
@@ -193,9 +194,11 @@ fn kilobytes(content: &str, label: &str) -> Option<u64> {
         .ok()
 }
 
+/// Files take memory even when they are empty.
 fn used_bytes(usage: &StatVfs) -> u64 {
-    usage
-        .f_blocks
-        .saturating_sub(usage.f_bfree)
+    let content = usage.f_blocks.saturating_sub(usage.f_bfree);
+    let files = usage.f_files.saturating_sub(usage.f_ffree);
+    content
         .saturating_mul(usage.f_frsize)
+        .saturating_add(files.saturating_mul(1024))
 }

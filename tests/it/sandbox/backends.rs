@@ -1,22 +1,71 @@
-//! What the backends besides the preferred one hold, each on its own terms.
+//! What the backends besides the preferred one hold, each on its own terms: the traps that were found with `bwrap`, and
+//! what a command among the processes of the host may try.
 
+use std::fs;
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
 
 use greenlight::sandbox::{Backend, Choice, Guarantee, Outcome, Sandbox};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio_util::sync::CancellationToken;
 
-use super::Lab;
+use super::{Alive, Lab};
 
-/// A lab for one backend, or nothing, which is said where it is seen, on a machine that cannot do it.
+/// A lab for one backend, or nothing on a machine that cannot do it, which is said where it is seen.
 async fn lab(backend: Backend) -> Option<Lab> {
-    match Sandbox::detect(Choice::Only(backend), PathBuf::from(env!("CARGO_BIN_EXE_greenlight"))).await {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
+    match Sandbox::detect(Choice::Only(backend), helper).await {
         Ok(_) => Some(Lab::with(Choice::Only(backend)).await),
         Err(reason) => {
             // Past the capture of the test harness.
             let line = format!("unavailable: {backend}: {reason}\n");
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+            std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
             None
         }
     }
+}
+
+/// Labs for both.
+async fn labs() -> impl Iterator<Item = Lab> {
+    [lab(Backend::Bubblewrap).await, lab(Backend::Landlock).await]
+        .into_iter()
+        .flatten()
+}
+
+const BACKEND: &str = "GREENLIGHT_TEST_BACKEND";
+const SCRIPT: &str = "GREENLIGHT_TEST_BACKEND_SCRIPT";
+const WORKSPACE: &str = "GREENLIGHT_TEST_BACKEND_WORKSPACE";
+
+/// A greenlight with a token in its environment that runs a script with one backend, and can be killed.
+#[expect(clippy::disallowed_methods, reason = "only a real process can be killed")]
+fn greenlight(lab: &Lab, script: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "sandbox::backends::plays_greenlight", "--nocapture"])
+        .env(BACKEND, lab.sandbox.backend().name())
+        .env(SCRIPT, script)
+        .env(WORKSPACE, lab.path())
+        .env("GITHUB_TOKEN", "ghs_canary")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    command
+}
+
+/// Does nothing unless [`greenlight`] started it.
+#[tokio::test]
+async fn plays_greenlight() {
+    let Ok(backend) = std::env::var(BACKEND) else { return };
+    let choice = Choice::Only(backend.parse().unwrap());
+    let mut lab = Lab::with(choice).await;
+    lab.policy.limits.memory = 1 << 30;
+    let script = std::env::var(SCRIPT).unwrap();
+    let command = greenlight::sandbox::Command::new(["sh", "-c", &script], std::env::var(WORKSPACE).unwrap());
+    let output = lab.exec(&command).await;
+    println!("{:?}\n{}{}", output.outcome, output.stdout.text(), output.stderr.text());
 }
 
 #[tokio::test]
@@ -33,9 +82,304 @@ async fn bubblewrap_holds_what_it_promises() {
         };
         assert!(guarantee >= least, "{name} is {guarantee}");
     }
+}
+
+#[tokio::test]
+async fn landlock_holds_what_it_promises() {
+    let Some(lab) = lab(Backend::Landlock).await else {
+        return;
+    };
+    let is_root = rustix::process::geteuid().is_root();
+    for (name, guarantee) in lab.sandbox.guarantees().all() {
+        let least = match name {
+            "separate user" if !is_root => Guarantee::None,
+            "memory" | "disk" | "processes" | "process count" => Guarantee::Partial,
+            _ => Guarantee::Enforced,
+        };
+        assert!(guarantee >= least, "{name} is {guarantee}");
+        assert!(name != "processes" || guarantee == Guarantee::Partial);
+    }
+}
+
+#[tokio::test]
+async fn the_environment_of_greenlight_is_nowhere_to_be_found() {
+    for lab in labs().await {
+        let script = "cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -a canary; env; echo end";
+        let done = greenlight(&lab, script).stderr(Stdio::null()).spawn().unwrap();
+        let text = String::from_utf8(done.wait_with_output().unwrap().stdout).unwrap();
+        assert!(text.contains("end") && !text.contains("ghs_canary"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_kernel_cannot_be_configured() {
+    for lab in labs().await {
+        let script = "
+assert 0 not in os.getresuid() + os.getresgid() + tuple(os.getgroups())
+for path in ['core_pattern', '../user/max_user_namespaces', '../../sysrq-trigger', '../../1/mem', '../../kmsg']:
+    refused(path, lambda: os.open('/proc/sys/kernel/' + path, os.O_WRONLY))
+refused('control group', lambda: os.open('/sys/fs/cgroup/cgroup.procs', os.O_WRONLY))
+refused('setuid', lambda: os.setuid(0))
+";
+        lab.attack(script).await;
+    }
+}
+
+#[tokio::test]
+async fn files_of_the_host_cannot_be_read_or_changed() {
+    for lab in labs().await {
+        let outside = tempfile::tempdir().unwrap();
+        let secret = outside.path().join("secret");
+        fs::write(&secret, "secret").unwrap();
+        let script = format!(
+            "
+secret = {secret:?}
+refused('read', lambda: open(secret).read())
+refused('write', lambda: open(secret, 'w'))
+refused('truncate', lambda: os.truncate(secret, 0))
+refused('chmod', lambda: os.chmod(secret, 0o777))
+refused('chown', lambda: os.chown(secret, os.getuid(), -1))
+refused('times', lambda: os.utime(secret, (1, 1)))
+refused('attribute', lambda: os.setxattr(secret, 'user.x', b''))
+refused('remove', lambda: os.remove(secret))
+refused('rename', lambda: os.rename(secret, 'here'))
+refused('link', lambda: os.link(secret, 'here'))
+refused('list', lambda: os.listdir(os.path.dirname(secret)))
+def through_a_link():
+    os.symlink(secret, 'link')
+    return open('link').read()
+refused('symbolic link', through_a_link)
+for path in ['/etc/shadow', '/root/.bashrc', '/root/.ssh/id_rsa', '/etc/hostname.bak', '/var/log/dpkg.log', '/proc/1/environ', '/dev/vda', '/dev/mem']:
+    refused(path, lambda: open(path, 'rb').read(1))
+refused('new', lambda: open('/var/tmp/greenlight-new', 'w'))
+refused('tools', lambda: open('/usr/greenlight-new', 'w'))
+"
+        );
+        lab.attack(&script).await;
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
+    }
+}
+
+#[tokio::test]
+async fn services_of_the_host_cannot_be_reached() {
+    for lab in labs().await {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let name = format!("greenlight-backend-{port}");
+        let _abstract = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("socket");
+        let _named = UnixListener::bind(&path).unwrap();
+        let script = format!(
+            "
+def unix(address):
+    found = socket.socket(socket.AF_UNIX)
+    found.connect(address)
+refused('abstract', lambda: unix('\\0{name}'))
+refused('named', lambda: unix({path:?}))
+refused('tcp', lambda: socket.create_connection(('127.0.0.1', {port}), timeout=2))
+refused('listen', lambda: socket.create_server(('127.0.0.1', 0)))
+for family in [16, 17, 31, 38, 40, 44]:
+    for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW]:
+        refused(family, lambda: socket.socket(family, kind, 16))
+for number in [425, 426, 427]:
+    refused('io_uring', lambda: syscall(number, 8, ctypes.create_string_buffer(256), 0, 0, 0, 0), errno.EPERM)
+a, b = socket.socketpair()
+"
+        );
+        lab.attack(&script).await;
+    }
+}
+
+const DAEMON: &str = "
+if os.fork() == 0:
+    os.setsid()
+    for number in [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE]:
+        signal.signal(number, signal.SIG_IGN)
+    if os.fork() == 0:
+        with open('alive', 'w') as alive:
+            alive.write('up\\n')
+            alive.flush()
+            ready = os.open('ready', os.O_CREAT)
+            while True:
+                time.sleep(1000)
+    os._exit(0)
+";
+
+#[tokio::test]
+async fn a_daemon_left_behind_dies() {
+    for lab in labs().await {
+        let mut alive = Alive::new(lab.path(), "alive");
+        let script = format!("{DAEMON}\nwhile not os.path.exists('ready'): time.sleep(0.001)");
+        assert_eq!(lab.python(&script).await.outcome, Outcome::Exited(0));
+        alive.has_started().await;
+        alive.has_ended().await;
+    }
+}
+
+#[tokio::test]
+async fn ignored_signals_and_a_stop_do_not_evade_the_timeout() {
+    for lab in labs().await {
+        let lab = lab.limit(|limits| limits.wall = Duration::from_secs(1));
+        let mut alive = Alive::new(lab.path(), "alive");
+        let script = format!("{DAEMON}\nos.kill(os.getpid(), signal.SIGSTOP)");
+        assert_eq!(lab.python(&script).await.outcome, Outcome::TimedOut);
+        alive.has_started().await;
+        alive.has_ended().await;
+    }
+}
+
+#[tokio::test]
+async fn a_fork_bomb_ends_at_the_timeout() {
+    for lab in labs().await {
+        let lab = lab.limit(|limits| (limits.wall, limits.processes) = (Duration::from_secs(2), 60));
+        let mut alive = Alive::new(lab.path(), "alive");
+        let script = "
+alive = os.open('alive', os.O_WRONLY)
+os.write(alive, b'up\\n')
+while True:
+    try:
+        if os.fork() == 0:
+            os.setsid()
+    except OSError:
+        pass
+";
+        let output = lab.python(script).await;
+        assert!(
+            [Outcome::TimedOut, Outcome::OutOfMemory].contains(&output.outcome),
+            "{output:?}"
+        );
+        alive.has_started().await;
+        alive.has_ended().await;
+    }
+}
+
+#[tokio::test]
+async fn killing_greenlight_ends_everything() {
+    for lab in labs().await {
+        let mut alive = Alive::new(lab.path(), "alive");
+        let script = "exec 7>alive; echo up >&7; (trap '' TERM HUP INT; setsid sleep 1000 & sleep 1000) & sleep 1000";
+        let mut greenlight = greenlight(&lab, script).spawn().unwrap();
+        alive.has_started().await;
+        kill_process(Pid::from_child(&greenlight), Signal::KILL).unwrap();
+        greenlight.wait().unwrap();
+        alive.has_ended().await;
+    }
+}
+
+#[tokio::test]
+async fn killing_the_supervisor_ends_everything() {
+    for lab in labs().await {
+        let mut alive = Alive::new(lab.path(), "alive");
+        let script = "exec 7>alive; echo up >&7; (trap '' TERM HUP INT; setsid sleep 1000 & sleep 1000) & sleep 1000";
+        let mut greenlight = greenlight(&lab, script).stderr(Stdio::null()).spawn().unwrap();
+        alive.has_started().await;
+        let supervisor = super::double::child_of(greenlight.id());
+        kill_process(Pid::from_raw(supervisor.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+        alive.has_ended().await;
+        assert!(!greenlight.wait().unwrap().success(), "a lost supervisor is an error");
+    }
+}
+
+#[tokio::test]
+async fn a_cancellation_ends_everything() {
+    for lab in labs().await {
+        let mut alive = Alive::new(lab.path(), "alive");
+        let cancel = CancellationToken::new();
+        let command = lab.command([
+            "sh",
+            "-c",
+            "trap '' TERM INT; exec 7>alive; echo up >&7; setsid sleep 1000",
+        ]);
+        let cancelling = async {
+            alive.has_started().await;
+            cancel.cancel();
+        };
+        let (output, ()) = tokio::join!(lab.sandbox.exec(&command, &lab.policy, &cancel), cancelling);
+        assert_eq!(output.unwrap().outcome, Outcome::Cancelled);
+        alive.has_ended().await;
+    }
+}
+
+#[tokio::test]
+async fn signals_and_priorities_of_others_are_out_of_reach() {
+    let Some(lab) = lab(Backend::Landlock).await else {
+        return;
+    };
+    let script = format!(
+        "
+import resource
+greenlight = {}
+for process in [greenlight, os.getppid()]:
+    for number in [0, signal.SIGTERM, signal.SIGSTOP, signal.SIGKILL]:
+        refused(f'signal {{number}} to {{process}}', lambda: os.kill(process, number), errno.EPERM)
+    refused('pidfd', lambda: signal.pidfd_send_signal(os.pidfd_open(process), 0), errno.EPERM)
+    refused('limits', lambda: resource.prlimit(process, resource.RLIMIT_NOFILE, (1, 1)), errno.EPERM)
+    refused('priority', lambda: os.setpriority(os.PRIO_PROCESS, process, 19), errno.EPERM)
+    refused('affinity', lambda: os.sched_setaffinity(process, [0]), errno.EPERM)
+    refused('trace', lambda: syscall(101 if platform.machine() == 'x86_64' else 117, 16, process, 0, 0), errno.EPERM)
+refused('priority of the user', lambda: os.setpriority(os.PRIO_USER, 0, 19), errno.EPERM)
+os.setpriority(os.PRIO_PROCESS, 0, 1)
+refused('shared memory', lambda: syscall(29 if platform.machine() == 'x86_64' else 194, 0, 4096, 0o1600), errno.ENOSYS)
+refused('message queue', lambda: syscall(240 if platform.machine() == 'x86_64' else 180, b'greenlight', 0o102, 0o600, 0), errno.ENOSYS)
+",
+        std::process::id()
+    );
+    lab.attack(&script).await;
+}
+
+#[tokio::test]
+async fn permissions_of_the_own_files_of_a_user_stay() {
+    let Some(lab) = lab(Backend::Landlock).await else {
+        return;
+    };
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let before = fs::metadata(outside.path()).unwrap();
+    let script = format!(
+        "
+import fcntl
+path = {:?}
+# By name, by another name, and through descriptors that Landlock does not ask about.
+refused('path', lambda: os.chmod(path, 0o777))
+there = os.open(path, os.O_PATH)
+refused('descriptor', lambda: syscall(452, there, b'', 0o777, 0x1000))
+refused('magic link', lambda: os.chmod(f'/proc/self/fd/{{there}}', 0o777))
+refused('times', lambda: os.utime(f'/proc/self/fd/{{there}}', (1, 1)))
+refused('verity', lambda: fcntl.ioctl(os.open('/bin/sh', os.O_RDONLY), 0x40806685, bytes(128)))
+",
+        outside.path()
+    );
+    lab.attack(&script).await;
+    let after = fs::metadata(outside.path()).unwrap();
+    assert_eq!(
+        (before.permissions(), before.modified().unwrap()),
+        (after.permissions(), after.modified().unwrap())
+    );
+}
+
+#[tokio::test]
+async fn temporary_files_are_private_and_gone() {
+    let Some(lab) = lab(Backend::Landlock).await else {
+        return;
+    };
     let output = lab
-        .sh("id -u; cat /proc/1/cmdline; pwd; ls -la / /dev /tmp ~ /etc; cat /etc/passwd; echo x > f")
+        .sh("touch $HOME/a && mktemp && echo $HOME && test $TMPDIR != /tmp && test ! -w /tmp/.")
         .await;
-    println!("{output:?}\n{}\n{}", output.stdout.text(), output.stderr.text());
-    assert_eq!(output.outcome, Outcome::Exited(0));
+    assert_eq!(
+        (output.outcome, output.stderr.text()),
+        (Outcome::Exited(0), String::new())
+    );
+    for path in output.stdout.text().lines() {
+        assert!(path.contains("/greenlight-") && !PathBuf::from(path).exists(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_on_disk_is_counted_wherever_it_lies() {
+    let Some(lab) = lab(Backend::Landlock).await else {
+        return;
+    };
+    let lab = lab.limit(|limits| limits.disk = 16 << 20);
+    let script = "i=0; while :; do i=$((i+1)); head -c 1M /dev/zero > $TMPDIR/file$i; done";
+    assert_eq!(lab.sh(script).await.outcome, Outcome::DiskLimit);
 }
