@@ -37,7 +37,12 @@ pub(super) fn main() -> io::Result<()> {
             let words = control.try_clone()?;
             let in_namespaces = orders.spec.backend.has_namespaces();
             thread::spawn(move || obey(words, in_namespaces));
-            wait_for(command)?
+            let ended = wait_for(command)?;
+            if !in_namespaces {
+                // Whatever the command left, before this process goes too.
+                orphans::end();
+            }
+            ended
         }
         Err(reason) => Progress::CouldNotStart(format!("{reason:#}")),
     };
