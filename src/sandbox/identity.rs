@@ -33,13 +33,18 @@ impl Identity {
     /// Chooses, and makes what may be written belong to the chosen one.
     pub(super) fn choose(spec: &Spec) -> anyhow::Result<Self> {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
-        if uid.is_root() && spec.is_confined() && may_lend() {
+        if Self::is_lent_for(spec) {
             return Ok(Self::Lent(lend(spec)?));
         }
         Ok(Self::Own {
             uid: uid.as_raw(),
             gid: gid.as_raw(),
         })
+    }
+
+    /// Whether [`Identity::choose`] will lend an id.
+    pub(super) fn is_lent_for(spec: &Spec) -> bool {
+        rustix::process::geteuid().is_root() && spec.is_confined() && may_lend()
     }
 
     /// The user id that the command sees.

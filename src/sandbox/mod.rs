@@ -27,6 +27,7 @@ mod mounts;
 mod network;
 mod orphans;
 mod output;
+mod overlay;
 mod probe;
 mod remedy;
 mod scratch;

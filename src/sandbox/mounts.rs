@@ -17,8 +17,9 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, pivot_root};
 
-use super::command::{Access, Mount, WORKSPACE};
+use super::command::{Access, Changes, Mount, WORKSPACE};
 use super::identity::Identity;
+use super::overlay;
 use super::wire::Orders;
 
 /// Where the new root is put together; any directory does, since the host's tree is left right after.
@@ -48,9 +49,9 @@ pub(super) const MASKED_IN_PROC: [&str; 10] = [
 
 /// A piece of the host's tree, held open across the change of the root.
 pub(super) struct Piece {
-    tree: OwnedFd,
-    target: PathBuf,
-    access: Access,
+    pub(super) tree: OwnedFd,
+    pub(super) target: PathBuf,
+    pub(super) access: Access,
 }
 
 /// Builds the file system and makes it the root of this process, in a mount namespace that has to be its own.
@@ -87,7 +88,12 @@ pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
     ];
     accesses.extend(pieces.iter().map(|piece| (piece.target.clone(), piece.access)));
     for piece in pieces {
-        piece.attach(orders)?;
+        match orders.spec.changes {
+            Changes::Discarded { bytes } if piece.target == Path::new(WORKSPACE) => {
+                overlay::attach(piece, bytes, orders)?;
+            }
+            _ => piece.attach(orders)?,
+        }
     }
     unmount(HOST, UnmountFlags::DETACH).context("leave the host's files")?;
     fs::remove_dir(HOST).context("leave the host's files")?;

@@ -17,7 +17,7 @@ use super::scratch::Scratch;
 use super::tree::{self, Tree};
 use super::watch::Watch;
 use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Word, read_frame, write_frame};
-use super::{helper, landlock, limits};
+use super::{helper, landlock, limits, overlay};
 
 /// How long init may take to build the sandbox.
 const SET_UP: Duration = Duration::from_secs(30);
@@ -108,11 +108,17 @@ fn run(mut spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
 
 /// Makes what the run needs on disk besides its workspace.
 fn arrange(spec: &mut Spec) -> anyhow::Result<Option<Scratch>> {
-    if spec.backend != Backend::Landlock {
+    let (is_copied, is_landlock) = (overlay::needs_copy(spec), spec.backend == Backend::Landlock);
+    if !is_copied && !is_landlock {
         return Ok(None);
     }
     let scratch = Scratch::make(&spec.name).context("make a directory for the run")?;
-    landlock::arrange(spec, &scratch)?;
+    if is_copied {
+        overlay::copy(spec, &scratch)?;
+    }
+    if is_landlock {
+        landlock::arrange(spec, &scratch)?;
+    }
     Ok(Some(scratch))
 }
 

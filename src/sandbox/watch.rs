@@ -10,8 +10,10 @@ use rustix::fs::{CWD, Mode, OFlags, StatVfs, fstatvfs, openat};
 use super::backend::Backend;
 use super::census::Census;
 use super::cgroup::Cgroup;
+use super::command::Changes;
 use super::disk::Disk;
 use super::output::Outcome;
+use super::overlay::Layer;
 use super::wire::Spec;
 
 /// Between two looks: short at first, so that short runs are measured, then at a pace that costs nothing.
@@ -22,6 +24,8 @@ pub(super) struct Watch<'a> {
     cgroup: Option<&'a Cgroup>,
     memory: Option<Memory>,
     disk: Disk,
+    changes: Changes,
+    layer: Option<Layer>,
     backend: Backend,
     memory_limit: u64,
     home: std::path::PathBuf,
@@ -37,6 +41,8 @@ impl<'a> Watch<'a> {
             cgroup,
             memory: None,
             disk: Disk::new(spec)?,
+            changes: spec.changes,
+            layer: None,
             backend: spec.backend,
             memory_limit: spec.limits.memory,
             home: spec.home.clone(),
@@ -53,6 +59,7 @@ impl<'a> Watch<'a> {
         };
         if self.backend != Backend::None {
             self.disk.open_files_of(census().context("watch the files")?);
+            self.layer = Layer::of(self.changes, init).context("watch the changes")?;
             if self.cgroup.is_none() {
                 let root = format!("/proc/{init}/root");
                 let home = &self.home;
@@ -72,7 +79,7 @@ impl<'a> Watch<'a> {
     pub(super) fn check(&mut self) -> Option<Outcome> {
         self.interval = (self.interval * 2).min(LAST_INTERVAL);
         let out_of_memory = match (&mut self.memory, self.cgroup) {
-            (Some(memory), _) => memory.is_exceeded(),
+            (Some(memory), _) => memory.is_exceeded(self.layer.as_ref().map_or(0, Layer::used)),
             (None, Some(cgroup)) => cgroup.ran_out_of_memory(),
             (None, None) => false,
         };
@@ -97,6 +104,7 @@ impl<'a> Watch<'a> {
             Outcome::Signalled(libc::SIGXFSZ) => Outcome::DiskLimit,
             Outcome::Signalled(libc::SIGXCPU) => Outcome::TimedOut,
             _ if self.disk.is_exceeded() => Outcome::DiskLimit,
+            Outcome::Exited(code) if code != 0 && self.layer.as_ref().is_some_and(Layer::is_full) => Outcome::DiskLimit,
             outcome => outcome,
         }
     }
@@ -133,8 +141,9 @@ impl Memory {
         })
     }
 
-    fn is_exceeded(&mut self) -> bool {
-        let elsewhere = self.in_file_systems() + self.in_segments();
+    /// Whether it is too much, with what changes take of it.
+    fn is_exceeded(&mut self, changes: u64) -> bool {
+        let elsewhere = changes + self.in_file_systems() + self.in_segments();
         // Counts shared pages once for each process that has them, so it is too high, but cheap.
         let most = elsewhere + self.of_processes("status", "VmRSS:");
         let used = if most > self.limit {
@@ -195,7 +204,7 @@ fn kilobytes(content: &str, label: &str) -> Option<u64> {
 }
 
 /// Files take memory even when they are empty.
-fn used_bytes(usage: &StatVfs) -> u64 {
+pub(super) fn used_bytes(usage: &StatVfs) -> u64 {
     let content = usage.f_blocks.saturating_sub(usage.f_bfree);
     let files = usage.f_files.saturating_sub(usage.f_ffree);
     content
