@@ -264,6 +264,10 @@ pub(super) fn confine(orders: &Orders) -> anyhow::Result<()> {
         // `bwrap` sets the loopback interface up in any case.
         strict::forbid_internet()?;
     }
+    if !orders.counted {
+        // Nobody outside can see how much memory they take.
+        strict::forbid_shared_objects()?;
+    }
     seccomp::apply(orders.counted)
 }
 

@@ -18,6 +18,7 @@ mod disk;
 pub mod files;
 mod guarantees;
 pub mod helper;
+mod hierarchy;
 mod identity;
 mod init;
 mod landlock;

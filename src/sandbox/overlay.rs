@@ -121,7 +121,7 @@ impl Layer {
     pub(super) fn is_full(&self) -> bool {
         fstatvfs(&self.root).is_ok_and(|usage| {
             let free = usage.f_bfree.saturating_mul(usage.f_frsize);
-            free < (self.bytes / 64).min(64 << 10).max(1) || usage.f_ffree == 0
+            free < (self.bytes / 64).clamp(1, 64 << 10) || usage.f_ffree == 0
         })
     }
 }

@@ -12,18 +12,18 @@ use super::{bubblewrap, landlock};
 pub(super) struct Machine {
     pub(super) is_root: bool,
     pub(super) has_bubblewrap: bool,
-    /// Whether this is the inside of a container.
-    pub(super) is_container: bool,
-    /// What forbids an ordinary user to make namespaces.
+    /// What most likely forbids to make namespaces.
     pub(super) obstacle: Option<Obstacle>,
     /// What installs programs here.
     pub(super) installer: Option<&'static str>,
     pub(super) landlock: Landlock,
 }
 
-/// A setting that forbids an ordinary user to make namespaces.
+/// What forbids to make namespaces; all but the first only to an ordinary user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Obstacle {
+    /// This is the inside of a container.
+    Container,
     /// Ubuntu since 23.10: only programs with a profile may.
     AppArmor,
     /// A patch of Debian and others.
@@ -48,7 +48,9 @@ impl Machine {
     pub(super) fn look() -> Self {
         let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|content| content.trim() == value);
         let exists = |path: &str| Path::new(path).exists();
-        let obstacle = if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        let obstacle = if exists("/.dockerenv") || exists("/run/.containerenv") {
+            Some(Obstacle::Container)
+        } else if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
             Some(Obstacle::AppArmor)
         } else if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
             Some(Obstacle::Clone)
@@ -61,7 +63,6 @@ impl Machine {
         Self {
             is_root: rustix::process::geteuid().is_root(),
             has_bubblewrap: bubblewrap::find().is_ok(),
-            is_container: exists("/.dockerenv") || exists("/run/.containerenv"),
             obstacle,
             installer: installers
                 .into_iter()
@@ -108,13 +109,14 @@ fn install(installer: Option<&str>) -> String {
 }
 
 fn namespaces(machine: &Machine, or: &str) -> String {
-    if machine.is_container {
-        return "run greenlight on the host or in a virtual machine, or start its container with `--security-opt \
-                seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, or give \
-                it the socket of a separate Docker daemon"
-            .into();
-    }
     match machine.obstacle {
+        Some(Obstacle::Container) => "run greenlight on the host or in a virtual machine, or start its container with \
+             `--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt \
+             systempaths=unconfined`, or give it the socket of a separate Docker daemon"
+            .into(),
+        _ if machine.is_root => {
+            "run greenlight as root on the host or in a virtual machine with Linux 5.14 or newer".into()
+        }
         Some(Obstacle::AppArmor) => {
             format!(
                 "{or}`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or allow it to bwrap alone: `sudo \
@@ -125,9 +127,6 @@ fn namespaces(machine: &Machine, or: &str) -> String {
         }
         Some(Obstacle::Clone) => format!("{or}`sudo sysctl -w kernel.unprivileged_userns_clone=1`"),
         Some(Obstacle::Number) => format!("{or}`sudo sysctl -w user.max_user_namespaces=10000`"),
-        None if machine.is_root => {
-            "run greenlight as root on the host or in a virtual machine with Linux 5.14 or newer".into()
-        }
         None => format!("{or}use a machine with Linux 5.14 or newer that allows user namespaces"),
     }
 }
@@ -150,11 +149,7 @@ mod tests {
             has_bubblewrap: true,
             ..machine
         };
-        let in_container = Machine {
-            is_container: true,
-            has_bubblewrap: true,
-            ..machine
-        };
+        let in_container = with(Obstacle::Container);
         for backend in [Backend::Native, Backend::Bubblewrap] {
             check(
                 backend,

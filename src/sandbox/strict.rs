@@ -29,7 +29,7 @@ const REACH_OUT: &[c_long] = &[
     libc::SYS_process_mrelease,
 ];
 
-/// Answered as a kernel without them would: all programs of the machine share these objects, and they outlive a run.
+/// Answered as a kernel without them would: all programs of one namespace share these objects, and they outlive them.
 const SHARED_OBJECTS: &[c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -134,6 +134,11 @@ pub(super) fn without_namespaces(shared: &Shared) -> anyhow::Result<()> {
         rules.insert(libc::SYS_ioctl, requests.into_iter().collect::<anyhow::Result<_>>()?);
     }
     install(rules, libc::EPERM)?;
+    forbid_shared_objects()
+}
+
+/// Refuses shared memory and queues that outlive who made them, where they cannot be kept apart or counted.
+pub(super) fn forbid_shared_objects() -> anyhow::Result<()> {
     let objects = SHARED_OBJECTS.iter().map(|number| (*number, Vec::new())).collect();
     install(objects, libc::ENOSYS)
 }

@@ -63,16 +63,14 @@ fn run(mut spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
     let (progress, theirs) = UnixStream::pair().context("make a socket")?;
     let inbox = listen(control.try_clone()?, progress.try_clone()?);
     let mut tree = Tree::start(&spec, theirs)?;
-    if let Some(cgroup) = &cgroup
-        && let Err(error) = cgroup.admit(tree.first())
-    {
-        tree.end()?;
-        return Err(error).context("move the sandbox into its control group");
+    let counted = cgroup.as_ref().is_some_and(|cgroup| cgroup.admit(tree.first()).is_ok());
+    if !counted {
+        watch.count_itself();
     }
     let orders = Orders {
         spec,
         identity,
-        counted: cgroup.is_some(),
+        counted,
     };
     write_frame(&progress, &orders).context("tell init what to run")?;
     if orders.spec.backend == Backend::Bubblewrap {
@@ -95,6 +93,9 @@ fn run(mut spec: Spec, control: &UnixStream) -> anyhow::Result<Report> {
         }
         Err(outcome) => outcome,
     };
+    if let Some(cgroup) = &cgroup {
+        cgroup.end();
+    }
     tree.end()?;
     Ok(Report {
         outcome: watch.correct(outcome),

@@ -51,6 +51,11 @@ impl<'a> Watch<'a> {
         })
     }
 
+    /// Does without the control group, which holds nothing.
+    pub(super) fn count_itself(&mut self) {
+        self.cgroup = None;
+    }
+
     /// Starts to watch a sandbox that is ready.
     pub(super) fn begin(&mut self, init: u32) -> anyhow::Result<()> {
         let census = || match self.backend {
@@ -64,7 +69,10 @@ impl<'a> Watch<'a> {
                 let root = format!("/proc/{init}/root");
                 let home = &self.home;
                 let memory = Memory::of(census().context("watch the memory")?, &root, home, self.memory_limit);
-                self.memory = Some(memory.context("watch the memory")?);
+                let mut memory = memory.context("watch the memory")?;
+                // Only there this process is in the namespace that it would look into.
+                memory.sees_segments = self.backend == Backend::Native;
+                self.memory = Some(memory);
             }
         }
         Ok(())
@@ -121,6 +129,8 @@ impl<'a> Watch<'a> {
 /// The memory of the processes of one run.
 struct Memory {
     census: Census,
+    /// Whether shared memory of System V can be counted; it is refused to commands where it cannot.
+    sees_segments: bool,
     /// File systems whose content is memory.
     file_systems: Vec<OwnedFd>,
     limit: u64,
@@ -136,6 +146,7 @@ impl Memory {
         Ok(Self {
             file_systems: file_systems.collect::<Result<_, _>>()?,
             census,
+            sees_segments: false,
             limit,
             peak: 0,
         })
@@ -165,7 +176,7 @@ impl Memory {
 
     /// System V shared memory, whether attached or not; the last but one column holds its resident bytes.
     fn in_segments(&self) -> u64 {
-        if !self.census.is_namespace {
+        if !self.sees_segments {
             return 0;
         }
         let table = self.census.read("sysvipc/shm").unwrap_or_default();

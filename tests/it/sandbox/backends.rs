@@ -4,6 +4,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -58,12 +59,16 @@ fn greenlight(lab: &Lab, script: &str) -> std::process::Command {
 /// Does nothing unless [`greenlight`] started it.
 #[tokio::test]
 async fn plays_greenlight() {
-    let Ok(backend) = std::env::var(BACKEND) else { return };
-    let choice = Choice::Only(backend.parse().unwrap());
+    let Some(backend) = std::env::var_os(BACKEND) else {
+        return;
+    };
+    let choice = Choice::Only(backend.to_str().unwrap().parse().unwrap());
     let mut lab = Lab::with(choice).await;
     lab.policy.limits.memory = 1 << 30;
-    let script = std::env::var(SCRIPT).unwrap();
-    let command = greenlight::sandbox::Command::new(["sh", "-c", &script], std::env::var(WORKSPACE).unwrap());
+    let command = greenlight::sandbox::Command::new(
+        ["sh".into(), "-c".into(), std::env::var_os(SCRIPT).unwrap()],
+        std::env::var_os(WORKSPACE).unwrap(),
+    );
     let output = lab.exec(&command).await;
     println!("{:?}\n{}{}", output.outcome, output.stdout.text(), output.stderr.text());
 }
@@ -358,6 +363,27 @@ refused('verity', lambda: fcntl.ioctl(os.open('/bin/sh', os.O_RDONLY), 0x4080668
 }
 
 #[tokio::test]
+async fn memory_cannot_be_hidden_in_segments() {
+    for lab in labs().await {
+        let lab = lab.limit(|limits| limits.memory = 128 << 20);
+        let script = "
+libc.shmat.restype = ctypes.c_void_p
+for _ in range(64):
+    segment = libc.shmget(0, 8 << 20, 0o1600)
+    if segment == -1:
+        print('refused')
+        break
+    address = libc.shmat(segment, 0, 0)
+    ctypes.memset(address, 1, 8 << 20)
+    libc.shmdt(ctypes.c_void_p(address))
+";
+        let output = lab.python(script).await;
+        let is_refused = output.outcome == Outcome::Exited(0) && output.stdout.text() == "refused\n";
+        assert!(is_refused || output.outcome == Outcome::OutOfMemory, "{output:?}");
+    }
+}
+
+#[tokio::test]
 async fn temporary_files_are_private_and_gone() {
     let Some(lab) = lab(Backend::Landlock).await else {
         return;
@@ -410,7 +436,7 @@ set -e
 cat link
 echo new > kept/file; echo new > added; cat link
 rm -r removed; rm -r replaced; mkdir replaced; test -z \"$(ls replaced)\"
-mv kept moved; ln -s moved again; chmod 700 moved; test \"$(readlink out)\" = /etc/shadow
+mv kept moved; ln -s moved again; test \"$(readlink out)\" = /etc/shadow
 ";
         let output = lab.exec(&discarding(&lab, script, 8 << 20)).await;
         let seen = (output.outcome, output.stdout.text(), output.stderr.text());
@@ -470,5 +496,26 @@ async fn a_workspace_with_traps_is_copied_without_falling_into_them() {
             panic!("{output:?}")
         };
         assert!(reason.contains("copy ./sparse") && reason.contains("limit"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_that_only_root_can_reach_is_shown_or_refused_in_so_many_words() {
+    for lab in labs().await {
+        let closed = tempfile::tempdir().unwrap();
+        fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let workspace = closed.path().join("workspace");
+        fs::create_dir(&workspace).unwrap();
+        let command = greenlight::sandbox::Command::new(["sh", "-c", "echo content > file"], &workspace);
+        let outcome = lab.exec(&command).await.outcome;
+        if lab.sandbox.backend() == Backend::Landlock && rustix::process::geteuid().is_root() {
+            let Outcome::DidNotStart(reason) = outcome else {
+                panic!("{outcome:?}")
+            };
+            assert!(reason.contains("allow everyone to pass"), "{reason}");
+        } else {
+            assert_eq!(outcome, Outcome::Exited(0));
+            assert_eq!(fs::read_to_string(workspace.join("file")).unwrap(), "content\n");
+        }
     }
 }
