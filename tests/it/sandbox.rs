@@ -4,10 +4,12 @@
 mod backends;
 mod double;
 mod files;
+mod landlock;
 mod lifetime;
 mod limits;
 mod network;
 mod outside;
+mod overlay;
 mod privileges;
 mod secrets;
 mod tools;
