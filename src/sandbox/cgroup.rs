@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::command::Limits;
+use super::hierarchy::{Homes, Version, own_directory};
 
 const PREFIX: &str = "greenlight-";
 
@@ -39,23 +40,23 @@ struct Usage {
     time: Duration,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
-    One,
-    Two,
-}
-
 impl Cgroup {
-    /// Makes a group that holds the limits, or nothing where that is not possible.
+    /// Makes a group that holds the limits, or nothing where that is not possible: in most containers, where control
+    /// groups are read-only, and for an ordinary user to whom nothing was delegated.
     pub(super) fn create(name: &str, limits: &Limits) -> Option<Self> {
-        let homes = Homes::find()?;
+        let mut homes = Homes::all().into_iter();
+        homes.find_map(|home| Self::create_in(&home, name, limits))
+    }
+
+    fn create_in(home: &Homes, name: &str, limits: &Limits) -> Option<Self> {
         let cgroup = Self {
-            version: homes.version,
-            memory: homes.memory.join(name),
-            processes: homes.processes.join(name),
+            version: home.version,
+            memory: home.memory.join(name),
+            processes: home.processes.join(name),
             foreign: None,
         };
-        cgroup.set_up(limits).ok()?;
+        // Whatever was made of it goes with it.
+        cgroup.set_up(limits).ok().filter(|()| cgroup.holds(limits))?;
         Some(cgroup)
     }
 
@@ -93,16 +94,6 @@ impl Cgroup {
         foreign.time_before = foreign.time();
         group.foreign = Some(foreign);
         Some(group)
-    }
-
-    fn holds(&self, limits: &Limits) -> bool {
-        let file = match self.version {
-            Version::One => "memory.limit_in_bytes",
-            Version::Two => "memory.max",
-        };
-        let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-        number(self.memory.join(file)).is_some_and(|bytes| bytes <= limits.memory)
-            && number(self.processes.join("pids.max")).is_some_and(|count| count <= limits.processes.saturating_add(2))
     }
 
     /// Notes what a container took, before it can vanish with its group.
@@ -146,10 +137,48 @@ impl Cgroup {
         fs::write(self.processes.join("pids.max"), processes)
     }
 
+    /// Whether the limits are what they should be: no file of a control group has to keep what is written to it.
+    fn holds(&self, limits: &Limits) -> bool {
+        let memory = match self.version {
+            Version::One => "memory.limit_in_bytes",
+            Version::Two => "memory.max",
+        };
+        let is_within = |file: PathBuf, limit: u64| {
+            let value = fs::read_to_string(file).unwrap_or_default();
+            value.trim().parse::<u64>().is_ok_and(|value| value <= limit)
+        };
+        is_within(self.memory.join(memory), limits.memory)
+            && is_within(self.processes.join("pids.max"), limits.processes.saturating_add(1))
+    }
+
     /// Moves a process into the group; its children will be born there.
+    ///
+    /// # Errors
+    /// When the kernel refuses, as it does to an ordinary user whose own group is outside of what was delegated.
     pub(super) fn admit(&self, process: u32) -> io::Result<()> {
-        fs::write(self.memory.join("cgroup.procs"), process.to_string())?;
-        fs::write(self.processes.join("cgroup.procs"), process.to_string())
+        let process = process.to_string();
+        for group in [&self.memory, &self.processes] {
+            let list = group.join("cgroup.procs");
+            fs::write(&list, &process)?;
+            if !fs::read_to_string(list)?.lines().any(|line| line == process) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all processes of the group where the kernel does that at once; elsewhere keeps them from becoming more.
+    pub(super) fn end(&self) {
+        let killed = match self.version {
+            Version::One => Err(io::ErrorKind::Unsupported.into()),
+            Version::Two => fs::File::options()
+                .write(true)
+                .open(self.memory.join("cgroup.kill"))
+                .and_then(|mut file| io::Write::write_all(&mut file, b"1")),
+        };
+        if killed.is_err() {
+            let _ = fs::write(self.processes.join("pids.max"), "0");
+        }
     }
 
     /// Whether the kernel killed a process of the group for want of memory.
@@ -203,83 +232,6 @@ impl Foreign {
     }
 }
 
-/// Where new groups go.
-struct Homes {
-    version: Version,
-    memory: PathBuf,
-    processes: PathBuf,
-}
-
-impl Homes {
-    fn find() -> Option<Self> {
-        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        Self::version_two(&groups, &mounts).or_else(|| Self::version_one(&groups, &mounts))
-    }
-
-    fn version_one(groups: &str, mounts: &str) -> Option<Self> {
-        let memory = own_directory(groups, mounts, Some("memory"))?;
-        let processes = own_directory(groups, mounts, Some("pids"))?;
-        Some(Self {
-            version: Version::One,
-            memory,
-            processes,
-        })
-    }
-
-    /// A group with processes of its own cannot hand controllers to its children, so the nearest ancestor that does
-    /// is the place.
-    fn version_two(groups: &str, mounts: &str) -> Option<Self> {
-        let own = own_directory(groups, mounts, None)?;
-        let has_controllers = |directory: &Path| {
-            let handed = fs::read_to_string(directory.join("cgroup.subtree_control")).unwrap_or_default();
-            ["memory", "pids"]
-                .iter()
-                .all(|controller| handed.split_whitespace().any(|word| word == *controller))
-        };
-        let hands_on = |directory: &Path| {
-            has_controllers(directory)
-                || (fs::write(directory.join("cgroup.subtree_control"), "+memory +pids").is_ok()
-                    && has_controllers(directory))
-        };
-        let home = own
-            .ancestors()
-            .take_while(|path| path.join("cgroup.procs").exists())
-            .find(|path| hands_on(path))?;
-        Some(Self {
-            version: Version::Two,
-            memory: home.to_owned(),
-            processes: home.to_owned(),
-        })
-    }
-}
-
-/// The directory of this process's own group in the hierarchy of a controller, or in the unified one.
-fn own_directory(groups: &str, mounts: &str, controller: Option<&str>) -> Option<PathBuf> {
-    let group = groups.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next()?, fields.next()?);
-        let fits = match controller {
-            Some(name) => controllers.split(',').any(|controller| controller == name),
-            None => controllers.is_empty(),
-        };
-        fits.then_some(path)
-    })?;
-    mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut kind = kind.split(' ');
-        let fits = match (kind.next()?, controller) {
-            ("cgroup", Some(name)) => kind.nth(1)?.split(',').any(|option| option == name),
-            ("cgroup2", None) => true,
-            _ => return None,
-        };
-        let mut place = place.split(' ').skip(3);
-        let (root, mount_point) = (place.next()?, place.next()?);
-        let below = Path::new(group).strip_prefix(root).ok()?;
-        fits.then(|| Path::new(mount_point).join(below))
-    })
-}
-
 /// A name for a group that shows which process it was made for.
 pub(super) fn name(process: u32, run: u64) -> String {
     format!("{PREFIX}{process}-{}-{run}", start_time(process).unwrap_or(0))
@@ -294,8 +246,8 @@ fn start_time(process: u32) -> Option<u64> {
 
 /// Ends and removes the groups whose greenlight is dead.
 pub(super) fn remove_orphans() {
-    let Some(homes) = Homes::find() else { return };
-    for home in [&homes.memory, &homes.processes] {
+    let homes = Homes::all();
+    for home in homes.iter().flat_map(|home| [&home.memory, &home.processes]) {
         for entry in fs::read_dir(home).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(is_orphan) {
                 remove(&entry.path());
@@ -304,6 +256,7 @@ pub(super) fn remove_orphans() {
     }
 }
 
+/// Whether this is the [`name`] of a run whose greenlight is dead.
 pub(super) fn is_orphan(name: &str) -> bool {
     let mut numbers = name
         .strip_prefix(PREFIX)
@@ -340,21 +293,81 @@ fn remove(group: &Path) {
 mod tests {
     use super::*;
 
-    const MOUNTS: &str = "\
-25 20 0:22 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755
-26 25 0:23 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
-27 25 0:24 /docker/abc /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids
-28 25 0:25 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
-";
+    /// A place for groups, as plain files.
+    fn home() -> (tempfile::TempDir, Homes) {
+        let root = tempfile::tempdir().unwrap();
+        let home = Homes {
+            version: Version::Two,
+            memory: root.path().to_owned(),
+            processes: root.path().to_owned(),
+        };
+        (root, home)
+    }
 
     #[test]
-    fn the_own_group_is_found_in_every_hierarchy() {
-        let groups = "4:cpu,memory:/a/b\n3:pids:/docker/abc/d\n0::/u\n";
-        let find = |controller| own_directory(groups, MOUNTS, controller);
-        assert_eq!(find(Some("memory")), Some("/sys/fs/cgroup/memory/a/b".into()));
-        assert_eq!(find(Some("pids")), Some("/sys/fs/cgroup/pids/d".into()));
-        assert_eq!(find(None), Some("/sys/fs/cgroup/unified/u".into()));
-        assert_eq!(find(Some("cpuset")), None);
+    fn limits_are_written_before_anyone_is_in_and_have_to_stick() {
+        let (root, home) = home();
+        let limits = Limits::default();
+        let cgroup = Cgroup::create_in(&home, "greenlight-1-2-3", &limits).unwrap();
+        let group = root.path().join("greenlight-1-2-3");
+        let read = |name: &str| fs::read_to_string(group.join(name)).unwrap();
+        assert_eq!(read("memory.max"), limits.memory.to_string());
+        assert_eq!(read("pids.max"), (limits.processes + 1).to_string());
+        assert_eq!(
+            (read("memory.swap.max"), read("memory.oom.group")),
+            ("0".into(), "1".into())
+        );
+        assert!(cgroup.holds(&limits));
+
+        for value in ["max\n", "", "99999999999999"] {
+            fs::write(group.join("memory.max"), value).unwrap();
+            assert!(!cgroup.holds(&limits), "{value:?}");
+        }
+        // The kernel rounds down to whole pages.
+        fs::write(group.join("memory.max"), (limits.memory - 1).to_string()).unwrap();
+        assert!(cgroup.holds(&limits));
+        fs::remove_dir_all(group).unwrap();
+    }
+
+    #[test]
+    fn where_no_group_can_be_made_there_is_none() {
+        let (root, home) = home();
+        // As if it were read-only: nothing can be made under this name.
+        fs::write(root.path().join("taken"), "").unwrap();
+        assert!(Cgroup::create_in(&home, "taken", &Limits::default()).is_none());
+    }
+
+    #[test]
+    fn a_group_is_ended_by_the_kernel_or_kept_from_growing() {
+        let (root, home) = home();
+        let cgroup = Cgroup::create_in(&home, "greenlight-1-2-4", &Limits::default()).unwrap();
+        let group = root.path().join("greenlight-1-2-4");
+        cgroup.end();
+        assert_eq!(
+            fs::read_to_string(group.join("pids.max")).unwrap(),
+            "0",
+            "before Linux 5.14"
+        );
+        fs::write(group.join("pids.max"), "5").unwrap();
+        fs::write(group.join("cgroup.kill"), "").unwrap();
+        cgroup.end();
+        assert_eq!(fs::read_to_string(group.join("cgroup.kill")).unwrap(), "1");
+        assert_eq!(fs::read_to_string(group.join("pids.max")).unwrap(), "5");
+        fs::remove_dir_all(group).unwrap();
+    }
+
+    #[test]
+    fn a_process_that_did_not_get_in_is_noticed() {
+        let (root, home) = home();
+        let cgroup = Cgroup::create_in(&home, "greenlight-1-2-5", &Limits::default()).unwrap();
+        let group = root.path().join("greenlight-1-2-5");
+        cgroup.admit(17).unwrap();
+        assert_eq!(fs::read_to_string(group.join("cgroup.procs")).unwrap(), "17");
+        // A device that takes everything and keeps nothing.
+        fs::remove_file(group.join("cgroup.procs")).unwrap();
+        std::os::unix::fs::symlink("/dev/null", group.join("cgroup.procs")).unwrap();
+        assert!(cgroup.admit(17).is_err());
+        fs::remove_dir_all(group).unwrap();
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::io;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::backend::Backend;
 use super::launch::Held;
 use super::probe::{Breach, Canaries, Property};
+use super::remedy::{self, Machine};
 use super::toolchains::Toolchains;
 use super::{
     Access, Command, Guarantee, Guarantees, Inner, Limits, Mount, Network, Outcome, Output, Places, Policy, Sandbox,
@@ -29,11 +29,14 @@ pub(super) async fn best(places: &Places) -> Result<Sandbox, Unusable> {
     for backend in Backend::ALL.into_iter().filter(|backend| *backend != Backend::None) {
         match try_out(backend, places).await {
             Ok(sandbox) => return Ok(sandbox),
-            Err(complaint) => drop(first_complaint.get_or_insert(complaint)),
+            Err(complaint) => {
+                tracing::warn!(%backend, reason = %complaint.reason, remedy = %complaint.remedy, "this sandbox cannot be used here");
+                first_complaint.get_or_insert(complaint);
+            }
         }
     }
     // The others are there for machines where the preferred one cannot work.
-    Err(first_complaint.unwrap_or_else(|| unusable("there is no sandbox to try")))
+    Err(first_complaint.unwrap_or_else(|| unusable(Backend::Native, "there is no sandbox to try")))
 }
 
 /// One backend, tried with the whole recipe.
@@ -55,10 +58,7 @@ pub(super) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox
         engine,
     };
     if backend != Backend::None {
-        inner.guarantees = guarantees(&inner).await.map_err(|unusable| match backend {
-            Backend::Docker | Backend::Podman => container::explain(unusable),
-            _ => unusable,
-        })?;
+        inner.guarantees = guarantees(&inner).await.map_err(|reason| unusable(backend, &reason))?;
     }
     if inner.engine.as_ref().is_some_and(|engine| !engine.limits_swap()) {
         inner.guarantees.memory = Guarantee::Partial;
@@ -66,18 +66,19 @@ pub(super) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox
     Ok(Sandbox(Arc::new(inner)))
 }
 
-/// What was seen to hold.
-async fn guarantees(inner: &Inner) -> Result<Guarantees, Unusable> {
-    let (output, held) = try_it(inner).await.map_err(unusable)?;
+/// What was seen to hold, or why it is not enough.
+async fn guarantees(inner: &Inner) -> Result<Guarantees, String> {
+    let (output, held) = try_it(inner).await.map_err(|error| error.to_string())?;
     if output.outcome != Outcome::Exited(0) {
-        let reason = match output.outcome {
-            Outcome::DidNotStart(reason) => reason,
-            outcome => format!("the self-test ended with {outcome:?}: {}", output.stderr.text()),
-        };
-        return Err(unusable(reason));
+        let said = output.stderr.text();
+        return Err(match output.outcome {
+            Outcome::DidNotStart(reason) if said.is_empty() => reason,
+            Outcome::DidNotStart(reason) => format!("{reason}: {}", said.trim()),
+            outcome => format!("the self-test ended with {outcome:?}: {}", said.trim()),
+        });
     }
-    let breaches: Vec<Breach> = serde_json::from_slice(&output.stdout.head).map_err(unusable)?;
-    judge(&breaches, held)
+    let breaches: Vec<Breach> = serde_json::from_slice(&output.stdout.head).map_err(|error| error.to_string())?;
+    judge(inner.backend, &breaches, held)
 }
 
 async fn try_it(inner: &Inner) -> Result<(Output, Held), super::Error> {
@@ -91,14 +92,21 @@ async fn try_it(inner: &Inner) -> Result<(Output, Held), super::Error> {
         file: canary.display().to_string(),
         port: port.local_addr()?.port(),
         socket: name,
+        process: (!inner.backend.has_namespaces()).then(std::process::id),
     };
 
     let workspace = tempfile::tempdir()?;
     let canaries = serde_json::to_string(&canaries).map_err(io::Error::from)?;
-    let mut command = Command::new([BINARY, helper::VERB, helper::PROBE, &canaries], workspace.path());
+    let binary = if inner.backend.has_namespaces() {
+        BINARY.into()
+    } else {
+        inner.helper.clone()
+    };
+    let program = binary.display().to_string();
+    let mut command = Command::new([&program, helper::VERB, helper::PROBE, &canaries], workspace.path());
     command.mounts.push(Mount {
         source: inner.helper.clone(),
-        target: BINARY.into(),
+        target: binary,
         access: Access::ReadOnly,
     });
     let limits = Limits {
@@ -117,7 +125,7 @@ async fn try_it(inner: &Inner) -> Result<(Output, Held), super::Error> {
         .await
 }
 
-fn judge(breaches: &[Breach], held: Held) -> Result<Guarantees, Unusable> {
+fn judge(backend: Backend, breaches: &[Breach], held: Held) -> Result<Guarantees, String> {
     let without_breach = |property| {
         if breaches.iter().any(|breach| breach.property == property) {
             Guarantee::None
@@ -126,7 +134,7 @@ fn judge(breaches: &[Breach], held: Held) -> Result<Guarantees, Unusable> {
         }
     };
     // A user namespace counts the processes in it; without one, runs of the same lent user share their limit.
-    let process_count = if held.counted || !held.lent {
+    let process_count = if held.counted || (!held.lent && backend.has_namespaces()) || backend == Backend::Bubblewrap {
         Guarantee::Enforced
     } else {
         Guarantee::Partial
@@ -135,7 +143,11 @@ fn judge(breaches: &[Breach], held: Held) -> Result<Guarantees, Unusable> {
         file_reads: without_breach(Property::FileReads),
         file_writes: without_breach(Property::FileWrites),
         network: without_breach(Property::Network),
-        processes: without_breach(Property::Processes),
+        processes: match backend {
+            // Whether there is a process of some number can be told by what `kill` says.
+            Backend::Landlock => without_breach(Property::Processes).min(Guarantee::Partial),
+            _ => without_breach(Property::Processes),
+        },
         secrets: without_breach(Property::Secrets),
         separate_user: if held.lent {
             Guarantee::Enforced
@@ -150,44 +162,20 @@ fn judge(breaches: &[Breach], held: Held) -> Result<Guarantees, Unusable> {
         process_count,
         disk: Guarantee::Partial,
         system_calls: without_breach(Property::SystemCalls),
-        // The kernel ends a process namespace with its first process.
+        // The kernel ends a process namespace with its first process; without one, every process of the run stays a
+        // descendant of one that it can neither signal nor outrun.
         tree_kill: Guarantee::Enforced,
     };
     match breaches.iter().find(|breach| breach.property != Property::SystemCalls) {
-        Some(breach) => Err(unusable(format!("the self-test could {}", breach.what))),
+        Some(breach) => Err(format!("the self-test could {}", breach.what)),
         None => Ok(guarantees),
     }
 }
 
-fn unusable(reason: impl ToString) -> Unusable {
+fn unusable(backend: Backend, reason: &str) -> Unusable {
     Unusable {
-        reason: reason.to_string(),
-        remedy: remedy().to_owned(),
-    }
-}
-
-/// Looks at the usual suspects.
-fn remedy() -> &'static str {
-    let setting = |path: &str| {
-        fs::read_to_string(path)
-            .map(|value| value.trim().to_owned())
-            .unwrap_or_default()
-    };
-    let is_container = ["/.dockerenv", "/run/.containerenv"]
-        .iter()
-        .any(|path| Path::new(path).exists());
-    if is_container {
-        "run greenlight on the host or in a virtual machine, or start its container with `--privileged`"
-    } else if rustix::process::geteuid().is_root() {
-        "run greenlight as root on the host or in a virtual machine with Linux 5.14 or newer"
-    } else if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" {
-        "run greenlight as root, or `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`"
-    } else if setting("/proc/sys/kernel/unprivileged_userns_clone") == "0" {
-        "run greenlight as root, or `sudo sysctl -w kernel.unprivileged_userns_clone=1`"
-    } else if setting("/proc/sys/user/max_user_namespaces") == "0" {
-        "run greenlight as root, or `sudo sysctl -w user.max_user_namespaces=10000`"
-    } else {
-        "run greenlight as root, or on a machine with Linux 5.14 or newer that allows user namespaces"
+        reason: reason.to_owned(),
+        remedy: remedy::of(backend, &Machine::look()),
     }
 }
 
@@ -201,13 +189,13 @@ mod tests {
             counted: true,
             lent: true,
         };
-        assert_eq!(judge(&[], held).unwrap().network, Guarantee::Enforced);
+        assert_eq!(judge(Backend::Native, &[], held).unwrap().network, Guarantee::Enforced);
         let breach = Breach {
             property: Property::Network,
             what: "connect to a port of the host".into(),
         };
         assert!(
-            judge(&[breach], held)
+            judge(Backend::Native, &[breach], held)
                 .unwrap_err()
                 .to_string()
                 .contains("connect to a port of the host")
@@ -217,6 +205,7 @@ mod tests {
     #[test]
     fn without_a_control_group_memory_is_only_watched() {
         let guarantees = judge(
+            Backend::Native,
             &[],
             Held {
                 counted: false,

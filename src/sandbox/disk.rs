@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, StatVfs, fstat, fstatvfs, openat, statat};
 
+use super::backend::Backend;
+use super::census::Census;
+use super::command::{Access, Mount};
 use super::files;
 use super::wire::Spec;
 
@@ -24,8 +27,10 @@ const RESERVE: u64 = 256 << 20;
 /// Counts when the file system around has shrunk enough to make it worthwhile, and now and then in any case.
 pub(super) struct Disk {
     workspace: OwnedFd,
-    /// The `/proc` of the sandbox: a file that has no name left is found through who has it open.
-    processes: Option<OwnedFd>,
+    /// Further directories that count.
+    others: Vec<OwnedFd>,
+    /// A file that has no name left is found through who has it open.
+    processes: Option<Census>,
     limit: u64,
     free_at_first: u64,
     free_at_last_count: u64,
@@ -36,9 +41,17 @@ impl Disk {
     pub(super) fn new(spec: &Spec) -> anyhow::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let workspace = openat(CWD, &spec.workspace, flags, Mode::empty()).context("open the workspace")?;
+        // Where the temporary directories are on disk, they count like the workspace.
+        let on_disk = |mount: &&Mount| spec.backend == Backend::Landlock && mount.access == Access::ReadWrite;
+        let others = spec.mounts.iter().filter(on_disk);
+        let others = others.map(|mount| openat(CWD, &mount.source, flags, Mode::empty()));
+        let others = others
+            .collect::<Result<_, _>>()
+            .context("open the temporary directories")?;
         let free = free(&workspace).context("look at the file system of the workspace")?;
         Ok(Self {
             workspace,
+            others,
             processes: None,
             limit: spec.limits.disk,
             free_at_first: free,
@@ -47,8 +60,8 @@ impl Disk {
         })
     }
 
-    /// Looks for open files in this `/proc`.
-    pub(super) fn open_files_of(&mut self, processes: OwnedFd) {
+    /// Looks for files that these have open.
+    pub(super) fn open_files_of(&mut self, processes: Census) {
         self.processes = Some(processes);
     }
 
@@ -72,33 +85,30 @@ impl Disk {
     fn count(&self) -> Option<u64> {
         let mut size = 0u64;
         let limit = self.limit;
-        let counted = files::visit(&self.workspace, &mut |_, _, stat| {
-            size = size.saturating_add(bytes(stat.st_blocks).max(BYTES_PER_ENTRY));
-            if size > limit {
-                Err(io::Error::other("enough"))
-            } else {
-                Ok(())
-            }
+        let mut places = self.others.iter().chain([&self.workspace]);
+        let counted = places.try_for_each(|place| {
+            files::visit(place, &mut |_, _, stat| {
+                size = size.saturating_add(bytes(stat.st_blocks).max(BYTES_PER_ENTRY));
+                if size > limit {
+                    Err(io::Error::other("enough"))
+                } else {
+                    Ok(())
+                }
+            })
         });
         counted.ok().map(|()| size.saturating_add(self.nameless().unwrap_or(0)))
     }
 
     /// The size of the files that were removed and are still open.
     fn nameless(&self) -> io::Result<u64> {
-        let Some(processes) = &self.processes else { return Ok(0) };
+        let Some(census) = &self.processes else { return Ok(0) };
         let device = fstat(&self.workspace)?.st_dev;
         let mut seen = BTreeSet::new();
         let mut size = 0u64;
-        for process in Dir::read_from(processes)?.flatten() {
-            let Ok(name) = process.file_name().to_str() else {
-                continue;
-            };
-            if !name.bytes().all(|byte| byte.is_ascii_digit()) {
-                continue;
-            }
+        for name in census.numbers() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             // It may be gone by now.
-            let Ok(open) = openat(processes, format!("{name}/fd"), flags, Mode::empty()) else {
+            let Ok(open) = openat(&census.processes, format!("{name}/fd"), flags, Mode::empty()) else {
                 continue;
             };
             for file in Dir::read_from(&open)?.flatten() {

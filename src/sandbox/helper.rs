@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use super::{container, init, probe, supervisor};
+use super::{bubblewrap, container, init, landlock, probe, supervisor};
 
 /// The first argument that makes greenlight a helper of its own sandbox.
 pub const VERB: &str = "sandbox-init";
@@ -16,6 +16,11 @@ pub(super) const INIT: &str = "init";
 
 /// The second argument of process 1 of a container.
 pub(super) const CONTAINER: &str = "container";
+/// The second argument of the stage that becomes `bwrap`.
+pub(super) const LAUNCH: &str = "launch";
+
+/// The second argument of the stage that becomes a command without namespaces.
+pub(super) const COMMAND: &str = "command";
 
 /// The second argument of the self-test that runs inside.
 pub(super) const PROBE: &str = "probe";
@@ -32,6 +37,8 @@ pub fn main() -> ExitCode {
         None => supervisor::main(),
         Some(INIT) => init::main(),
         Some(CONTAINER) => container::main(),
+        Some(LAUNCH) => bubblewrap::main(),
+        Some(COMMAND) => landlock::main(),
         Some(PROBE) => probe::main(arguments),
         Some(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
     };

@@ -38,13 +38,18 @@ impl Identity {
     /// The same, for a process that chooses for many workspaces: each number may mean another user.
     pub(super) fn choose_by(spec: &Spec, number: u32) -> anyhow::Result<Self> {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
-        if uid.is_root() && spec.is_confined() && may_lend() {
+        if Self::is_lent_for(spec) {
             return Ok(Self::Lent(lend(spec, number)?));
         }
         Ok(Self::Own {
             uid: uid.as_raw(),
             gid: gid.as_raw(),
         })
+    }
+
+    /// Whether [`Identity::choose`] will lend an id.
+    pub(super) fn is_lent_for(spec: &Spec) -> bool {
+        rustix::process::geteuid().is_root() && spec.is_confined() && may_lend()
     }
 
     /// The user id that the command sees.

@@ -19,7 +19,7 @@ use super::backend::Backend;
 use super::command::{Network, WORKSPACE};
 use super::identity::{INSIDE, Identity};
 use super::wire::{Orders, Progress, Word, read_frame, write_frame};
-use super::{helper, limits, mounts, network, orphans, seccomp};
+use super::{bubblewrap, helper, landlock, limits, mounts, network, orphans, seccomp};
 
 /// Takes orders from standard input and reports progress there.
 pub(super) fn main() -> io::Result<()> {
@@ -38,7 +38,12 @@ pub(super) fn main() -> io::Result<()> {
             let words = control.try_clone()?;
             let in_namespaces = orders.spec.backend.has_namespaces();
             thread::spawn(move || obey(words, in_namespaces));
-            wait_for(command)?
+            let ended = wait_for(command)?;
+            if !in_namespaces {
+                // Whatever the command left, before this process goes too.
+                orphans::end();
+            }
+            ended
         }
         Err(reason) => Progress::CouldNotStart(format!("{reason:#}")),
     };
@@ -54,6 +59,8 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
             orphans::adopt().context("watch the command")?;
             return die_with_the_supervisor();
         }
+        Backend::Bubblewrap => return bubblewrap::confine(orders),
+        Backend::Landlock => return landlock::stay_outside(orders),
         other => bail!("{other} is not here yet"),
     }
     unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP).context("make namespaces")?;
@@ -78,6 +85,14 @@ fn become_nobody(identity: Identity) -> anyhow::Result<()> {
         fs::write("/proc/self/uid_map", format!("{INSIDE} 0 1")).context("map the user inside")?;
     }
     // The bounding set goes first, while there is still the right to shrink it.
+    shrink_bounding_set()?;
+    give_up_rights(identity)?;
+    // Same user, same namespace: without this the command could trace init, or read its memory and descriptors.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("hide init from the command")
+}
+
+/// Makes sure that no program can bring a capability back.
+pub(super) fn shrink_bounding_set() -> anyhow::Result<()> {
     for number in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << number);
         if rustix::thread::remove_capability_from_bounding_set(capability).is_err() {
@@ -85,6 +100,11 @@ fn become_nobody(identity: Identity) -> anyhow::Result<()> {
             break;
         }
     }
+    Ok(())
+}
+
+/// Gives up groups, user and capabilities of this process.
+pub(super) fn give_up_rights(identity: Identity) -> anyhow::Result<()> {
     rustix::thread::clear_ambient_capability_set().context("give up ambient capabilities")?;
     if let Identity::Lent(id) = identity {
         let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
@@ -99,13 +119,11 @@ fn become_nobody(identity: Identity) -> anyhow::Result<()> {
         inheritable: none,
     };
     rustix::thread::set_capabilities(None, nothing).context("give up capabilities")?;
-    rustix::thread::set_no_new_privs(true).context("forbid new privileges")?;
-    // Same user, same namespace: without this the command could trace init, or read its memory and descriptors.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("hide init from the command")
+    rustix::thread::set_no_new_privs(true).context("forbid new privileges")
 }
 
 /// Must come after the change of the user, which would undo it.
-fn die_with_the_supervisor() -> anyhow::Result<()> {
+pub(super) fn die_with_the_supervisor() -> anyhow::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("tie init to the supervisor")
 }
 
@@ -120,6 +138,9 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
 /// Starts the command, with these output streams or those of this process.
 pub(super) fn start(orders: &Orders, output: Option<[OwnedFd; 2]>) -> anyhow::Result<Pid> {
     let spec = &orders.spec;
+    if spec.backend == Backend::Landlock {
+        return landlock::start(orders);
+    }
     let workspace = if spec.backend.has_namespaces() {
         Path::new(WORKSPACE)
     } else {

@@ -15,8 +15,9 @@ use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Capture;
+use super::scratch::Scratch;
 use super::wire::{self, Report, Spec, Vessel};
-use super::{Changes, Command, Error, Inner, Output, Policy, container, helper, rights};
+use super::{Command, Error, Inner, Output, Policy, container, helper, overlay, rights};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
 /// less, and killing a tree takes milliseconds.
@@ -37,6 +38,14 @@ pub(super) struct Held {
     pub(super) lent: bool,
 }
 
+/// What a run stands on. It is gone when this is dropped, and so is the run.
+#[derive(Default)]
+pub(super) struct Ground {
+    container: Option<container::Lease>,
+    /// The copy of the workspace that the container sees. Goes last, when nothing is in it any more.
+    _copy: Option<Scratch>,
+}
+
 /// A run that has been started. Dropping it ends the run.
 pub(super) struct Launched {
     pub(super) supervisor: Child,
@@ -44,8 +53,7 @@ pub(super) struct Launched {
     pub(super) stderr: ChildStderr,
     pub(super) reports: OwnedReadHalf,
     pub(super) orders: OwnedWriteHalf,
-    /// The container it happens in, which ends when this is dropped.
-    container: Option<container::Lease>,
+    pub(super) ground: Ground,
 }
 
 impl Inner {
@@ -70,15 +78,19 @@ impl Inner {
 
     /// Starts a supervisor and tells it what to run.
     pub(super) async fn launch(&self, spec: &Spec) -> Result<Launched, Error> {
-        let frame = wire::encode(spec)?;
-        if self.engine.is_some() && spec.changes != Changes::Kept {
-            let reason = "in a container, changes to the workspace cannot be discarded; use the native sandbox";
-            return Err(Error::InvalidCommand(reason.into()));
+        let mut spec = spec.clone();
+        let mut ground = Ground::default();
+        if let Some(engine) = &self.engine {
+            if overlay::needs_copy(&spec) {
+                // A container is there before its supervisor is, and what it sees cannot be changed later.
+                let copied = tokio::task::spawn_blocking(move || copy(spec)).await;
+                (spec, ground._copy) = copied
+                    .map_err(io::Error::other)?
+                    .map(|(spec, copy)| (spec, Some(copy)))?;
+            }
+            ground.container = Some(engine.take(&spec, &self.helper).await?);
         }
-        let container = match &self.engine {
-            Some(engine) => Some(engine.take(spec, &self.helper).await?),
-            None => None,
-        };
+        let frame = wire::encode(&spec)?;
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
@@ -96,7 +108,7 @@ impl Inner {
         };
         // A supervisor that takes no spec may still have said why; then the report is next.
         let _ = tokio::time::timeout(GRACE, orders.write_all(&frame)).await;
-        if let Some(container) = &container {
+        if let Some(container) = &ground.container {
             let socket = orders.as_ref();
             let sent = socket.async_io(Interest::WRITABLE, || rights::send(socket, &[container.as_fd()]));
             let _ = tokio::time::timeout(GRACE, sent).await;
@@ -107,7 +119,7 @@ impl Inner {
             stderr,
             reports,
             orders,
-            container,
+            ground,
         })
     }
 
@@ -142,7 +154,7 @@ impl Launched {
             stderr: err,
             mut reports,
             mut orders,
-            container,
+            mut ground,
         } = self;
         let mut stdout = Capture::keeping(policy.limits.output);
         let mut stderr = Capture::keeping(policy.limits.output);
@@ -177,7 +189,7 @@ impl Launched {
                 return Err(io::Error::other(reason).into());
             }
         };
-        if let Some(container) = container.filter(|_| report.container == Vessel::Clean) {
+        if let Some(container) = ground.container.take_if(|_| report.container == Vessel::Clean) {
             container.give_back();
         }
         let output = Output {
@@ -196,6 +208,13 @@ impl Launched {
             },
         ))
     }
+}
+
+/// Makes a copy of the workspace, and a spec that means it.
+fn copy(mut spec: Spec) -> io::Result<(Spec, Scratch)> {
+    let scratch = Scratch::make(&spec.name)?;
+    overlay::copy(&mut spec, &scratch).map_err(|reason| io::Error::other(format!("{reason:#}")))?;
+    Ok((spec, scratch))
 }
 
 /// Waits for the report, and hands on a cancellation.

@@ -7,6 +7,8 @@ use std::time::Duration;
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::backend::Backend;
+use super::identity::Identity;
 use super::wire::Orders;
 
 /// What a single process may allocate beyond the limit of its whole tree before the kernel refuses: the watchdog
@@ -36,13 +38,32 @@ pub(super) fn apply(orders: &Orders) -> anyhow::Result<()> {
     match (orders.counted, orders.spec.is_confined()) {
         (true, _) => Ok(()),
         (false, true) => {
-            // Init counts too.
-            lower(Resource::Nproc, limits.processes.saturating_add(1)).context("limit processes")?;
+            // Init counts too, and without namespaces all that the user runs already.
+            let others = match orders.spec.backend {
+                Backend::Landlock => tasks_of(orders.identity),
+                _ => 1,
+            };
+            lower(Resource::Nproc, limits.processes.saturating_add(others)).context("limit processes")?;
             lower(Resource::Data, limits.memory.saturating_add(HEADROOM)).context("limit memory")
         }
         // Outside of a user namespace the number of processes is counted for all that the user runs.
         (false, false) => lower(Resource::Data, limits.memory).context("limit memory"),
     }
+}
+
+/// How many processes and threads a user has now.
+fn tasks_of(identity: Identity) -> u64 {
+    let (Identity::Lent(user) | Identity::Own { uid: user, .. }) = identity;
+    let number = |status: &str, label: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(label))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let statuses = processes.filter_map(|process| fs::read_to_string(process.path().join("status")).ok());
+    statuses
+        .filter(|status| number(status, "Uid:") == Some(user.into()))
+        .filter_map(|status| number(&status, "Threads:"))
+        .sum()
 }
 
 /// Sets both the soft and the hard limit, where the hard one is not lower already.

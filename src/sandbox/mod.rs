@@ -9,6 +9,8 @@
 //! Not in here: what to run, what its output means, and whether it may run at all.
 
 mod backend;
+mod bubblewrap;
+mod census;
 mod cgroup;
 mod command;
 mod container;
@@ -16,19 +18,25 @@ mod detect;
 mod disk;
 pub mod files;
 pub mod helper;
+mod hierarchy;
 mod identity;
 mod init;
+mod landlock;
 mod launch;
 mod limits;
 mod mounts;
 mod network;
 mod orphans;
 mod output;
+mod overlay;
 mod probe;
 mod profile;
+mod remedy;
 mod rights;
+mod scratch;
 mod seccomp;
 mod session;
+mod strict;
 mod supervisor;
 mod toolchains;
 mod tree;
@@ -136,6 +144,7 @@ impl Sandbox {
     pub async fn detect(choice: Choice, places: impl Into<Places>) -> Result<Self, Unusable> {
         let places = places.into();
         cgroup::remove_orphans();
+        scratch::remove_orphans();
         match choice {
             Choice::Auto => detect::best(&places).await,
             Choice::Only(backend) => detect::try_out(backend, &places).await,

@@ -17,8 +17,9 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, pivot_root};
 
-use super::command::{Access, Mount, WORKSPACE};
+use super::command::{Access, Changes, Mount, WORKSPACE};
 use super::identity::Identity;
+use super::overlay;
 use super::wire::Orders;
 
 /// Where the new root is put together; any directory does, since the host's tree is left right after.
@@ -27,7 +28,7 @@ const STAGE: &str = "/tmp";
 /// Where the host's tree stays for as long as the new root is incomplete.
 const HOST: &str = "/.host";
 
-const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Knobs of the whole machine: root's own are closed to the lent user anyway, but a mistake here would be fatal.
 pub(super) const READ_ONLY_IN_PROC: [&str; 7] = ["sys", "irq", "bus", "fs", "sysrq-trigger", "mtrr", "pressure"];
@@ -47,10 +48,10 @@ pub(super) const MASKED_IN_PROC: [&str; 10] = [
 ];
 
 /// A piece of the host's tree, held open across the change of the root.
-struct Piece {
-    tree: OwnedFd,
-    target: PathBuf,
-    access: Access,
+pub(super) struct Piece {
+    pub(super) tree: OwnedFd,
+    pub(super) target: PathBuf,
+    pub(super) access: Access,
 }
 
 /// Builds the file system and makes it the root of this process, in a mount namespace that has to be its own.
@@ -87,7 +88,12 @@ pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
     ];
     accesses.extend(pieces.iter().map(|piece| (piece.target.clone(), piece.access)));
     for piece in pieces {
-        piece.attach(orders)?;
+        match orders.spec.changes {
+            Changes::Discarded { bytes } if piece.target == Path::new(WORKSPACE) => {
+                overlay::attach(piece, bytes, orders)?;
+            }
+            _ => piece.attach(orders)?,
+        }
     }
     unmount(HOST, UnmountFlags::DETACH).context("leave the host's files")?;
     fs::remove_dir(HOST).context("leave the host's files")?;
@@ -95,7 +101,7 @@ pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
 }
 
 impl Piece {
-    fn of(mount: &Mount) -> anyhow::Result<Self> {
+    pub(super) fn of(mount: &Mount) -> anyhow::Result<Self> {
         let recursive = OpenTreeFlags::AT_RECURSIVE;
         let tree = open_tree(
             CWD,
@@ -110,7 +116,7 @@ impl Piece {
         })
     }
 
-    fn attach(self, orders: &Orders) -> anyhow::Result<()> {
+    pub(super) fn attach(self, orders: &Orders) -> anyhow::Result<()> {
         let at = || format!("mount {}", self.target.display());
         let is_directory = FileType::from_raw_mode(fstat(&self.tree).with_context(at)?.st_mode) == FileType::Directory;
         if is_directory {
@@ -208,7 +214,6 @@ fn mount_dev(devices: [anyhow::Result<Piece>; 5], orders: &Orders) -> anyhow::Re
 
 /// The directories and files that are the sandbox's own.
 fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
-    let uid = orders.identity.seen_inside();
     // What is in these is memory, and stays within its limit with the rest.
     let size = orders.spec.limits.memory / 2;
     for directory in ["/tmp", "/dev/shm"] {
@@ -235,7 +240,7 @@ fn make_own_directories(orders: &Orders) -> anyhow::Result<()> {
         fs::create_dir(directory).with_context(|| format!("make {directory}"))?;
     }
     symlink("/tmp", "/var/tmp").context("make /var/tmp")?;
-    for (name, content) in own_files(uid, home) {
+    for (name, content) in own_files(orders.identity.seen_inside(), home) {
         fs::write(Path::new("/etc").join(name), content).with_context(|| format!("write /etc/{name}"))?;
     }
     Ok(())
@@ -272,7 +277,7 @@ fn make_directories(path: &Path, orders: &Orders) -> anyhow::Result<()> {
 }
 
 /// Gives a file to the user behind the command. In a user namespace it belongs to them from the start.
-fn give(path: &Path, orders: &Orders) -> io::Result<()> {
+pub(super) fn give(path: &Path, orders: &Orders) -> io::Result<()> {
     match orders.identity {
         Identity::Lent(uid) => chown(path, Some(uid), Some(uid)),
         Identity::Own { .. } => Ok(()),
@@ -287,7 +292,7 @@ fn ignore_existing(error: io::Error) -> io::Result<()> {
     }
 }
 
-fn mount_tmpfs(target: impl AsRef<Path>, flags: MountFlags, options: &str) -> anyhow::Result<()> {
+pub(super) fn mount_tmpfs(target: impl AsRef<Path>, flags: MountFlags, options: &str) -> anyhow::Result<()> {
     let options = CString::new(options)?;
     Ok(mount(
         "tmpfs",

@@ -1,6 +1,7 @@
 //! The descendants of a command that has no process namespace: they stay in sight of a process that is not one of them,
 //! and are killed by it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::thread;
@@ -16,26 +17,43 @@ pub(super) fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
-/// Kills children until there are none. The children of a killed child come next.
+/// Kills descendants until there are none. They are stopped before, parents first: what is stopped cannot fork, and
+/// still takes the place of another process under a limit.
 pub(super) fn end() {
-    for _ in 0..ROUNDS {
+    let mut stopped = BTreeSet::new();
+    for round in 0..ROUNDS {
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        let children = children_of("self");
-        if children.is_empty() {
+        let found = walk(|process| {
+            let _ = kill_process(process, Signal::STOP);
+        });
+        if found.is_empty() {
             return;
         }
-        for child in children {
-            let _ = kill_process(child, Signal::KILL);
+        let news = found
+            .iter()
+            .filter(|process| stopped.insert(process.as_raw_pid()))
+            .count();
+        // Whoever forks without end is stopped for long enough; then the killing begins in any case.
+        if news == 0 || round > ROUNDS / 10 {
+            for process in found {
+                let _ = kill_process(process, Signal::KILL);
+            }
+            thread::sleep(Duration::from_millis(1));
         }
-        thread::sleep(Duration::from_millis(1));
     }
 }
 
 /// Every descendant of this process, parents first.
 pub(super) fn descendants() -> Vec<Pid> {
+    walk(|_| ())
+}
+
+/// Visits every descendant before its children are looked for.
+fn walk(mut visit: impl FnMut(Pid)) -> Vec<Pid> {
     let mut found = children_of("self");
     let mut next = 0;
     while let Some(process) = found.get(next).copied() {
+        visit(process);
         found.extend(children_of(&process.as_raw_pid().to_string()));
         next += 1;
     }
@@ -47,6 +65,12 @@ pub(super) fn others() -> Vec<Pid> {
     let list = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = list.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
     numbers.filter(|process| *process != getpid()).collect()
+}
+
+/// The first child of a process of this user.
+pub(super) fn child_of(process: u32) -> Option<u32> {
+    let child = children_of(&process.to_string()).first()?.as_raw_pid();
+    u32::try_from(child).ok()
 }
 
 fn children_of(process: &str) -> Vec<Pid> {

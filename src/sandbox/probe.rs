@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixStream};
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub(super) struct Canaries {
     pub(super) port: u16,
     /// An abstract Unix socket with a listener.
     pub(super) socket: String,
+    /// A process of greenlight, where it would have the same number inside.
+    pub(super) process: Option<u32>,
 }
 
 /// Prints the breaches as JSON.
@@ -77,6 +80,14 @@ pub(super) fn main(mut arguments: impl Iterator<Item = String>) -> io::Result<()
             File::options().write(true).open(path).is_ok(),
         );
     }
+    let changed = fs::set_permissions(&canaries.file, fs::Permissions::from_mode(0o600)).is_ok();
+    expect_failure(
+        Property::FileWrites,
+        "change the permissions of a file of the host",
+        changed,
+    );
+    let signalled = canaries.process.is_some_and(may_signal);
+    expect_failure(Property::Processes, "send greenlight a signal", signalled);
     let address = SocketAddr::from(([127, 0, 0, 1], canaries.port));
     let connected = TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok();
     expect_failure(Property::Network, "connect to a port of the host", connected);
@@ -125,6 +136,11 @@ fn processes() -> impl Iterator<Item = u32> {
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn may_signal(process: u32) -> bool {
+    let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
+    process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok())
 }
 
 /// There are init and this one.

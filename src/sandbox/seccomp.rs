@@ -32,6 +32,7 @@ macro_rules! calls {
         &[$(call!(libc::$name)),*]
     };
 }
+pub(super) type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 /// Refused whatever their arguments are.
 const REFUSED: &[Call] = calls![
@@ -157,13 +158,13 @@ pub(super) fn forbid_internet() -> anyhow::Result<()> {
     let families = [libc::AF_INET, libc::AF_INET6].map(|family| vec![(0, Eq, family)]);
     let refusal = (call!(libc::SYS_socket), families.to_vec());
     // What a kernel without them says.
-    let filter = compile(&[refusal], libc::EAFNOSUPPORT)?;
+    let filter = compile_all(&[refusal], libc::EAFNOSUPPORT)?;
     apply_filter(&filter).context("install the filter of sockets")
 }
 
 /// A process of another architecture is killed by this one, so the next can trust the numbers.
 fn refused_calls() -> anyhow::Result<BpfProgram> {
-    compile(&refusals(), libc::EPERM)
+    compile_all(&refusals(), libc::EPERM)
 }
 
 /// What is refused, for whatever form of a filter it is written into.
@@ -192,12 +193,17 @@ pub(super) fn refusals() -> Vec<Refusal> {
     refusals
 }
 
-fn compile(refusals: &[Refusal], error: i32) -> anyhow::Result<BpfProgram> {
-    let mut rules = BTreeMap::new();
+fn compile_all(refusals: &[Refusal], error: i32) -> anyhow::Result<BpfProgram> {
+    let mut rules = Rules::new();
     for ((_, number), lists) in refusals {
         let lists = lists.iter().map(|conditions| rule(conditions));
         rules.insert(*number, lists.collect::<anyhow::Result<Vec<_>>>()?);
     }
+    compile(rules, error)
+}
+
+/// A filter that answers these calls with an error, and allows all others.
+pub(super) fn compile(rules: Rules, error: i32) -> anyhow::Result<BpfProgram> {
     let refuse = SeccompAction::Errno(error.cast_unsigned());
     let architecture = std::env::consts::ARCH
         .try_into()
@@ -253,7 +259,7 @@ fn has(argument: u8, bit: i32) -> Condition {
 }
 
 /// All conditions hold. Only the lower halves are compared, as the kernel does with arguments of type `int`.
-fn rule(conditions: &[Condition]) -> anyhow::Result<SeccompRule> {
+pub(super) fn rule(conditions: &[Condition]) -> anyhow::Result<SeccompRule> {
     let conditions = conditions.iter().map(|(argument, operator, value)| {
         SeccompCondition::new(*argument, Dword, operator.clone(), u64::from(value.cast_unsigned()))
     });

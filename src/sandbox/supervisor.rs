@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use super::backend::Backend;
 use super::cgroup::Cgroup;
 use super::identity::Identity;
 use super::output::Outcome;
+use super::scratch::Scratch;
 use super::tree::{self, Tree};
 use super::watch::Watch;
 use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Vessel, Word, read_frame, write_frame};
-use super::{container, helper, limits, rights};
+use super::{container, helper, landlock, limits, overlay, rights};
 
 /// How long init may take to build the sandbox.
 const SET_UP: Duration = Duration::from_secs(30);
@@ -56,7 +58,9 @@ pub(super) fn main() -> io::Result<()> {
     write_frame(&control, &report)
 }
 
-fn run(spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyhow::Result<Report> {
+fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyhow::Result<Report> {
+    // Outlives everything that is in it.
+    let _scratch = arrange(&mut spec)?;
     let identity = Identity::choose(&spec)?;
     let cgroup = if let Some(connection) = &container {
         container::group(&spec, identity, connection)?
@@ -79,21 +83,24 @@ fn run(spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyho
         Some(theirs) => Tree::start(&spec, theirs)?,
         None => Tree::join(&spec, &progress)?,
     };
-    if let Some(cgroup) = &cgroup
-        && !spec.backend.is_container()
-        && let Err(error) = cgroup.admit(tree.first())
-    {
-        tree.end()?;
-        return Err(error).context("move the sandbox into its control group");
+    // A container is in its group from the start.
+    let admitted = |cgroup: &Cgroup| spec.backend.is_container() || cgroup.admit(tree.first()).is_ok();
+    let counted = cgroup.as_ref().is_some_and(admitted);
+    if !counted {
+        watch.count_itself();
     }
     let inodes = container::inodes(&spec)?;
     let orders = Orders {
         inodes,
         spec,
         identity,
-        counted: cgroup.is_some(),
+        counted,
     };
     write_frame(&progress, &orders).context("tell init what to run")?;
+    if orders.spec.backend == Backend::Bubblewrap {
+        // Once more for init, which follows the launcher. If there is none, the launcher says why.
+        let _ = write_frame(&progress, &orders);
+    }
 
     let mut started = Instant::now();
     let outcome = match await_sandbox(&inbox).and_then(|()| watch.begin(tree.first()).map_err(did_not_start)) {
@@ -111,7 +118,11 @@ fn run(spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyho
         Err(outcome) => outcome,
     };
     if let Some(cgroup) = &cgroup {
-        cgroup.remember();
+        if orders.spec.backend.is_container() {
+            cgroup.remember();
+        } else {
+            cgroup.end();
+        }
     }
     let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox);
     if !is_clean {
@@ -131,6 +142,22 @@ fn run(spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> anyho
         counted: orders.counted,
         lent: matches!(orders.identity, Identity::Lent(_)),
     })
+}
+
+/// Makes what the run needs on disk besides its workspace.
+fn arrange(spec: &mut Spec) -> anyhow::Result<Option<Scratch>> {
+    let (is_copied, is_landlock) = (overlay::needs_copy(spec), spec.backend == Backend::Landlock);
+    if !is_copied && !is_landlock {
+        return Ok(None);
+    }
+    let scratch = Scratch::make(&spec.name).context("make a directory for the run")?;
+    if is_copied {
+        overlay::copy(spec, &scratch)?;
+    }
+    if is_landlock {
+        landlock::arrange(spec, &scratch)?;
+    }
+    Ok(Some(scratch))
 }
 
 /// Turns both sockets into one stream of events. The threads end with their sockets or with the process.

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 
 use anyhow::Context;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::UnshareFlags;
 
 use super::backend::Backend;
@@ -51,9 +52,13 @@ impl Tree {
         } else {
             orphans::adopt()?;
         }
+        let stage = match spec.backend {
+            Backend::Bubblewrap => helper::LAUNCH,
+            _ => helper::INIT,
+        };
         #[expect(clippy::disallowed_methods, reason = "this is the room that spawns")]
         let init = std::process::Command::new("/proc/self/exe")
-            .args([helper::VERB, helper::INIT])
+            .args([helper::VERB, stage])
             .env_clear()
             .stdin(Stdio::from(OwnedFd::from(control)))
             .spawn()
@@ -78,9 +83,12 @@ impl Tree {
         })
     }
 
-    /// The number by which this process knows the first one of the run.
+    /// The number by which this process knows the first one of the run: once there is one, the one inside.
     pub(super) fn first(&self) -> u32 {
         match &self.init {
+            Init::Child(init) if self.backend == Backend::Bubblewrap => {
+                orphans::child_of(init.id()).unwrap_or(init.id())
+            }
             Init::Child(init) => init.id(),
             Init::Contained(hold) => hold.process(),
         }
@@ -88,6 +96,12 @@ impl Tree {
 
     /// Ends every process of the tree, and returns when the last one is dead.
     pub(super) fn end(&mut self) -> anyhow::Result<()> {
+        if self.backend == Backend::Bubblewrap
+            && let Some(inside) = i32::try_from(self.first()).ok().and_then(Pid::from_raw)
+        {
+            // Before the one that waits for it, which would leave it an orphan; that would be found too, but later.
+            let _ = kill_process(inside, Signal::KILL);
+        }
         // Killing process 1 of a namespace kills everything in it, and it is not dead before everything else is.
         match &mut self.init {
             Init::Child(init) => {

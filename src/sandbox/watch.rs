@@ -1,17 +1,19 @@
 //! The watchdog over what the kernel does not bound by itself: the workspace on disk, and, without a control group, the
 //! memory of all processes together. It looks from outside, where it cannot be starved or lied to.
 
-use std::fs;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use anyhow::Context;
-use rustix::fs::{CWD, Dir, Mode, OFlags, StatVfs, fstatvfs, openat};
+use rustix::fs::{CWD, Mode, OFlags, StatVfs, fstatvfs, openat};
 
+use super::backend::Backend;
+use super::census::Census;
 use super::cgroup::Cgroup;
+use super::command::Changes;
 use super::disk::Disk;
 use super::output::Outcome;
+use super::overlay::Layer;
 use super::wire::Spec;
 
 /// Between two looks: short at first, so that short runs are measured, then at a pace that costs nothing.
@@ -22,8 +24,9 @@ pub(super) struct Watch<'a> {
     cgroup: Option<&'a Cgroup>,
     memory: Option<Memory>,
     disk: Disk,
-    confined: bool,
-    in_container: bool,
+    changes: Changes,
+    layer: Option<Layer>,
+    backend: Backend,
     memory_limit: u64,
     home: std::path::PathBuf,
     interval: Duration,
@@ -38,8 +41,9 @@ impl<'a> Watch<'a> {
             cgroup,
             memory: None,
             disk: Disk::new(spec)?,
-            confined: spec.is_confined(),
-            in_container: spec.backend.is_container(),
+            changes: spec.changes,
+            layer: None,
+            backend: spec.backend,
             memory_limit: spec.limits.memory,
             home: spec.home.clone(),
             interval: FIRST_INTERVAL,
@@ -47,18 +51,33 @@ impl<'a> Watch<'a> {
         })
     }
 
+    /// Does without the control group, which holds nothing.
+    pub(super) fn count_itself(&mut self) {
+        self.cgroup = None;
+    }
+
     /// Starts to watch a sandbox that is ready.
     pub(super) fn begin(&mut self, init: u32) -> anyhow::Result<()> {
-        if self.confined {
-            let root = format!("/proc/{init}/root");
-            match open(&format!("{root}/proc"), OFlags::RDONLY) {
+        let census = || match self.backend {
+            Backend::Landlock => Census::of_descendants(),
+            _ => Census::of_namespace(init),
+        };
+        if self.backend != Backend::None {
+            match census() {
                 Ok(processes) => self.disk.open_files_of(processes),
                 // Only root may look into a container.
-                Err(_) if self.in_container => {}
+                Err(_) if self.backend.is_container() => {}
                 Err(error) => return Err(error).context("watch the files"),
             }
+            self.layer = Layer::of(self.changes, init).context("watch the changes")?;
             if self.cgroup.is_none() {
-                self.memory = Some(Memory::of(&root, &self.home, self.memory_limit).context("watch the memory")?);
+                let root = format!("/proc/{init}/root");
+                let home = &self.home;
+                let memory = Memory::of(census().context("watch the memory")?, &root, home, self.memory_limit);
+                let mut memory = memory.context("watch the memory")?;
+                // Only there this process is in the namespace that it would look into.
+                memory.sees_segments = self.backend == Backend::Native;
+                self.memory = Some(memory);
             }
         }
         Ok(())
@@ -73,7 +92,7 @@ impl<'a> Watch<'a> {
     pub(super) fn check(&mut self) -> Option<Outcome> {
         self.interval = (self.interval * 2).min(LAST_INTERVAL);
         let out_of_memory = match (&mut self.memory, self.cgroup) {
-            (Some(memory), _) => memory.is_exceeded(),
+            (Some(memory), _) => memory.is_exceeded(self.layer.as_ref().map_or(0, Layer::used)),
             (None, Some(cgroup)) => cgroup.ran_out_of_memory(),
             (None, None) => false,
         };
@@ -98,6 +117,7 @@ impl<'a> Watch<'a> {
             Outcome::Signalled(libc::SIGXFSZ) => Outcome::DiskLimit,
             Outcome::Signalled(libc::SIGXCPU) => Outcome::TimedOut,
             _ if self.disk.is_exceeded() => Outcome::DiskLimit,
+            Outcome::Exited(code) if code != 0 && self.layer.as_ref().is_some_and(Layer::is_full) => Outcome::DiskLimit,
             outcome => outcome,
         }
     }
@@ -111,10 +131,11 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The memory of the processes of one process namespace.
+/// The memory of the processes of one run.
 struct Memory {
-    /// The `/proc` of the sandbox, which lists its processes and no others.
-    processes: OwnedFd,
+    census: Census,
+    /// Whether shared memory of System V can be counted; it is refused to commands where it cannot.
+    sees_segments: bool,
     /// File systems whose content is memory.
     file_systems: Vec<OwnedFd>,
     limit: u64,
@@ -122,19 +143,23 @@ struct Memory {
 }
 
 impl Memory {
-    fn of(root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
+    fn of(census: Census, root: &str, home: &std::path::Path, limit: u64) -> anyhow::Result<Self> {
         let places = ["/tmp".to_owned(), "/dev/shm".to_owned(), home.display().to_string()];
+        // Without namespaces these are not its own.
+        let places = places.iter().filter(|_| census.is_namespace);
         let file_systems = places.map(|place| open(&format!("{root}{place}"), OFlags::PATH));
         Ok(Self {
-            processes: open(&format!("{root}/proc"), OFlags::RDONLY)?,
-            file_systems: file_systems.into_iter().collect::<Result<_, _>>()?,
+            file_systems: file_systems.collect::<Result<_, _>>()?,
+            census,
+            sees_segments: false,
             limit,
             peak: 0,
         })
     }
 
-    fn is_exceeded(&mut self) -> bool {
-        let elsewhere = self.in_file_systems() + self.in_segments();
+    /// Whether it is too much, with what changes take of it.
+    fn is_exceeded(&mut self, changes: u64) -> bool {
+        let elsewhere = changes + self.in_file_systems() + self.in_segments();
         // Counts shared pages once for each process that has them, so it is too high, but cheap.
         let most = elsewhere + self.of_processes("status", "VmRSS:");
         let used = if most > self.limit {
@@ -156,7 +181,10 @@ impl Memory {
 
     /// System V shared memory, whether attached or not; the last but one column holds its resident bytes.
     fn in_segments(&self) -> u64 {
-        let table = self.read("sysvipc/shm").unwrap_or_default();
+        if !self.sees_segments {
+            return 0;
+        }
+        let table = self.census.read("sysvipc/shm").unwrap_or_default();
         table
             .lines()
             .skip(1)
@@ -164,24 +192,16 @@ impl Memory {
             .sum()
     }
 
-    /// Adds one number of one file of every process.
+    /// Adds one number of one file of every process; of those that hide it, what they cannot hide.
     fn of_processes(&self, file: &str, label: &str) -> u64 {
-        let Ok(list) = Dir::read_from(&self.processes) else {
-            return 0;
-        };
-        list.flatten()
-            .filter(|entry| entry.file_name().to_bytes().iter().all(u8::is_ascii_digit))
-            .filter_map(|entry| self.read(&format!("{}/{file}", entry.file_name().to_str().ok()?)))
-            .filter_map(|content| kilobytes(&content, label))
+        let number =
+            |process: &String, file: &str, label| kilobytes(&self.census.read(&format!("{process}/{file}"))?, label);
+        let processes = self.census.numbers();
+        let numbers = processes.iter();
+        numbers
+            .filter_map(|process| number(process, file, label).or_else(|| number(process, "status", "VmRSS:")))
             .sum::<u64>()
             * 1024
-    }
-
-    fn read(&self, path: &str) -> Option<String> {
-        let file = openat(&self.processes, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let mut content = String::new();
-        fs::File::from(file).take(1 << 20).read_to_string(&mut content).ok()?;
-        Some(content)
     }
 }
 
@@ -199,9 +219,11 @@ fn kilobytes(content: &str, label: &str) -> Option<u64> {
         .ok()
 }
 
-fn used_bytes(usage: &StatVfs) -> u64 {
-    usage
-        .f_blocks
-        .saturating_sub(usage.f_bfree)
+/// Files take memory even when they are empty.
+pub(super) fn used_bytes(usage: &StatVfs) -> u64 {
+    let content = usage.f_blocks.saturating_sub(usage.f_bfree);
+    let files = usage.f_files.saturating_sub(usage.f_ffree);
+    content
         .saturating_mul(usage.f_frsize)
+        .saturating_add(files.saturating_mul(1024))
 }

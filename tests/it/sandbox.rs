@@ -4,13 +4,16 @@
 //! tests fail: there is nothing to be green about. The others may be unavailable on a machine, which is said by name on
 //! standard error; those that `GREENLIGHT_TEST_BACKENDS` names have to be there.
 
+mod backends;
 mod container;
 mod double;
 mod files;
+mod landlock;
 mod lifetime;
 mod limits;
 mod network;
 mod outside;
+mod overlay;
 mod privileges;
 mod secrets;
 mod sessions;

@@ -39,14 +39,6 @@ fn said(error: &bollard::errors::Error) -> std::io::Error {
     std::io::Error::other(text)
 }
 
-/// Replaces advice for sandboxes that greenlight makes itself.
-pub(super) fn explain(unusable: super::Unusable) -> super::Unusable {
-    super::Unusable {
-        remedy: "use an engine of this machine that works with its files, and look at the engine's log".into(),
-        ..unusable
-    }
-}
-
 /// What has to be found at the mounts of a run; nothing where it happens in no container.
 pub(super) fn inodes(spec: &super::wire::Spec) -> std::io::Result<Vec<(u64, u64, u32)>> {
     if spec.backend.is_container() {

@@ -100,7 +100,7 @@ impl Interpreter {
             stdout: pipe::Receiver::from_owned_fd(launched.stdout.into_owned_fd()?)?,
             stderr: pipe::Receiver::from_owned_fd(launched.stderr.into_owned_fd()?)?,
             keeper: Keeper::of(
-                launched.supervisor,
+                (launched.supervisor, launched.ground),
                 launched.reports,
                 launched.orders,
                 policy.limits.wall,

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::super::Outcome;
-use super::super::launch::receive;
+use super::super::launch::{Ground, receive};
 use super::super::wire::{INTERRUPT, Report};
 use super::LostReason;
 
@@ -49,9 +49,14 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// Takes charge of a supervisor that has its orders to run for `wall` at most.
-    pub(super) fn of(supervisor: Child, reports: OwnedReadHalf, orders: OwnedWriteHalf, wall: Duration) -> Self {
+    pub(super) fn of(
+        (supervisor, ground): (Child, Ground),
+        reports: OwnedReadHalf,
+        orders: OwnedWriteHalf,
+        wall: Duration,
+    ) -> Self {
         let (words, inbox) = mpsc::channel(4);
-        let task = tokio::spawn(keep(supervisor, reports, orders, inbox, wall));
+        let task = tokio::spawn(keep((supervisor, ground), (reports, orders), inbox, wall));
         Self { words, task }
     }
 
@@ -78,9 +83,8 @@ impl Keeper {
 }
 
 async fn keep(
-    mut supervisor: Child,
-    mut reports: OwnedReadHalf,
-    mut orders: OwnedWriteHalf,
+    (mut supervisor, _ground): (Child, Ground),
+    (mut reports, mut orders): (OwnedReadHalf, OwnedWriteHalf),
     mut inbox: mpsc::Receiver<Word>,
     wall: Duration,
 ) -> io::Result<Ending> {

@@ -17,15 +17,12 @@ mod reuse;
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Write;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use bollard::query_parameters::{CreateContainerOptions, ListContainersOptions, StartContainerOptions};
 use bollard::{API_DEFAULT_VERSION, Docker};
-use greenlight::sandbox::{Backend, Choice, Guarantee, Limits, Network, Outcome, Places, Policy, Sandbox};
+use greenlight::sandbox::{Backend, Choice, Guarantee, Network, Outcome, Places, Policy, Property, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
@@ -101,8 +98,8 @@ async fn a_container_holds_what_is_asked_for() {
     let guarantees = lab.sandbox.guarantees();
     for (name, guarantee) in guarantees.all() {
         let least = match name {
-            "separate user" => Guarantee::None,
-            "memory" | "disk" => Guarantee::Partial,
+            Property::SeparateUser => Guarantee::None,
+            Property::Memory | Property::Disk => Guarantee::Partial,
             _ => Guarantee::Enforced,
         };
         assert!(guarantee >= least, "{name} is {guarantee}");
