@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use super::{init, probe, supervisor};
+use super::{init, probe, relay, supervisor};
 
 /// The first argument that makes greenlight a helper of its own sandbox.
 pub const VERB: &str = "sandbox-init";
@@ -16,6 +16,9 @@ pub(super) const INIT: &str = "init";
 
 /// The second argument of the self-test that runs inside.
 pub(super) const PROBE: &str = "probe";
+
+/// The second argument of the way out to the package registries.
+pub(super) const RELAY: &str = "relay";
 
 /// Whether this process was started as a helper, in which case [`main`] is all it may do.
 pub fn is_wanted() -> bool {
@@ -29,6 +32,7 @@ pub fn main() -> ExitCode {
         None => supervisor::main(),
         Some(INIT) => init::main(),
         Some(PROBE) => probe::main(arguments),
+        Some(RELAY) => relay::main(),
         Some(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
     };
     // Nobody reads this code: what a helper has to say, it says over its socket.

@@ -25,6 +25,8 @@ mod network;
 mod orphans;
 mod output;
 mod probe;
+pub mod proxy;
+mod relay;
 mod seccomp;
 mod supervisor;
 mod toolchains;
@@ -42,6 +44,7 @@ pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORK
 pub use files::{FileError, read_result, remove_tree, write_file};
 pub use guarantees::{Guarantee, Guarantees};
 pub use output::{Captured, Outcome, Output};
+use proxy::{Proxy, World};
 use toolchains::Toolchains;
 
 /// How to run commands on this machine; a handle, cheap to clone.
@@ -134,7 +137,46 @@ impl Sandbox {
     /// # Errors
     /// When the request makes no sense, or greenlight's own processes fail.
     pub async fn exec(&self, command: &Command, policy: &Policy, cancel: &CancellationToken) -> Result<Output, Error> {
+        if let Network::Registries(hosts) = &policy.network {
+            let proxy = Proxy::start(hosts, World::internet())?;
+            return self.exec_through(&proxy, command, policy, cancel).await;
+        }
         Ok(self.0.exec(command, policy, cancel).await?.0)
+    }
+
+    /// The same with the network that a proxy gives, whatever the policy says of it. Tools are told by their environment
+    /// where the proxy is and which certificates to trust; whoever does not listen finds no network.
+    ///
+    /// # Errors
+    /// As of [`exec`](Self::exec), and when the sandbox has no network of its own that a proxy could be put in.
+    pub async fn exec_through(
+        &self,
+        proxy: &Proxy,
+        command: &Command,
+        policy: &Policy,
+        cancel: &CancellationToken,
+    ) -> Result<Output, Error> {
+        let (mut command, mut policy) = (command.clone(), policy.clone());
+        policy.network = Network::Registries(proxy.hosts());
+        match self.backend() {
+            Backend::Landlock => {
+                let why = "the landlock sandbox has no network of its own, so nothing can be downloaded in it; use another one";
+                return Err(Error::InvalidCommand(why.into()));
+            }
+            // Whoever asked for no confinement has the network of this machine.
+            Backend::None => {}
+            _ => {
+                for (name, value) in relay::environment() {
+                    command.env.entry(name).or_insert(value);
+                }
+                command.mounts.push(Mount {
+                    source: proxy.socket(),
+                    target: relay::SOCKET.into(),
+                    access: Access::ReadOnly,
+                });
+            }
+        }
+        Ok(self.0.exec(&command, &policy, cancel).await?.0)
     }
 }
 
