@@ -176,8 +176,12 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     for _ in 0..IN_ALL {
         // The place is held until the connection ends; whoever finds none waits in the socket's own queue.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((client, _)) = listener.accept().await else { return };
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        let Ok((client, _)) = listener.accept().await else {
+            return;
+        };
         let shared = Arc::clone(&shared);
         connections.spawn(async move {
             // A connection that breaks is the client's own affair.
@@ -194,7 +198,14 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>) {
 async fn attend(mut client: UnixStream, shared: &Shared) -> io::Result<()> {
     let (head, early) = match timeout(HEAD_WITHIN, read_head(&mut client)).await {
         Ok(Ok(Some(read))) => read,
-        Ok(Ok(None)) => return answer(&mut client, "431 Request Header Fields Too Large", "the request is too long").await,
+        Ok(Ok(None)) => {
+            return answer(
+                &mut client,
+                "431 Request Header Fields Too Large",
+                "the request is too long",
+            )
+            .await;
+        }
         Ok(Err(error)) => return Err(error),
         Err(_) => return answer(&mut client, "408 Request Timeout", "the request takes too long").await,
     };
@@ -221,8 +232,17 @@ async fn attend(mut client: UnixStream, shared: &Shared) -> io::Result<()> {
         Ok(server) => server,
         Err(why) => {
             shared.refuse(&host, why);
-            let status = if why == Why::Unreachable { "502 Bad Gateway" } else { "403 Forbidden" };
-            return answer(&mut client, status, &format!("{} {}", host.escape_default(), why.text())).await;
+            let status = if why == Why::Unreachable {
+                "502 Bad Gateway"
+            } else {
+                "403 Forbidden"
+            };
+            return answer(
+                &mut client,
+                status,
+                &format!("{} {}", host.escape_default(), why.text()),
+            )
+            .await;
         }
     };
     shared.allow(&host);
@@ -244,8 +264,17 @@ async fn read_head(client: &mut UnixStream) -> io::Result<Option<(Vec<u8>, Vec<u
     let mut head = Vec::with_capacity(1024);
     loop {
         let searched = head.len().saturating_sub(END.len() - 1);
-        if (&mut *client).take((MAX_HEAD - head.len()) as u64).read_buf(&mut head).await? == 0 {
-            return if head.len() == MAX_HEAD { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+        if (&mut *client)
+            .take((MAX_HEAD - head.len()) as u64)
+            .read_buf(&mut head)
+            .await?
+            == 0
+        {
+            return if head.len() == MAX_HEAD {
+                Ok(None)
+            } else {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            };
         }
         if let Some(at) = head[searched..].windows(END.len()).position(|window| window == END) {
             let early = head.split_off(searched + at + END.len());
@@ -276,7 +305,10 @@ async fn reach(host: &str, world: &World) -> Result<TcpStream, Why> {
     let Ok(Ok(addresses)) = found else {
         return Err(Why::Unreachable);
     };
-    let public: Vec<IpAddr> = addresses.into_iter().filter(|address| rules::is_public(*address)).collect();
+    let public: Vec<IpAddr> = addresses
+        .into_iter()
+        .filter(|address| rules::is_public(*address))
+        .collect();
     if public.is_empty() {
         return Err(Why::NotPublic);
     }
@@ -288,11 +320,7 @@ async fn reach(host: &str, world: &World) -> Result<TcpStream, Why> {
     Err(Why::Unreachable)
 }
 
-async fn carry(
-    mut from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
-    shared: &Shared,
-) -> io::Result<()> {
+async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, shared: &Shared) -> io::Result<()> {
     let mut buffer = vec![0; 16 << 10];
     loop {
         let count = from.read(&mut buffer).await?;

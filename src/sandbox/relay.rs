@@ -19,8 +19,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
 use super::command::Network;
-use super::wire::Spec;
 use super::helper;
+use super::wire::Spec;
 
 /// Where the proxy's socket is shown inside.
 pub(super) const SOCKET: &str = "/run/registries";

@@ -8,6 +8,7 @@ mod limits;
 mod network;
 mod outside;
 mod privileges;
+mod registries;
 mod secrets;
 mod tools;
 mod unconfined;

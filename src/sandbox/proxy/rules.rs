@@ -144,7 +144,9 @@ mod tests {
 
     #[test]
     fn only_the_names_of_the_list_on_the_port_of_https() {
-        let hosts = ["pypi.org", "github.com", "api.github.com", "1.1.1.1"].map(str::to_owned).into();
+        let hosts = ["pypi.org", "github.com", "api.github.com", "1.1.1.1"]
+            .map(str::to_owned)
+            .into();
         for (target, expected) in [
             ("pypi.org:443", Ok("pypi.org")),
             ("PyPI.org:443", Ok("pypi.org")),
@@ -184,7 +186,15 @@ mod tests {
 
     #[test]
     fn only_public_addresses() {
-        for public in ["1.1.1.1", "151.101.0.223", "172.15.0.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a04:4e42::223"] {
+        for public in [
+            "1.1.1.1",
+            "151.101.0.223",
+            "172.15.0.1",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2606:4700::1111",
+            "2a04:4e42::223",
+        ] {
             assert!(is_public(public.parse().unwrap()), "{public}");
         }
         for special in [
