@@ -29,6 +29,7 @@ pub mod proxy;
 mod relay;
 mod seccomp;
 mod supervisor;
+mod taking;
 mod toolchains;
 mod tree;
 mod watch;
@@ -42,6 +43,7 @@ use tokio_util::sync::CancellationToken;
 pub use backend::Backend;
 pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORKSPACE};
 pub use files::{FileError, read_result, remove_tree, write_file};
+pub use taking::take_back;
 pub use guarantees::{Guarantee, Guarantees};
 pub use output::{Captured, Outcome, Output};
 use proxy::{Proxy, World};
@@ -127,6 +129,17 @@ impl Sandbox {
     /// Whether untrusted code can read this file or directory of the host, so that no key is kept there.
     pub fn shows(&self, path: &Path) -> bool {
         self.0.backend == Backend::None || self.0.toolchains.shows(path)
+    }
+
+    /// The directories in which programs are looked up inside, as `PATH` lists them.
+    pub fn search_path(&self) -> &str {
+        self.0.toolchains.env.get("PATH").map_or("", String::as_str)
+    }
+
+    /// Files of this machine and user in which package tools are configured, and where they look for them inside. A
+    /// sandbox never shows them by itself: they may hold credentials.
+    pub fn settings_of_tools(&self) -> Vec<(PathBuf, PathBuf)> {
+        toolchains::settings(&self.0.toolchains.home)
     }
 
     /// Runs one command to its end and returns what came of it; when it returns, none of its processes is left.

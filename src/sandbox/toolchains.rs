@@ -237,6 +237,22 @@ impl Toolchains {
     }
 }
 
+/// Where package tools are configured: for the machine, and below the home of its user.
+pub(super) fn settings(home_inside: &Path) -> Vec<(PathBuf, PathBuf)> {
+    const OWN: [&str; 7] = [
+        ".config/pip/pip.conf",
+        ".pip/pip.conf",
+        ".npmrc",
+        ".yarnrc",
+        ".cargo/config.toml",
+        ".config/go/env",
+        ".m2/settings.xml",
+    ];
+    let own = env::home_dir().filter(|home| home.is_absolute());
+    let own = own.iter().flat_map(|home| OWN.map(|name| (home.join(name), home_inside.join(name))));
+    [(PathBuf::from("/etc/pip.conf"), PathBuf::from("/etc/pip.conf"))].into_iter().chain(own).collect()
+}
+
 fn environment() -> BTreeMap<String, String> {
     let cargo_home = format!("{HOME}/.cargo");
     owned([

@@ -61,6 +61,7 @@ async fn world(files: &[(&str, &str)], settings: &TestSettings) -> World {
         command: find(&checkout, settings).unwrap(),
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
+        installed: Installed::default(),
     };
     World {
         _tree: tree,

@@ -44,6 +44,7 @@ async fn scene() -> (Scene, tempfile::TempDir) {
         command: suite::find(&checkout, &TestSettings::default()).unwrap(),
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
+        installed: Installed::default(),
     });
     (scene, workspaces)
 }

@@ -56,6 +56,7 @@ impl Patient {
             command: suite::find(&checkout, &TestSettings::default()).unwrap(),
             policy: Policy::default(),
             workspaces: directories[1].path().to_path_buf(),
+            installed: Installed::default(),
         };
         let before = suite::run_fresh(&suite, &checkout, &[], &CancellationToken::new())
             .await

@@ -1,0 +1,63 @@
+//! Rust, Go and Java: tools that only have to be told to fetch. What they build, they build when the tests run.
+
+use std::collections::BTreeSet;
+
+use super::plan::{Phase, Place, Plan, Project, Shown, Step};
+
+pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
+    project.path("Cargo.toml")?;
+    // `.cargo/config.toml` is not shown: it may name programs to run.
+    let files = project.named(&["Cargo.toml", "Cargo.lock"]);
+    // Cargo wants to see that its targets are there.
+    let sources = project.checkout.paths().into_iter().filter(|path| path.as_str().ends_with(".rs"));
+    let empty = sources.cloned().collect();
+    let is_locked = files.iter().any(|path| path.as_str().ends_with("Cargo.lock"));
+    let argv: &[&str] = if is_locked { &["cargo", "fetch", "--locked"] } else { &["cargo", "fetch"] };
+    Some(Plan {
+        tools: BTreeSet::from(["cargo"]),
+        steps: vec![Step::new(Phase::Online, Place::Workspace(project.directory.clone()), argv)],
+        shown: Shown::Only { files, empty },
+        modules: None,
+    })
+}
+
+pub(super) fn go(project: &Project<'_>) -> Option<Plan> {
+    project.path("go.mod")?;
+    let files = project.named(&["go.mod", "go.sum", "go.work", "go.work.sum"]);
+    Some(only("go", project, files, &["go", "mod", "download"]))
+}
+
+/// Plugins that load more when they run, as Surefire does for the framework it finds, need `[test] install`.
+pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
+    project.path("pom.xml")?;
+    let argv = ["mvn", "-B", "-ntp", "dependency:go-offline"];
+    Some(only("mvn", project, project.named(&["pom.xml"]), &argv))
+}
+
+/// Gradle's build files are programs, and may be anywhere: it is shown everything.
+pub(super) fn gradle(project: &Project<'_>) -> Option<Plan> {
+    let files = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
+    files.iter().find_map(|name| project.path(name))?;
+    let argv = ["gradle", "--no-daemon", "--console=plain", "testClasses"];
+    Some(Plan {
+        shown: Shown::All,
+        ..only("gradle", project, BTreeSet::new(), &argv)
+    })
+}
+
+fn only(
+    tool: &'static str,
+    project: &Project<'_>,
+    files: BTreeSet<crate::domain::id::RepoPath>,
+    argv: &[&str],
+) -> Plan {
+    Plan {
+        tools: BTreeSet::from([tool]),
+        steps: vec![Step::new(Phase::Online, Place::Workspace(project.directory.clone()), argv)],
+        shown: Shown::Only {
+            files,
+            empty: BTreeSet::new(),
+        },
+        modules: None,
+    }
+}
