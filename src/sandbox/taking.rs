@@ -8,8 +8,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid, chmodat, chowna
 use super::files;
 
 /// Makes a directory and everything below it greenlight's own again, readable for whoever is shown it. No link is
-/// followed, and nothing that is neither a file, a directory nor a link stays as it was found useful: it is left alone,
-/// because nobody can use it through a read-only mount.
+/// followed; sockets and pipes stay as they are, and are of no use to anyone.
 ///
 /// # Errors
 /// On I/O errors, and when directories nest too deeply.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags, StorageFlags};
-use crate::config::repository::RepoConfig;
+use crate::config::repository::{REGISTRIES, RepoConfig};
 use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::proposal::Proposal;
@@ -37,6 +37,9 @@ pub(super) struct Arguments {
     /// Approve up front: write the fix to the working tree
     #[arg(long)]
     yes: bool,
+    /// Install the dependencies first, from the registries that this machine's package tools are configured for
+    #[arg(long)]
+    install: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -111,7 +114,8 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         return Err(Exit::Usage(format!("{} is no folder", root.display())));
     }
     let own = folder::own(&settings.data_dir()?)?;
-    let desk = desk(&root, own.path())?;
+    let kept = folder::packages(&settings.data_dir()?, &root);
+    let desk = desk(&root, own.path(), kept)?;
     let command = desk.test_command().map_err(|nothing| {
         Exit::Usage(format!(
             "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
@@ -135,7 +139,8 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         ))
     })?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
-    let suite = desk.suite(&sandbox, command);
+    let mut suite = desk.suite(&sandbox, command);
+    install(&arguments, &desk, &mut suite, cancel).await?;
     let (before, triage) = work::reproduce(&desk, &suite, cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
@@ -151,8 +156,35 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     search(&arguments, (&desk, &suite), (&before, model.as_ref()), report, cancel).await
 }
 
+/// Installs what the tests need, if the person at the terminal says so: the checkout may be a stranger's.
+async fn install(
+    arguments: &Arguments,
+    desk: &Desk,
+    suite: &mut Suite,
+    cancel: &CancellationToken,
+) -> Result<(), Exit> {
+    let mut granted = desk.install_settings(Vec::new());
+    if !arguments.install {
+        if granted.asks_for_something() {
+            terminal::tell(&format!("note: {CONFIG_FILE} wants something to be installed; `--install` allows it"));
+        }
+        return Ok(());
+    }
+    granted.registries = true;
+    let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
+    terminal::tell(&format!("installing the dependencies (network: {})", hosts.collect::<Vec<_>>().join(", ")));
+    desk.install(suite, &granted, cancel).await?.map_err(Exit::Refused)?;
+    if cancel.is_cancelled() {
+        return Err(Exit::Stopped);
+    }
+    for note in &suite.installed.notes {
+        terminal::tell(&format!("note: {note}"));
+    }
+    Ok(())
+}
+
 /// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
-fn desk(root: &Path, workspaces: PathBuf) -> Result<Desk, Exit> {
+fn desk(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Desk, Exit> {
     let file = root.join(CONFIG_FILE);
     let config = match std::fs::read_to_string(&file) {
         Ok(text) => {
@@ -161,7 +193,7 @@ fn desk(root: &Path, workspaces: PathBuf) -> Result<Desk, Exit> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => RepoConfig::default(),
         Err(error) => return Err(Exit::Usage(format!("{}: {error}", file.display()))),
     };
-    Desk::local(root, config, workspaces).map_err(|error| Exit::Usage(error.to_string()))
+    Desk::local(root, config, workspaces, installed).map_err(|error| Exit::Usage(error.to_string()))
 }
 
 /// Proposes, asks, and tries again with the reason when there is one.
