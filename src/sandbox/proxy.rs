@@ -8,7 +8,7 @@ pub mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpStream, UdpSocket, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -50,6 +50,15 @@ pub struct World {
     dial: Box<Dial>,
 }
 
+/// Whether an address is this machine's own, which its kernel knows without asking anybody.
+async fn is_own(address: SocketAddr) -> io::Result<bool> {
+    let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let probe = UdpSocket::bind((any, 0)).await?;
+    // Sends nothing.
+    probe.connect(address).await?;
+    Ok(probe.local_addr()?.ip() == address.ip())
+}
+
 impl World {
     /// The internet, as this machine is connected to it.
     pub fn internet() -> Self {
@@ -60,7 +69,14 @@ impl World {
                     Ok(found.map(|address| address.ip()).collect())
                 })
             },
-            |address| Box::pin(TcpStream::connect(address)),
+            |address| {
+                Box::pin(async move {
+                    if is_own(address).await? {
+                        return Err(io::ErrorKind::PermissionDenied.into());
+                    }
+                    TcpStream::connect(address).await
+                })
+            },
         )
     }
 
@@ -341,4 +357,16 @@ async fn answer(client: &mut UnixStream, status: &str, reason: &str) -> io::Resu
     // A client that does not read has had its time.
     timeout(HEAD_WITHIN, client.write_all(answer.as_bytes())).await??;
     client.shutdown().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn this_machine_is_not_the_internet() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let refused = (World::internet().dial)(listener.local_addr().unwrap()).await;
+        assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+    }
 }

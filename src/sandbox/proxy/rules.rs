@@ -20,7 +20,9 @@ const PORT: &str = "443";
 
 /// Addresses that belong to nobody's public server, from the registries of special addresses of IANA
 /// (<https://www.iana.org/assignments/iana-ipv4-special-registry>): network and length of the prefix.
-const SPECIAL_V4: [(Ipv4Addr, u32); 17] = [
+///
+/// Those for documentation are not among them: nothing private is there, and closed networks map public names to them.
+const SPECIAL_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
@@ -29,25 +31,20 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 17] = [
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
-    (Ipv4Addr::new(192, 0, 2, 0), 24),
     (Ipv4Addr::new(192, 31, 196, 0), 24),
     (Ipv4Addr::new(192, 88, 99, 0), 24),
     (Ipv4Addr::new(192, 168, 0, 0), 16),
     (Ipv4Addr::new(198, 18, 0, 0), 15),
-    (Ipv4Addr::new(198, 51, 100, 0), 24),
-    (Ipv4Addr::new(203, 0, 113, 0), 24),
     (Ipv4Addr::new(224, 0, 0, 0), 4),
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Of the global unicast addresses of IPv6 the ones that lead elsewhere: special uses and tunnels, documentation, and
+/// Of the global unicast addresses of IPv6 the ones that lead elsewhere: special uses, tunnels, and
 /// addresses that carry one of IPv4.
-const SPECIAL_V6: [(Ipv6Addr, u32); 5] = [
+const SPECIAL_V6: [(Ipv6Addr, u32); 3] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
     (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48),
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
 /// Why something is not connected to.
@@ -227,7 +224,6 @@ mod tests {
             "fec0::1",
             "ff02::1",
             "2001::1",
-            "2001:db8::1",
             "2002:a00:1::",
         ] {
             assert!(!is_public(special.parse().unwrap()), "{special}");

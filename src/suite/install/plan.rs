@@ -14,7 +14,7 @@ use crate::checkout::{self, Checkout};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
 use crate::sandbox::Sandbox;
-use crate::suite::{Framework, TestCommand};
+use crate::suite::{Framework, TestCommand, find};
 
 /// Changes when the same plan comes to another result.
 const VERSION: u32 = 1;
@@ -232,6 +232,20 @@ impl Project<'_> {
 }
 
 impl Plan {
+    /// Its commands, as a person would type them.
+    pub fn commands(&self) -> Vec<String> {
+        let words = |step: &Step| step.argv.iter().map(|word| find::quoted(word)).collect::<Vec<_>>().join(" ");
+        self.steps.iter().map(words).collect()
+    }
+
+    /// The files that it sees; none means all of them.
+    pub fn sees(&self) -> Option<Vec<&RepoPath>> {
+        match &self.shown {
+            Shown::All => None,
+            Shown::Only { files, empty } => Some(files.iter().chain(empty).collect()),
+        }
+    }
+
     fn and(mut self, other: Self) -> Self {
         self.tools.extend(other.tools);
         self.steps.extend(other.steps);

@@ -17,7 +17,7 @@ use crate::sandbox::{self, Access, Command, Limits, Mount, Network, Policy, Sand
 const QUESTIONS: &str = r#"has() { command -v "$1" >/dev/null 2>&1; }
 for tool in python3 uv npm pnpm yarn cargo go mvn gradle; do has $tool && echo "tool $tool"; done
 has python3 && { python3 -V | sed 's/^/version /'; python3 -m pip config list | sed 's/^/pip /'
-python3 -m pip install --help | grep -o 'default https\?://[^ )]*' | head -n 1 | sed 's/^/pip /'; }
+python3 -m pip install --help | tr -s ' \n' ' ' | grep -o 'default https\?://[^ )]*' | head -n 1 | sed 's/^/pip /'; }
 has npm && { node -v | sed 's/^/version /'; echo "npm $(npm config get registry)"; }
 has yarn && echo "yarn $(yarn config get registry)"
 has cargo && { cargo -V | sed 's/^/version /'; cat "$CARGO_HOME/config.toml" "$CARGO_HOME/config" 2>/dev/null | sed 's/^/cargo /'; }
