@@ -7,7 +7,7 @@ use std::time::Duration;
 use greenlight::checkout::Checkout;
 use greenlight::domain::test_run::{Outcome, TestRun, is_better};
 use greenlight::sandbox::{Choice, Policy, Sandbox};
-use greenlight::suite::{Suite, TestSettings, find, run, run_fresh};
+use greenlight::suite::{Installed, Suite, TestSettings, find, run, run_fresh};
 use tokio_util::sync::CancellationToken;
 
 const CRATE: [(&str, &str); 3] = [
