@@ -159,6 +159,7 @@ impl Toolchains {
             let path = Path::new("/etc").join(name);
             found.show(&path, &path);
         }
+        found.show_java();
         found.show_opt([home, own_binary]);
         if let Some(home) = home {
             found.show_tools(home);
@@ -175,6 +176,20 @@ impl Toolchains {
                 target: target.into(),
                 access: Access::ReadOnly,
             });
+        }
+    }
+
+    /// Shows where some systems put what Java and Maven need besides their programs. Maven's `settings.xml` is not it.
+    fn show_java(&mut self) {
+        for name in ["m2.conf", "logging"] {
+            let path = Path::new("/etc/maven").join(name);
+            self.show(&path, &path);
+        }
+        for entry in fs::read_dir("/etc").into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name.to_str().is_some_and(|name| name.starts_with("java-") && name.ends_with("-openjdk")) {
+                self.show(&entry.path(), &entry.path());
+            }
         }
     }
 

@@ -110,7 +110,8 @@ pub struct Request<'a> {
 /// [`InstallError::Failed`] when a step fails, which is a matter of the environment.
 pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Result<Installed, InstallError> {
     let empty = tempfile::tempdir_in(made(request.workspaces)?).map_err(|error| at(request.workspaces, error))?;
-    let tools = registries::ask(request.sandbox, empty.path(), cancel).await?;
+    let wanted = plan::tools_for(request.command, request.settings);
+    let tools = registries::ask(request.sandbox, wanted, empty.path(), cancel).await?;
     let Some(plan) = plan(request.checkout, request.command, request.settings, &tools.present) else {
         return Ok(Installed::default());
     };
@@ -236,7 +237,8 @@ impl Run<'_> {
             other => format!("ended with {other:?}"),
         };
         let words: Vec<_> = argv.iter().map(|word| super::find::quoted(word)).collect();
-        let command: String = words.join(" ").chars().take(200).collect();
+        let command: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+        let command: String = command.join(" ").chars().take(200).collect();
         let mut text = format!("installing the dependencies failed: `{command}` {how}");
         for (target, why) in self.proxy.refused() {
             text += &format!("; it needs {target}, which {}", why.text());

@@ -166,7 +166,7 @@ fn rust_go_and_java_projects() {
         &["go mod download"],
         &["go.mod", "go.sum"],
     );
-    check(&[("pom.xml", "<project/>")], &["mvn -B -ntp dependency:go-offline"], &["pom.xml"]);
+    check(&[("pom.xml", "<project/>")], &["sh -c"], &["pom.xml"]);
 }
 
 /// A place to install in, for one repository.
@@ -275,14 +275,14 @@ async fn what_fails_is_no_result_and_says_what_was_missing() {
     let checkout = checkout(tree.path());
     let suite = scene.suite(&checkout, "true");
     let line = "exec python3 -c \"
-import os, socket
+import socket
 open('/installed/half', 'w')
 for host in ['evil.example', 'github.com']:
     proxy = socket.create_connection(('127.0.0.1', 3128))
     proxy.sendall(f'CONNECT {host}:443 HTTP/1.1\\\\r\\\\n\\\\r\\\\n'.encode())
     print(proxy.recv(1000).decode().split()[1])
 print('\\x1b[31mno such package')
-os._exit(7)
+exit(7)
 \"";
     let failed = scene.install(&suite, &checkout, line).await.unwrap_err().to_string();
     for said in [

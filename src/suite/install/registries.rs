@@ -14,8 +14,8 @@ use crate::sandbox::proxy::rules::{host_name, is_github};
 use crate::sandbox::{self, Access, Command, Limits, Mount, Network, Policy, Sandbox};
 
 /// Prints, section by section, what the tools say. Whoever is not there says nothing.
-const QUESTIONS: &str = r#"has() { command -v "$1" >/dev/null 2>&1; }
-for tool in python3 uv npm pnpm yarn cargo go mvn gradle; do has $tool && echo "tool $tool"; done
+const QUESTIONS: &str = r#"has() { case " $wanted " in *" $1 "*) command -v "$1" >/dev/null 2>&1 ;; *) false ;; esac; }
+wanted="$*"; for tool in $wanted; do has $tool && echo "tool $tool"; done
 has python3 && { python3 -V | sed 's/^/version /'; python3 -m pip config list | sed 's/^/pip /'
 python3 -m pip install --help | tr -s ' \n' ' ' | grep -o 'default https\?://[^ )]*' | head -n 1 | sed 's/^/pip /'; }
 has npm && { node -v | sed 's/^/version /'; echo "npm $(npm config get registry)"; }
@@ -193,18 +193,19 @@ impl Tools {
     }
 }
 
-/// Asks the tools of this machine, in an empty directory.
+/// Asks those of the wanted tools that this machine has, in an empty directory.
 ///
 /// # Errors
 /// When the sandbox fails. Tools that do not answer have no registries.
 pub(super) async fn ask(
     sandbox: &Sandbox,
+    wanted: &[&str],
     empty: &Path,
     cancel: &CancellationToken,
 ) -> Result<Tools, super::InstallError> {
     // Copies that the user inside can read. They may hold credentials, and nothing but the machine's tools runs here.
     let copies = tempfile::tempdir().map_err(sandbox::Error::from)?;
-    let mut command = Command::new(["sh", "-c", QUESTIONS], empty);
+    let mut command = Command::new(["sh", "-c", QUESTIONS, "sh"].iter().chain(wanted), empty);
     for (index, (source, target)) in sandbox.settings_of_tools().into_iter().enumerate() {
         let is_usual = fs::metadata(&source).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE);
         let copy = copies.path().join(index.to_string());
