@@ -138,7 +138,10 @@ pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
     if names.len() > MAX_HOSTS {
         return Err(D::Error::custom(format_args!("more than {MAX_HOSTS} hosts")));
     }
-    if let Some(name) = names.iter().find(|name| *name != super::repository::REGISTRIES && !is_host_name(name)) {
+    if let Some(name) = names
+        .iter()
+        .find(|name| *name != super::repository::REGISTRIES && !is_host_name(name))
+    {
         let problem = "is no full host name such as \"pypi.org\", without scheme, port, path or asterisk";
         return Err(D::Error::custom(format_args!("{name:?} {problem}")));
     }

@@ -43,10 +43,10 @@ use tokio_util::sync::CancellationToken;
 pub use backend::Backend;
 pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORKSPACE};
 pub use files::{FileError, read_result, remove_tree, write_file};
-pub use taking::take_back;
 pub use guarantees::{Guarantee, Guarantees};
 pub use output::{Captured, Outcome, Output};
 use proxy::{Proxy, World};
+pub use taking::take_back;
 use toolchains::Toolchains;
 
 /// How to run commands on this machine; a handle, cheap to clone.

@@ -52,7 +52,11 @@ pub struct World {
 
 /// Whether an address is this machine's own, which its kernel knows without asking anybody.
 async fn is_own(address: SocketAddr) -> io::Result<bool> {
-    let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let any: IpAddr = if address.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
     let probe = UdpSocket::bind((any, 0)).await?;
     // Sends nothing.
     probe.connect(address).await?;

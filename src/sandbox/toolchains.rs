@@ -187,7 +187,10 @@ impl Toolchains {
         }
         for entry in fs::read_dir("/etc").into_iter().flatten().flatten() {
             let name = entry.file_name();
-            if name.to_str().is_some_and(|name| name.starts_with("java-") && name.ends_with("-openjdk")) {
+            if name
+                .to_str()
+                .is_some_and(|name| name.starts_with("java-") && name.ends_with("-openjdk"))
+            {
                 self.show(&entry.path(), &entry.path());
             }
         }
@@ -264,8 +267,13 @@ pub(super) fn settings(home_inside: &Path) -> Vec<(PathBuf, PathBuf)> {
         ".m2/settings.xml",
     ];
     let own = env::home_dir().filter(|home| home.is_absolute());
-    let own = own.iter().flat_map(|home| OWN.map(|name| (home.join(name), home_inside.join(name))));
-    [(PathBuf::from("/etc/pip.conf"), PathBuf::from("/etc/pip.conf"))].into_iter().chain(own).collect()
+    let own = own
+        .iter()
+        .flat_map(|home| OWN.map(|name| (home.join(name), home_inside.join(name))));
+    [(PathBuf::from("/etc/pip.conf"), PathBuf::from("/etc/pip.conf"))]
+        .into_iter()
+        .chain(own)
+        .collect()
 }
 
 fn environment() -> BTreeMap<String, String> {

@@ -16,6 +16,7 @@ mod others;
 mod plan;
 mod python;
 mod registries;
+mod seen;
 mod store;
 
 use std::collections::BTreeMap;
@@ -32,8 +33,8 @@ use crate::sandbox::proxy::rules::Why;
 use crate::sandbox::proxy::{Proxy, World};
 use crate::sandbox::{self, Access, Limits, Mount, Network, Outcome, Policy, Sandbox};
 
-pub use plan::{Plan, plan};
 use plan::{Phase, Place, Step};
+pub use plan::{Plan, plan};
 use store::Store;
 
 /// Where the result is found inside, while it is made and afterwards.
@@ -128,9 +129,14 @@ pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Resul
         .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))??;
     let run = Run {
         request,
-        proxy: Proxy::start(&hosts(request.settings, &tools, &plan), World::internet()).map_err(sandbox::Error::from)?,
+        proxy: Proxy::start(&hosts(request.settings, &tools, &plan), World::internet())
+            .map_err(sandbox::Error::from)?,
         policy: policy(request.policy),
-        env: plan.environment(request.sandbox).into_iter().chain(tools.env.clone()).collect(),
+        env: plan
+            .environment(request.sandbox)
+            .into_iter()
+            .chain(tools.env.clone())
+            .collect(),
         into: new.path().to_path_buf(),
         workspace,
     };
@@ -217,7 +223,12 @@ impl Run<'_> {
             ..sandbox::Command::new(["sh"], self.workspace.path())
         };
         let output = match step.phase {
-            Phase::Online => self.request.sandbox.exec_through(&self.proxy, &command, &self.policy, cancel).await?,
+            Phase::Online => {
+                self.request
+                    .sandbox
+                    .exec_through(&self.proxy, &command, &self.policy, cancel)
+                    .await?
+            }
             Phase::Offline => self.request.sandbox.exec(&command, &self.policy, cancel).await?,
         };
         Ok(match output.outcome {

@@ -52,7 +52,9 @@ fn check(files: &[(&str, &str)], commands: &[&str], sees: &[&str]) {
     let (planned, seen) = planned(files, &[]);
     let planned: Vec<&str> = planned.iter().map(String::as_str).collect();
     assert!(
-        commands.iter().all(|command| planned.iter().any(|planned| planned.starts_with(command))),
+        commands
+            .iter()
+            .all(|command| planned.iter().any(|planned| planned.starts_with(command))),
         "{planned:#?}"
     );
     assert_eq!(planned.is_empty(), commands.is_empty(), "{planned:#?}");
@@ -63,13 +65,17 @@ const PYTEST: (&str, &str) = ("tests/test_a.py", "def test_a(): pass\n");
 
 #[test]
 fn python_projects() {
-    const PIP: &str = "/installed/venv/bin/python -m pip install --no-input --no-warn-script-location '--only-binary=:all:'";
+    const PIP: &str =
+        "/installed/venv/bin/python -m pip install --no-input --no-warn-script-location '--only-binary=:all:'";
     let venv = "python3 -m venv /installed/venv";
     check(
         &[
             PYTEST,
             ("requirements.txt", "requests\n"),
-            ("requirements-dev.txt", "-r requirements.txt\n-c constraints.txt\npytest\n"),
+            (
+                "requirements-dev.txt",
+                "-r requirements.txt\n-c constraints.txt\npytest\n",
+            ),
             ("requirements-docs.txt", "sphinx\n"),
             ("requirements/test.txt", "mock\n"),
             ("constraints.txt", "requests<3\n"),
@@ -99,7 +105,10 @@ fn python_projects() {
         &[],
     );
     check(&[PYTEST], &[venv, &format!("{PIP} -- pytest")], &[]);
-    let unittest = ("tests/test_a.py", "import unittest\nclass TestA(unittest.TestCase):\n    pass\n");
+    let unittest = (
+        "tests/test_a.py",
+        "import unittest\nclass TestA(unittest.TestCase):\n    pass\n",
+    );
     check(&[unittest], &[], &[]);
     check(
         &[PYTEST, ("uv.lock", ""), ("pyproject.toml", "[project]\nname = \"a\"\n")],
@@ -114,10 +123,18 @@ fn python_projects() {
 
 #[test]
 fn node_projects_run_no_scripts_while_there_is_a_network() {
-    let package = ("package.json", r#"{"scripts": {"test": "jest"}, "devDependencies": {"jest": "1"}}"#);
+    let package = (
+        "package.json",
+        r#"{"scripts": {"test": "jest"}, "devDependencies": {"jest": "1"}}"#,
+    );
     let code = ("evil.js", "");
     check(
-        &[package, code, ("package-lock.json", "{}"), (".npmrc", "registry=https://evil.example/")],
+        &[
+            package,
+            code,
+            ("package-lock.json", "{}"),
+            (".npmrc", "registry=https://evil.example/"),
+        ],
         &["npm ci --ignore-scripts", "npm rebuild"],
         &[".npmrc", "package-lock.json", "package.json"],
     );
@@ -239,7 +256,9 @@ async fn tests_find_what_was_installed_and_cannot_change_it() {
     let line = "mkdir -p node_modules/one && touch node_modules/one/index.js && echo x > $TMPDIR/y && umask 077 && touch /installed/extra";
     suite.installed = scene.install(&suite, &checkout, line).await.unwrap();
     for _ in 0..2 {
-        let run = run_fresh(&suite, &checkout, &[], &CancellationToken::new()).await.unwrap();
+        let run = run_fresh(&suite, &checkout, &[], &CancellationToken::new())
+            .await
+            .unwrap();
         assert_eq!(run.outcome, Outcome::Passed, "{}", run.tail);
     }
     assert_eq!(scene.results(), 1);
@@ -263,7 +282,10 @@ async fn the_same_input_is_installed_once_and_any_other_anew() {
     let other = scene.install(&suite, &hostile, line).await.unwrap();
     assert_ne!(one.mounts[0].source, other.mounts[0].source);
     assert_eq!(token(&one), token(&again));
-    let other = scene.install(&suite, &first, &format!("{line} # another command")).await.unwrap();
+    let other = scene
+        .install(&suite, &first, &format!("{line} # another command"))
+        .await
+        .unwrap();
     assert_ne!(one.mounts[0].source, other.mounts[0].source);
     assert_eq!(scene.results(), 3);
 }
@@ -318,9 +340,14 @@ async fn links_in_a_result_lead_nowhere() {
     let checkout = checkout(tree.path());
     let target = secret.path().display();
     let mut suite = scene.suite(&checkout, "! cat /installed/link /installed/folder/*");
-    let line = format!("ln -s {target} /installed/link && ln -s {} /installed/folder && mkfifo /installed/pipe", "/etc");
+    let line = format!(
+        "ln -s {target} /installed/link && ln -s {} /installed/folder && mkfifo /installed/pipe",
+        "/etc"
+    );
     suite.installed = scene.install(&suite, &checkout, &line).await.unwrap();
-    let run = run_fresh(&suite, &checkout, &[], &CancellationToken::new()).await.unwrap();
+    let run = run_fresh(&suite, &checkout, &[], &CancellationToken::new())
+        .await
+        .unwrap();
     assert!(!run.tail.contains("a secret"), "{}", run.tail);
     let after = fs::metadata(secret.path()).unwrap();
     assert_eq!(before.permissions(), after.permissions());

@@ -30,6 +30,7 @@ use report::Report;
 const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Arguments {
     /// The checkout
     #[arg(default_value = ".")]
@@ -166,13 +167,18 @@ async fn install(
     let mut granted = desk.install_settings(Vec::new());
     if !arguments.install {
         if granted.asks_for_something() {
-            terminal::tell(&format!("note: {CONFIG_FILE} wants something to be installed; `--install` allows it"));
+            terminal::tell(&format!(
+                "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
+            ));
         }
         return Ok(());
     }
     granted.registries = true;
     let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
-    terminal::tell(&format!("installing the dependencies (network: {})", hosts.collect::<Vec<_>>().join(", ")));
+    terminal::tell(&format!(
+        "installing the dependencies (network: {})",
+        hosts.collect::<Vec<_>>().join(", ")
+    ));
     desk.install(suite, &granted, cancel).await?.map_err(Exit::Refused)?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);

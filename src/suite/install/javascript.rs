@@ -14,39 +14,50 @@ done"#;
 /// Files besides the lock file that say what to install.
 const MANIFESTS: [&str; 4] = ["package.json", ".npmrc", "pnpm-workspace.yaml", ".yarnrc.yml"];
 
-const WITHOUT_LOCK: &[&str] = &["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"];
+const WITHOUT_LOCK: &[&str] = &[
+    "npm",
+    "install",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--no-package-lock",
+];
 
 pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
     let package: serde_json::Value = serde_json::from_str(&project.text("package.json")?).ok()?;
-    let lists = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "workspaces"];
+    let lists = [
+        "dependencies",
+        "devDependencies",
+        "optionalDependencies",
+        "peerDependencies",
+        "workspaces",
+    ];
     let needs_something = lists.iter().filter_map(|list| package.get(list)).any(|list| {
         list.as_object().is_some_and(|list| !list.is_empty()) || list.as_array().is_some_and(|list| !list.is_empty())
     });
     if !needs_something {
         return None;
     }
-    let has = |tool: &str| project.present.contains(tool);
-    let lock = |name: &str| project.path(name).is_some();
-    let (tool, argv, rebuild): (&'static str, &[&str], &[&str]) = if lock("pnpm-lock.yaml") && has("pnpm") {
-        let install = &["pnpm", "install", "--frozen-lockfile", "--ignore-scripts", "--config.package-import-method=copy"];
-        ("pnpm", install, &["pnpm", "rebuild"])
-    } else if lock("yarn.lock") && has("yarn") {
-        let is_classic = project.text("yarn.lock").is_some_and(|text| !text.contains("__metadata:"));
-        let classic: &[&str] = &["yarn", "install", "--frozen-lockfile", "--ignore-scripts", "--non-interactive"];
-        let berry = &["yarn", "install", "--immutable", "--mode=skip-build"];
-        ("yarn", if is_classic { classic } else { berry }, &["npm", "rebuild"])
-    } else if lock("package-lock.json") || lock("npm-shrinkwrap.json") {
-        ("npm", &["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], &["npm", "rebuild"])
-    } else {
-        ("npm", WITHOUT_LOCK, &["npm", "rebuild"])
-    };
+    let (tool, argv, rebuild) = tool(project);
     let mut files = project.named(&MANIFESTS);
-    for name in ["package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock"] {
+    for name in [
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "pnpm-lock.yaml",
+        "yarn.lock",
+    ] {
         files.extend(project.path(name));
     }
-    let patches = project.checkout.paths().into_iter().filter(|path| path.as_str().ends_with(".patch"));
+    let patches = project
+        .checkout
+        .paths()
+        .into_iter()
+        .filter(|path| path.as_str().ends_with(".patch"));
     files.extend(patches.cloned());
-    let below = project.directory.as_ref().map_or(String::new(), |directory| format!("/{directory}"));
+    let below = project
+        .directory
+        .as_ref()
+        .map_or(String::new(), |directory| format!("/{directory}"));
     let here = Place::Installed(project.directory.clone());
     let copy = format!("mkdir -p {INSTALLED}/tree && cp -R . {INSTALLED}/tree");
     let real = format!("{}{below}", crate::sandbox::WORKSPACE);
@@ -64,4 +75,41 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
         },
         modules: Some(format!("{INSTALLED}/tree{below}/node_modules")),
     })
+}
+
+/// The tool, how it installs without running scripts, and how those are run afterwards.
+fn tool(project: &Project<'_>) -> (&'static str, &'static [&'static str], &'static [&'static str]) {
+    let has = |tool: &str| project.present.contains(tool);
+    let lock = |name: &str| project.path(name).is_some();
+    if lock("pnpm-lock.yaml") && has("pnpm") {
+        let install = &[
+            "pnpm",
+            "install",
+            "--frozen-lockfile",
+            "--ignore-scripts",
+            "--config.package-import-method=copy",
+        ];
+        ("pnpm", install, &["pnpm", "rebuild"])
+    } else if lock("yarn.lock") && has("yarn") {
+        let is_classic = project
+            .text("yarn.lock")
+            .is_some_and(|text| !text.contains("__metadata:"));
+        let classic: &[&str] = &[
+            "yarn",
+            "install",
+            "--frozen-lockfile",
+            "--ignore-scripts",
+            "--non-interactive",
+        ];
+        let berry = &["yarn", "install", "--immutable", "--mode=skip-build"];
+        ("yarn", if is_classic { classic } else { berry }, &["npm", "rebuild"])
+    } else if lock("package-lock.json") || lock("npm-shrinkwrap.json") {
+        (
+            "npm",
+            &["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            &["npm", "rebuild"],
+        )
+    } else {
+        ("npm", WITHOUT_LOCK, &["npm", "rebuild"])
+    }
 }

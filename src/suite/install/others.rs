@@ -9,13 +9,25 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
     // `.cargo/config.toml` is not shown: it may name programs to run.
     let files = project.named(&["Cargo.toml", "Cargo.lock"]);
     // Cargo wants to see that its targets are there.
-    let sources = project.checkout.paths().into_iter().filter(|path| path.as_str().ends_with(".rs"));
+    let sources = project
+        .checkout
+        .paths()
+        .into_iter()
+        .filter(|path| path.as_str().ends_with(".rs"));
     let empty = sources.cloned().collect();
     let is_locked = files.iter().any(|path| path.as_str().ends_with("Cargo.lock"));
-    let argv: &[&str] = if is_locked { &["cargo", "fetch", "--locked"] } else { &["cargo", "fetch"] };
+    let argv: &[&str] = if is_locked {
+        &["cargo", "fetch", "--locked"]
+    } else {
+        &["cargo", "fetch"]
+    };
     Some(Plan {
         tools: BTreeSet::from(["cargo"]),
-        steps: vec![Step::new(Phase::Online, Place::Workspace(project.directory.clone()), argv)],
+        steps: vec![Step::new(
+            Phase::Online,
+            Place::Workspace(project.directory.clone()),
+            argv,
+        )],
         shown: Shown::Only { files, empty },
         modules: None,
     })
@@ -42,7 +54,12 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
 
 /// Gradle's build files are programs, and may be anywhere: it is shown everything.
 pub(super) fn gradle(project: &Project<'_>) -> Option<Plan> {
-    let files = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
+    let files = [
+        "build.gradle",
+        "build.gradle.kts",
+        "settings.gradle",
+        "settings.gradle.kts",
+    ];
     files.iter().find_map(|name| project.path(name))?;
     let argv = ["gradle", "--no-daemon", "--console=plain", "testClasses"];
     Some(Plan {
@@ -59,7 +76,11 @@ fn only(
 ) -> Plan {
     Plan {
         tools: BTreeSet::from([tool]),
-        steps: vec![Step::new(Phase::Online, Place::Workspace(project.directory.clone()), argv)],
+        steps: vec![Step::new(
+            Phase::Online,
+            Place::Workspace(project.directory.clone()),
+            argv,
+        )],
         shown: Shown::Only {
             files,
             empty: BTreeSet::new(),

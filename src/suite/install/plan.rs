@@ -4,20 +4,14 @@
 //! the rest, and its result can be used again for as long as they stay the same.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
-use super::registries::Tools;
+use super::seen::Seen;
 use super::{INSTALLED, InstallSettings, javascript, others, python};
-use crate::checkout::{self, Checkout};
+use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
 use crate::sandbox::Sandbox;
 use crate::suite::{Framework, TestCommand, find};
-
-/// Changes when the same plan comes to another result.
-const VERSION: u32 = 1;
 
 /// What the tests are not told any more.
 pub(super) const ONLY_WHILE_INSTALLING: [&str; 9] = [
@@ -177,7 +171,8 @@ fn configured(project: &Project<'_>, line: &str) -> Plan {
     steps.push(Step::new(Phase::Online, here.clone(), &["sh", "-c", line]));
     let modules = project.paths().any(|path| path == "package.json");
     if modules {
-        let keep = format!("[ ! -d node_modules ] || {{ mkdir -p {INSTALLED}/tree && mv node_modules {INSTALLED}/tree/; }}");
+        let keep =
+            format!("[ ! -d node_modules ] || {{ mkdir -p {INSTALLED}/tree && mv node_modules {INSTALLED}/tree/; }}");
         steps.push(Step::new(Phase::Offline, here, &["sh", "-c", &keep]));
     }
     let mut tools = BTreeSet::from(["uv", "npm", "pnpm", "yarn", "cargo", "go", "mvn", "gradle"]);
@@ -216,7 +211,10 @@ impl Project<'_> {
 
     /// Everything below the project's own directory, relative to it.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
-        let prefix = self.directory.as_ref().map_or(String::new(), |directory| format!("{directory}/"));
+        let prefix = self
+            .directory
+            .as_ref()
+            .map_or(String::new(), |directory| format!("{directory}/"));
         let paths = self.checkout.paths().into_iter();
         paths.filter_map(move |path| path.as_str().strip_prefix(prefix.as_str()))
     }
@@ -227,14 +225,25 @@ impl Project<'_> {
             let parts: Vec<&str> = path.as_str().split('/').collect();
             parts.last().is_some_and(|name| names.contains(name)) && !parts.contains(&"node_modules")
         };
-        self.checkout.paths().into_iter().filter(|path| is_named(path)).cloned().collect()
+        self.checkout
+            .paths()
+            .into_iter()
+            .filter(|path| is_named(path))
+            .cloned()
+            .collect()
     }
 }
 
 impl Plan {
     /// Its commands, as a person would type them.
     pub fn commands(&self) -> Vec<String> {
-        let words = |step: &Step| step.argv.iter().map(|word| find::quoted(word)).collect::<Vec<_>>().join(" ");
+        let words = |step: &Step| {
+            step.argv
+                .iter()
+                .map(|word| find::quoted(word))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
         self.steps.iter().map(words).collect()
     }
 
@@ -277,7 +286,9 @@ impl Plan {
                     bytes: Vec::new(),
                 };
                 let empty = empty.iter().map(|path| (path.clone(), nothing.clone()));
-                let files = files.iter().filter_map(|path| Some((path.clone(), checkout.read(path)?)));
+                let files = files
+                    .iter()
+                    .filter_map(|path| Some((path.clone(), checkout.read(path)?)));
                 Seen::Only(empty.chain(files).collect())
             }
         }
@@ -321,63 +332,5 @@ impl Plan {
             env.push(("GRADLE_RO_DEP_CACHE", format!("{INSTALLED}/gradle/caches")));
         }
         env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-    }
-}
-
-/// The files of an installation.
-pub(super) enum Seen {
-    All(Checkout),
-    Only(BTreeMap<RepoPath, Blob>),
-}
-
-impl Seen {
-    /// The files as a tree of their own; `empty` is a directory with nothing in it.
-    pub(super) fn tree(&self, empty: &Path) -> Result<Checkout, checkout::Error> {
-        match self {
-            Self::All(checkout) => Ok(checkout.clone()),
-            Self::Only(files) => {
-                let mut tree = Checkout::exported(empty, &[])?;
-                for (path, blob) in files {
-                    tree.edit(path.clone(), Some(blob.clone()));
-                }
-                Ok(tree)
-            }
-        }
-    }
-
-    /// The name of the result: a digest of everything that goes into it.
-    pub(super) fn key(&self, plan: &Plan, tools: &Tools) -> String {
-        let mut hash = Sha256::new();
-        let mut add = |part: &[u8]| {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        };
-        add(&VERSION.to_le_bytes());
-        add(format!("{:?}{:?}", plan.steps, plan.tools).as_bytes());
-        add(format!("{:?}{}", tools.env, tools.versions).as_bytes());
-        let mut add_file = |path: &RepoPath, blob: Option<&Blob>| {
-            add(path.as_str().as_bytes());
-            match blob {
-                Some(blob) => {
-                    add(format!("{:?}", blob.mode).as_bytes());
-                    add(&blob.bytes);
-                }
-                // Too large to be read: then no two trees are the same.
-                None => add(ulid::Ulid::new().to_string().as_bytes()),
-            }
-        };
-        match self {
-            Self::All(checkout) => {
-                for path in checkout.paths() {
-                    add_file(path, checkout.read(path).as_ref());
-                }
-            }
-            Self::Only(files) => {
-                for (path, blob) in files {
-                    add_file(path, Some(blob));
-                }
-            }
-        }
-        hex::encode(hash.finalize())
     }
 }

@@ -9,13 +9,27 @@ use crate::suite::Framework;
 
 /// What files and groups with requirements are called when tests need them, besides `requirements` itself.
 const FOR_TESTS: [&str; 11] = [
-    "base", "ci", "common", "core", "dev", "develop", "development", "main", "test", "testing", "tests",
+    "base",
+    "ci",
+    "common",
+    "core",
+    "dev",
+    "develop",
+    "development",
+    "main",
+    "test",
+    "testing",
+    "tests",
 ];
 
 /// Makes the environment that everything else is installed to.
 pub(super) fn environment() -> Step {
     let directory = format!("{INSTALLED}/venv");
-    Step::new(Phase::Offline, Place::Workspace(None), &["python3", "-m", "venv", &directory])
+    Step::new(
+        Phase::Offline,
+        Place::Workspace(None),
+        &["python3", "-m", "venv", &directory],
+    )
 }
 
 pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
@@ -26,7 +40,14 @@ fn uv(project: &Project<'_>) -> Option<Plan> {
     if !project.present.contains("uv") || project.path("uv.lock").is_none() {
         return None;
     }
-    let sync = ["uv", "sync", "--frozen", "--no-install-workspace", "--all-extras", "--all-groups"];
+    let sync = [
+        "uv",
+        "sync",
+        "--frozen",
+        "--no-install-workspace",
+        "--all-extras",
+        "--all-groups",
+    ];
     let mut built = owned(&sync);
     built.insert(2, "--no-build".into());
     let built: Vec<&str> = built.iter().map(String::as_str).collect();
@@ -70,7 +91,15 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     }
     let python = format!("{INSTALLED}/venv/bin/python");
     let install = |kind: &str| {
-        let mut argv = owned(&[&python, "-m", "pip", "install", "--no-input", "--no-warn-script-location", kind]);
+        let mut argv = owned(&[
+            &python,
+            "-m",
+            "pip",
+            "install",
+            "--no-input",
+            "--no-warn-script-location",
+            kind,
+        ]);
         argv.retain(|word| !word.is_empty());
         argv.extend(wanted.iter().cloned());
         argv
@@ -104,7 +133,9 @@ fn is_requirements(path: &str) -> bool {
 
 /// `requirements-dev.txt`, `requirements/test.txt`, but neither `requirements-docs.txt` nor `constraints.txt`.
 fn is_for_tests(path: &str) -> bool {
-    let Some(stem) = path.strip_suffix(".txt") else { return false };
+    let Some(stem) = path.strip_suffix(".txt") else {
+        return false;
+    };
     let stem = stem.to_ascii_lowercase();
     let mut words = stem.split(['-', '_', '/', '.']);
     path.contains("requirements") && words.all(|word| word == "requirements" || FOR_TESTS.contains(&word))
@@ -123,7 +154,9 @@ fn requirements(table: &toml::Table) -> Vec<String> {
     };
     let project = table.get("project");
     let mut found = strings(project.and_then(|project| project.get("dependencies")));
-    found.extend(for_tests(project.and_then(|project| project.get("optional-dependencies"))));
+    found.extend(for_tests(
+        project.and_then(|project| project.get("optional-dependencies")),
+    ));
     found.extend(for_tests(table.get("dependency-groups")));
     found
 }
@@ -139,6 +172,8 @@ fn needs_building(project: &Project<'_>, table: Option<&toml::Table>) -> bool {
         .and_then(|table| table.get("tool"))
         .is_some_and(|tool| tool.get("poetry").is_some());
     let old = project.path("setup.py").is_some()
-        || project.text("setup.cfg").is_some_and(|text| text.contains("install_requires"));
+        || project
+            .text("setup.cfg")
+            .is_some_and(|text| text.contains("install_requires"));
     dynamic || (described.is_none() && (poetry || old))
 }

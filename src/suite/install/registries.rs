@@ -137,7 +137,9 @@ impl Tools {
 
     /// One line of `pip config list`, such as `global.index-url='https://…'`.
     fn pip(&mut self, line: &str) {
-        let Some((name, value)) = line.split_once('=') else { return };
+        let Some((name, value)) = line.split_once('=') else {
+            return;
+        };
         let values: Vec<String> = value
             .trim_matches(['\'', '"'])
             .replace("\\n", " ")
@@ -177,7 +179,9 @@ impl Tools {
         for (list, key) in [("source", "registry"), ("registries", "index")] {
             let entries = table.get(list).and_then(toml::Value::as_table).into_iter().flatten();
             for (name, entry) in entries {
-                let Some(url) = entry.get(key).and_then(toml::Value::as_str) else { continue };
+                let Some(url) = entry.get(key).and_then(toml::Value::as_str) else {
+                    continue;
+                };
                 let url = url.to_owned();
                 if self.add_url("cargo", &url).is_some() && list == "registries" {
                     let name = name.to_ascii_uppercase().replace('-', "_");
@@ -233,7 +237,10 @@ mod tests {
     use super::*;
 
     fn hosts(text: &str, tool: &'static str) -> Vec<String> {
-        Tools::read(text).hosts_of(&BTreeSet::from([tool])).into_iter().collect()
+        Tools::read(text)
+            .hosts_of(&BTreeSet::from([tool]))
+            .into_iter()
+            .collect()
     }
 
     #[test]
@@ -256,19 +263,27 @@ mod tests {
         );
         assert_eq!(hosts("", "cargo"), ["index.crates.io", "static.crates.io"]);
         assert_eq!(
-            hosts("cargo [source.crates-io]\ncargo replace-with = \"own\"\ncargo [source.own]\ncargo registry = \"sparse+https://crates.corp.example/index/\"", "cargo"),
+            hosts(
+                "cargo [source.crates-io]\ncargo replace-with = \"own\"\ncargo [source.own]\ncargo registry = \"sparse+https://crates.corp.example/index/\"",
+                "cargo"
+            ),
             ["crates.corp.example"]
         );
         assert_eq!(hosts("", "mvn"), ["repo.maven.apache.org"]);
         assert_eq!(
-            hosts("mvn <mirrors><mirror><url>https://maven.corp.example/all</url></mirror></mirrors>", "mvn"),
+            hosts(
+                "mvn <mirrors><mirror><url>https://maven.corp.example/all</url></mirror></mirrors>",
+                "mvn"
+            ),
             ["maven.corp.example"]
         );
     }
 
     #[test]
     fn credentials_and_github_are_left_out() {
-        let tools = Tools::read("pip global.index-url='https://user:word@pypi.corp.example/simple'\nnpm https://npm.pkg.github.com/");
+        let tools = Tools::read(
+            "pip global.index-url='https://user:word@pypi.corp.example/simple'\nnpm https://npm.pkg.github.com/",
+        );
         assert!(!format!("{:?}", tools.env).contains("word"));
         assert!(tools.hosts_of(&BTreeSet::from(["npm"])).is_empty());
     }

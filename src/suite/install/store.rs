@@ -6,7 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -72,7 +72,10 @@ impl Store {
             return None;
         }
         // For the order of removal only.
-        let _ = fs::File::options().append(true).open(&notes).and_then(|file| file.set_modified(SystemTime::now()));
+        let _ = fs::File::options()
+            .append(true)
+            .open(&notes)
+            .and_then(|file| file.set_modified(jiff::Timestamp::now().into()));
         Some(Kept {
             directory,
             notes: serde_json::from_slice(&text).unwrap_or_default(),
@@ -119,7 +122,11 @@ impl Store {
         let mut results: Vec<(Duration, String)> = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let of = if name.ends_with(NOTES) || name == except { continue } else { &name };
+            let of = if name.ends_with(NOTES) || name == except {
+                continue;
+            } else {
+                &name
+            };
             let used = [self.notes(of), entry.path()]
                 .iter()
                 .find_map(|path| fs::symlink_metadata(path).and_then(|meta| meta.modified()).ok());
@@ -185,7 +192,7 @@ mod tests {
         for key in ["old", "fresh"] {
             make(&store, key, "");
         }
-        let long_ago = SystemTime::now() - MAX_AGE - IN_USE;
+        let long_ago = std::time::SystemTime::from(jiff::Timestamp::now()) - MAX_AGE - IN_USE;
         let notes = fs::File::options().append(true).open(store.notes("old")).unwrap();
         notes.set_modified(long_ago).unwrap();
         make(&store, "new", "");
