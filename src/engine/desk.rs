@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -44,6 +45,8 @@ pub struct Desk {
     pub workspaces: PathBuf,
     /// Where this repository's installed packages are kept.
     pub installed: PathBuf,
+    /// What was installed, once it is.
+    done: OnceLock<Installed>,
     /// Removed with the desk.
     _folder: Option<tempfile::TempDir>,
 }
@@ -66,6 +69,7 @@ impl Desk {
             changed: BTreeMap::new(),
             workspaces,
             installed,
+            done: OnceLock::new(),
             _folder: None,
         })
     }
@@ -145,6 +149,10 @@ impl Desk {
         if !settings.asks_for_something() {
             return Ok(Ok(()));
         }
+        if let Some(done) = self.done.get() {
+            suite.installed = done.clone();
+            return Ok(Ok(()));
+        }
         let request = Request {
             sandbox: &suite.sandbox,
             checkout: &self.checkout,
@@ -163,6 +171,7 @@ impl Desk {
             Err(InstallError::Checkout(error)) => return Err(error.into()),
             Err(InstallError::Store(path, error)) => return Err(Broken::Disk(path, error)),
         };
+        let _unchanged_if_it_is_there = self.done.set(suite.installed.clone());
         for note in &suite.installed.notes {
             tracing::info!(note, "dependencies were installed");
         }
@@ -263,6 +272,7 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
         changed: changed_lines(&files),
         workspaces: context.app.folder.join(COPIES),
         installed: installed(&context.app.folder, context.id()),
+        done: OnceLock::new(),
         _folder: Some(folder),
     })
 }
@@ -287,4 +297,41 @@ fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive
         .iter()
         .filter_map(|file| Some((file.path()?, anchor::added_lines(file.patch.as_deref()?))))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(config: &str, executes: &str, hosts: &[&str], registries: bool) {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::write(tree.path().join("test_a.py"), "def test_a(): pass").unwrap();
+        let config = RepoConfig::parse(config).unwrap();
+        let desk = Desk::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
+        let settings = desk.install_settings(Vec::new());
+        assert_eq!(desk.executes(&desk.test_command().unwrap()), executes);
+        assert_eq!(
+            (settings.hosts, settings.registries),
+            (hosts.iter().map(ToString::to_string).collect(), registries)
+        );
+        assert_eq!(settings.never, [""; 0]);
+    }
+
+    #[test]
+    fn an_approval_says_what_is_installed_and_from_where() {
+        check("", "python3 -m pytest", &[], false);
+        check(
+            "[sandbox]\nnetwork = [\"registries\", \"pypi.corp.example\"]",
+            "install the dependencies (network: registries, pypi.corp.example) && python3 -m pytest",
+            &["pypi.corp.example"],
+            true,
+        );
+        check(
+            "[test]\ninstall = \"make deps\"",
+            "make deps && python3 -m pytest",
+            &[],
+            false,
+        );
+    }
 }

@@ -151,6 +151,17 @@ pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Resul
     Ok(installed(&plan, request.sandbox, result))
 }
 
+/// The registries that the machine's own tools are configured for.
+///
+/// # Errors
+/// When the sandbox fails.
+pub async fn hosts_of_tools(sandbox: &Sandbox, cancel: &CancellationToken) -> Result<Vec<String>, InstallError> {
+    let empty = tempfile::tempdir().map_err(sandbox::Error::from)?;
+    let tools = registries::ask(sandbox, plan::ALL, empty.path(), cancel).await?;
+    let present = plan::ALL.iter().copied().filter(|tool| tools.present.contains(*tool));
+    Ok(tools.hosts_of(&present.collect()).into_iter().collect())
+}
+
 /// The hosts of this installation: what is granted, less what never is.
 fn hosts(settings: &InstallSettings, tools: &registries::Tools, plan: &Plan) -> Vec<String> {
     let own = tools.hosts_of(&plan.tools);

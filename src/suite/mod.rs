@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::distil::{Distillate, distil};
 pub use self::find::{NothingFound, find};
-pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, install, plan};
+pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
 pub use self::read::read;
 pub use self::run::{Error, Suite, run, run_fresh};
 use crate::domain::id::RepoPath;

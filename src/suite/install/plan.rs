@@ -111,11 +111,13 @@ pub(super) fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
 
+/// Every tool that is known.
+pub(super) const ALL: &[&str] = &["python3", "uv", "npm", "pnpm", "yarn", "cargo", "go", "mvn", "gradle"];
+
 /// Which tools could have something to do for a test command.
 pub(super) fn tools_for(command: &TestCommand, settings: &InstallSettings) -> &'static [&'static str] {
     const JAVASCRIPT: &[&str] = &["npm", "pnpm", "yarn"];
     const PYTHON: &[&str] = &["python3", "uv"];
-    const ALL: &[&str] = &["python3", "uv", "npm", "pnpm", "yarn", "cargo", "go", "mvn", "gradle"];
     match command.framework {
         _ if settings.command.is_some() => ALL,
         Framework::Cargo => &["cargo"],
