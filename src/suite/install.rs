@@ -31,7 +31,7 @@ use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
 use crate::sandbox::proxy::rules::Why;
 use crate::sandbox::proxy::{Proxy, World};
-use crate::sandbox::{self, Access, Limits, Mount, Network, Outcome, Policy, Sandbox};
+use crate::sandbox::{self, Access, Backend, Limits, Mount, Network, Outcome, Policy, Sandbox};
 
 use plan::{Phase, Place, Step};
 pub use plan::{Plan, plan};
@@ -110,6 +110,11 @@ pub struct Request<'a> {
 /// # Errors
 /// [`InstallError::Failed`] when a step fails, which is a matter of the environment.
 pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Result<Installed, InstallError> {
+    if let backend @ (Backend::Landlock | Backend::None) = request.sandbox.backend() {
+        let why = "has neither a network nor a file system of its own, so nothing is installed in it; use another one, or \
+                   install the dependencies on this machine";
+        return Err(InstallError::Failed(format!("the sandbox `{backend}` {why}")));
+    }
     let empty = tempfile::tempdir_in(made(request.workspaces)?).map_err(|error| at(request.workspaces, error))?;
     let wanted = plan::tools_for(request.command, request.settings);
     let tools = registries::ask(request.sandbox, wanted, empty.path(), cancel).await?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use greenlight::checkout::Checkout;
 use greenlight::domain::test_run::Outcome;
-use greenlight::sandbox::{Choice, Policy, Sandbox};
+use greenlight::sandbox::{Backend, Choice, Policy, Sandbox};
 use greenlight::suite::{
     InstallError, InstallSettings, Installed, Request, Suite, TestSettings, find, install, plan, run_fresh,
 };
@@ -194,9 +194,13 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
+        Self::with(Choice::Auto).await
+    }
+
+    async fn with(choice: Choice) -> Self {
         let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
         Self {
-            sandbox: Sandbox::detect(Choice::Auto, helper).await.unwrap(),
+            sandbox: Sandbox::detect(choice, helper).await.unwrap(),
             folder: tempfile::tempdir().unwrap(),
         }
     }
@@ -351,4 +355,16 @@ async fn links_in_a_result_lead_nowhere() {
     assert!(!run.tail.contains("a secret"), "{}", run.tail);
     let after = fs::metadata(secret.path()).unwrap();
     assert_eq!(before.permissions(), after.permissions());
+}
+
+#[tokio::test]
+async fn nothing_is_installed_where_the_machine_itself_would_be_changed() {
+    let scene = Scene::with(Choice::Only(Backend::None)).await;
+    let tree = tree(&[("package.json", "{}")]);
+    let checkout = checkout(tree.path());
+    let suite = scene.suite(&checkout, "true");
+    let line = format!("touch {}/ran", tree.path().display());
+    let refused = scene.install(&suite, &checkout, &line).await.unwrap_err().to_string();
+    assert!(refused.contains("the sandbox `none`"), "{refused}");
+    assert!(!tree.path().join("ran").exists());
 }

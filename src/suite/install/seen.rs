@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::plan::Plan;
+use super::plan::{Phase, Plan};
 use super::registries::Tools;
 use crate::checkout::{self, Checkout};
 use crate::domain::id::RepoPath;
@@ -43,6 +43,11 @@ impl Seen {
             hash.update(part);
         };
         add(&VERSION.to_le_bytes());
+        if !is_locked(plan) {
+            // Tomorrow the registries may answer with other versions, as they would to CI.
+            let now = jiff::Timestamp::now().to_string();
+            add(now.split('T').next().unwrap_or_default().as_bytes());
+        }
         add(format!("{:?}{:?}", plan.steps, plan.tools).as_bytes());
         add(format!("{:?}{}", tools.env, tools.versions).as_bytes());
         let mut add_file = |path: &RepoPath, blob: Option<&Blob>| {
@@ -70,4 +75,11 @@ impl Seen {
         }
         hex::encode(hash.finalize())
     }
+}
+
+/// Whether a lock file says what is downloaded, down to the versions.
+fn is_locked(plan: &Plan) -> bool {
+    const LOCKED: [&str; 6] = ["ci", "--frozen", "--frozen-lockfile", "--immutable", "--locked", "mod"];
+    let mut online = plan.steps.iter().filter(|step| step.phase == Phase::Online);
+    online.all(|step| step.argv.iter().any(|word| LOCKED.contains(&word.as_str())))
 }
