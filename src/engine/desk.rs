@@ -192,7 +192,9 @@ impl Desk {
 /// Where the packages of one repository are kept, apart from those of any other.
 fn installed(folder: &Path, pull_request: &PullRequestId) -> PathBuf {
     let repository = &pull_request.repository;
-    folder.join(INSTALLED).join(repository.owner()).join(repository.name())
+    // Beside those of local checkouts, which are no one's to name.
+    let all = folder.join(INSTALLED).join("github");
+    all.join(repository.owner()).join(repository.name())
 }
 
 /// Removes what a process that was killed left of its work; nothing else is at work in this folder yet.
