@@ -115,7 +115,7 @@ pub(super) fn warn_without(sandbox: &Sandbox) {
 }
 
 /// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
-pub(super) fn desk(root: &Path, workspaces: PathBuf) -> Result<Desk, Exit> {
+pub(super) fn desk(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Desk, Exit> {
     let file = root.join(CONFIG_FILE);
     let config = match std::fs::read_to_string(&file) {
         Ok(text) => {
@@ -124,5 +124,5 @@ pub(super) fn desk(root: &Path, workspaces: PathBuf) -> Result<Desk, Exit> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => RepoConfig::default(),
         Err(error) => return Err(Exit::Usage(format!("{}: {error}", file.display()))),
     };
-    Desk::local(root, config, workspaces).map_err(|error| Exit::Usage(error.to_string()))
+    Desk::local(root, config, workspaces, installed).map_err(|error| Exit::Usage(error.to_string()))
 }

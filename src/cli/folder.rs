@@ -6,9 +6,11 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::Exit;
+use crate::engine::desk::INSTALLED;
 use crate::sandbox;
 
 const LOCK: &str = ".lock";
@@ -60,6 +62,12 @@ pub(super) fn own(data: &Path) -> Result<Own, Exit> {
         Ok(Own { folder, _lock: lock })
     };
     make().map_err(|error| unusable(data, &error))
+}
+
+/// Where the installed packages of a local checkout are kept, which is known by where it lies.
+pub(super) fn packages(data: &Path, root: &Path) -> PathBuf {
+    let name = hex::encode(Sha256::digest(root.as_os_str().as_encoded_bytes()));
+    data.join(INSTALLED).join("local").join(name)
 }
 
 /// Takes the whole folder for `serve`, and clears what the one before it left unfinished there.

@@ -91,7 +91,8 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(Path::new("."))?;
     let own = folder::own(&settings.data_dir()?)?;
-    let desk = app::desk(&root, own.path())?;
+    let kept = folder::packages(&settings.data_dir()?, &root);
+    let desk = app::desk(&root, own.path(), kept)?;
     let sandbox = app::sandbox(&settings).await?;
     let sandbox = sandbox.and_then(|sandbox| {
         let required = &desk.config.sandbox.require;

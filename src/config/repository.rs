@@ -15,6 +15,9 @@ use super::values::{command, duration, hosts, label, money, size, some_duration,
 /// Where the configuration lies in a repository.
 pub const FILE_NAME: &str = "greenlight.toml";
 
+/// In a list of hosts: the package registries that the tools of the machine are configured for.
+pub const REGISTRIES: &str = "registries";
+
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
@@ -146,7 +149,9 @@ pub struct Sandbox {
     /// Bytes written to disk.
     #[serde(deserialize_with = "size::<_, 64, { 16 << 20 }>")]
     pub disk: u64,
-    /// Host names that a gate may grant during installation.
+    /// Host names that an installation of dependencies may reach; [`REGISTRIES`] is one of
+    /// them, and stands for those that the machine's package tools are configured for. With any of them dependencies are
+    /// installed before the tests run, which an approval names.
     #[serde(deserialize_with = "hosts")]
     pub network: Vec<String>,
     /// What has to be enforced, besides what always has to be; otherwise nothing is executed.

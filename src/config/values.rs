@@ -132,13 +132,16 @@ pub(super) fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// Names of hosts, in lower case. No addresses: the machines around the sandbox are reached by those.
+/// Names of hosts, in lower case, and [`REGISTRIES`](super::repository::REGISTRIES). No addresses: the machines around the sandbox are reached by those.
 pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let names: Vec<String> = Vec::deserialize(deserializer)?;
     if names.len() > MAX_HOSTS {
         return Err(D::Error::custom(format_args!("more than {MAX_HOSTS} hosts")));
     }
-    if let Some(name) = names.iter().find(|name| !is_host_name(name)) {
+    if let Some(name) = names
+        .iter()
+        .find(|name| *name != super::repository::REGISTRIES && !is_host_name(name))
+    {
         let problem = "is no full host name such as \"pypi.org\", without scheme, port, path or asterisk";
         return Err(D::Error::custom(format_args!("{name:?} {problem}")));
     }

@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::checkout::Checkout;
-use crate::config::repository::RepoConfig;
+use crate::config::repository::{REGISTRIES, RepoConfig};
 use crate::domain::anchor::{self, DiffFile};
-use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::proposal::Bounds;
 use crate::git::{FetchLimits, Mirror, Remote};
 use crate::github::{ChangedFile, Client, PullRequest};
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
-use crate::suite::{self, NothingFound, Suite, TestCommand, TestSettings};
+use crate::suite::{
+    self, InstallError, InstallSettings, Installed, NothingFound, Request, Suite, TestCommand, TestSettings,
+};
 
 use super::{Broken, Context};
 
@@ -22,6 +27,8 @@ pub const CONFIG_FILE: &str = "greenlight.toml";
 /// Folders of the data folder: trees that are worked on, and throw-away copies of them.
 const TREES: &str = "trees";
 const COPIES: &str = "copies";
+/// Folder of the data folder: installed packages, by repository.
+pub const INSTALLED: &str = "installed";
 /// How much a fetch may bring, and how long it may take.
 const FETCH: FetchLimits = FetchLimits {
     bytes: 2 << 30,
@@ -36,6 +43,10 @@ pub struct Desk {
     pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
     /// Where throw-away copies are made.
     pub workspaces: PathBuf,
+    /// Where this repository's installed packages are kept.
+    pub installed: PathBuf,
+    /// What was installed, once it is.
+    done: OnceLock<Installed>,
     /// Removed with the desk.
     _folder: Option<tempfile::TempDir>,
 }
@@ -45,13 +56,20 @@ impl Desk {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn local(root: &Path, config: RepoConfig, workspaces: PathBuf) -> Result<Self, crate::checkout::Error> {
+    pub fn local(
+        root: &Path,
+        config: RepoConfig,
+        workspaces: PathBuf,
+        installed: PathBuf,
+    ) -> Result<Self, crate::checkout::Error> {
         let checkout = Checkout::open(root)?;
         Ok(Self {
             checkout,
             config,
             changed: BTreeMap::new(),
             workspaces,
+            installed,
+            done: OnceLock::new(),
             _folder: None,
         })
     }
@@ -78,6 +96,7 @@ impl Desk {
             policy: self.policy(command.timeout),
             command,
             workspaces: self.workspaces.clone(),
+            installed: Installed::default(),
         }
     }
 
@@ -97,6 +116,72 @@ impl Desk {
         }
     }
 
+    /// What is granted to an installation by the base branch; `never` are hosts that nothing can grant.
+    pub fn install_settings(&self, never: Vec<String>) -> InstallSettings {
+        let network = &self.config.sandbox.network;
+        InstallSettings {
+            command: self.config.test.install.clone(),
+            hosts: network.iter().filter(|host| *host != REGISTRIES).cloned().collect(),
+            registries: network.iter().any(|host| host == REGISTRIES),
+            never,
+        }
+    }
+
+    /// Everything that a run of the tests executes, as an approval says it.
+    pub fn executes(&self, command: &TestCommand) -> String {
+        let settings = self.install_settings(Vec::new());
+        if !settings.asks_for_something() {
+            return command.to_string();
+        }
+        let install = settings.command.as_deref().unwrap_or("install the dependencies");
+        match self.config.sandbox.network.join(", ").as_str() {
+            "" => format!("{install} && {command}"),
+            network => format!("{install} (network: {network}) && {command}"),
+        }
+    }
+
+    /// Installs what the tests need, if that is granted.
+    ///
+    /// # Errors
+    /// When the sandbox cannot be used; a failed installation is `Ok(Err(what failed))`.
+    pub async fn install(
+        &self,
+        suite: &mut Suite,
+        settings: &InstallSettings,
+        cancel: &CancellationToken,
+    ) -> Result<Result<(), String>, Broken> {
+        if !settings.asks_for_something() {
+            return Ok(Ok(()));
+        }
+        if let Some(done) = self.done.get() {
+            suite.installed = done.clone();
+            return Ok(Ok(()));
+        }
+        let request = Request {
+            sandbox: &suite.sandbox,
+            checkout: &self.checkout,
+            command: &suite.command,
+            settings,
+            policy: &suite.policy,
+            workspaces: &self.workspaces,
+            store: &self.installed,
+        };
+        suite.installed = match suite::install(&request, cancel).await {
+            Ok(installed) => installed,
+            Err(InstallError::Failed(reason)) => return Ok(Err(reason)),
+            // Whoever cancelled asks no further.
+            Err(InstallError::Interrupted) => return Ok(Ok(())),
+            Err(InstallError::Sandbox(error)) => return Err(error.into()),
+            Err(InstallError::Checkout(error)) => return Err(error.into()),
+            Err(InstallError::Store(path, error)) => return Err(Broken::Disk(path, error)),
+        };
+        let _unchanged_if_it_is_there = self.done.set(suite.installed.clone());
+        for note in &suite.installed.notes {
+            tracing::info!(note, "dependencies were installed");
+        }
+        Ok(Ok(()))
+    }
+
     /// What no patch may do here; `is_protected` is [`RepoConfig`]'s own rule.
     pub fn bounds<'a>(&self, is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync)) -> Bounds<'a> {
         let patch_lines = self.config.limits.patch_lines as usize;
@@ -106,6 +191,14 @@ impl Desk {
             touches_tests: &crate::agent::touches_tests,
         }
     }
+}
+
+/// Where the packages of one repository are kept, apart from those of any other.
+fn installed(folder: &Path, pull_request: &PullRequestId) -> PathBuf {
+    let repository = &pull_request.repository;
+    // Beside those of local checkouts, which are no one's to name.
+    let all = folder.join(INSTALLED).join("github");
+    all.join(repository.owner()).join(repository.name())
 }
 
 /// Removes what a process that was killed left of its work; nothing else is at work in this folder yet.
@@ -184,6 +277,8 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
         config,
         changed: changed_lines(&files),
         workspaces: context.app.folder.join(COPIES),
+        installed: installed(&context.app.folder, context.id()),
+        done: OnceLock::new(),
         _folder: Some(folder),
     })
 }
@@ -208,4 +303,41 @@ fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive
         .iter()
         .filter_map(|file| Some((file.path()?, anchor::added_lines(file.patch.as_deref()?))))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(config: &str, executes: &str, hosts: &[&str], registries: bool) {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::write(tree.path().join("test_a.py"), "def test_a(): pass").unwrap();
+        let config = RepoConfig::parse(config).unwrap();
+        let desk = Desk::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
+        let settings = desk.install_settings(Vec::new());
+        assert_eq!(desk.executes(&desk.test_command().unwrap()), executes);
+        assert_eq!(
+            (settings.hosts, settings.registries),
+            (hosts.iter().map(ToString::to_string).collect(), registries)
+        );
+        assert_eq!(settings.never, [""; 0]);
+    }
+
+    #[test]
+    fn an_approval_says_what_is_installed_and_from_where() {
+        check("", "python3 -m pytest", &[], false);
+        check(
+            "[sandbox]\nnetwork = [\"registries\", \"pypi.corp.example\"]",
+            "install the dependencies (network: registries, pypi.corp.example) && python3 -m pytest",
+            &["pypi.corp.example"],
+            true,
+        );
+        check(
+            "[test]\ninstall = \"make deps\"",
+            "make deps && python3 -m pytest",
+            &[],
+            false,
+        );
+    }
 }

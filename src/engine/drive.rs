@@ -169,12 +169,12 @@ async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, B
     }
     let desk = desk::fetch(context, &run.started.head, config).await?;
     Ok(match (desk.test_command(), run.granted()) {
-        (Ok(now), Some((command, minutes))) if now.to_string() != command || minutes_of(&now) != minutes => {
+        (Ok(now), Some((command, minutes))) if desk.executes(&now) != command || minutes_of(&now) != minutes => {
             Err(End::Refused {
                 reason: format!(
                     "Approved was to run {command:?} for at most {minutes} minutes, but by now the base branch says \
                      {:?} and {} minutes. Nothing was executed. `/greenlight fix` starts again.",
-                    now.to_string(),
+                    desk.executes(&now),
                     minutes_of(&now),
                 ),
             })
@@ -212,7 +212,7 @@ async fn execute(
         let required = &desk.config.sandbox.require;
         sandbox.suffices(code, required).map(|()| sandbox)
     });
-    let suite = match (sandbox, desk.test_command()) {
+    let mut suite = match (sandbox, desk.test_command()) {
         (Ok(sandbox), Ok(command)) if may_execute => Some(desk.suite(sandbox, command)),
         (Err(unusable), _) if may_execute => {
             return Ok(Some(Step::Ended(End::Refused {
@@ -221,6 +221,17 @@ async fn execute(
         }
         _ => None,
     };
+    if let Some(suite) = &mut suite {
+        let settings = desk.install_settings(context.app.github.hosts());
+        if let Err(reason) = desk.install(suite, &settings, cancel).await? {
+            // The environment's matter: it says nothing about the tests.
+            let reason = format!("The tests were not run: {reason}");
+            return Ok(Some(Step::Ended(End::Refused { reason })));
+        }
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+    }
     let step = match (next, &suite) {
         (Next::Reproduce, Some(suite)) => {
             let (before, triage) = work::reproduce(desk, suite, cancel).await?;

@@ -122,7 +122,7 @@ async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Resul
     let found = |desk: &Desk| {
         desk.test_command()
             .ok()
-            .map(|command| (command.to_string(), super::drive::minutes_of(&command)))
+            .map(|command| (desk.executes(&command), super::drive::minutes_of(&command)))
     };
     if let Some(desk) = desk {
         return Ok(found(desk));

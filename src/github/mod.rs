@@ -201,6 +201,11 @@ impl GitHub {
             .await
     }
 
+    /// The hosts of this GitHub, which may be an enterprise's own.
+    pub fn hosts(&self) -> Vec<String> {
+        self.api.host_str().map(str::to_owned).into_iter().collect()
+    }
+
     /// Where `git fetch` finds a repository: `https://github.com/o/r.git` for GitHub's public API, else beside the API.
     pub fn clone_url(&self, repository: &RepositoryName) -> url::Url {
         let mut url = self.api.clone();

@@ -124,7 +124,7 @@ impl Mount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
     ReadOnly,
-    /// Of directories only. They belong to the command like its workspace, but their size is not watched.
+    /// Of directories only. They belong to the command like its workspace, and count as parts of it.
     ReadWrite,
 }
 

@@ -1,16 +1,16 @@
 //! The size of the workspace on disk. No kernel interface bounds it on every file system, so it is counted.
 
 use std::collections::BTreeSet;
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, StatVfs, fstat, fstatvfs, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, StatVfs, fstat, fstatvfs, openat, statat};
 
-use super::backend::Backend;
 use super::census::Census;
-use super::command::{Access, Mount};
+use super::command::Access;
 use super::files;
 use super::wire::Spec;
 
@@ -27,7 +27,7 @@ const RESERVE: u64 = 256 << 20;
 /// Counts when the file system around has shrunk enough to make it worthwhile, and now and then in any case.
 pub(super) struct Disk {
     workspace: OwnedFd,
-    /// Further directories that count.
+    /// Other directories that may be written.
     others: Vec<OwnedFd>,
     /// A file that has no name left is found through who has it open.
     processes: Option<Census>,
@@ -41,14 +41,10 @@ impl Disk {
     pub(super) fn new(spec: &Spec) -> anyhow::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let workspace = openat(CWD, &spec.workspace, flags, Mode::empty()).context("open the workspace")?;
-        // Where the temporary directories are on disk, they count like the workspace.
-        let on_disk = |mount: &&Mount| spec.backend == Backend::Landlock && mount.access == Access::ReadWrite;
-        let others = spec.mounts.iter().filter(on_disk);
-        let others = others.map(|mount| openat(CWD, &mount.source, flags, Mode::empty()));
-        let others = others
-            .collect::<Result<_, _>>()
-            .context("open the temporary directories")?;
         let free = free(&workspace).context("look at the file system of the workspace")?;
+        let written = spec.mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
+        let others = written.map(|mount| openat(CWD, &mount.source, flags, Mode::empty()));
+        let others = others.collect::<Result<_, _>>().context("open what is mounted")?;
         Ok(Self {
             workspace,
             others,
@@ -85,17 +81,16 @@ impl Disk {
     fn count(&self) -> Option<u64> {
         let mut size = 0u64;
         let limit = self.limit;
-        let mut places = self.others.iter().chain([&self.workspace]);
-        let counted = places.try_for_each(|place| {
-            files::visit(place, &mut |_, _, stat| {
-                size = size.saturating_add(bytes(stat.st_blocks).max(BYTES_PER_ENTRY));
-                if size > limit {
-                    Err(io::Error::other("enough"))
-                } else {
-                    Ok(())
-                }
-            })
-        });
+        let mut add = |_: &OwnedFd, _: &CStr, stat: &Stat| {
+            size = size.saturating_add(bytes(stat.st_blocks).max(BYTES_PER_ENTRY));
+            if size > limit {
+                Err(io::Error::other("enough"))
+            } else {
+                Ok(())
+            }
+        };
+        let mut places = std::iter::once(&self.workspace).chain(&self.others);
+        let counted = places.try_for_each(|place| files::visit(place, &mut add));
         counted.ok().map(|()| size.saturating_add(self.nameless().unwrap_or(0)))
     }
 

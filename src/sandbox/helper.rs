@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use super::{bubblewrap, container, init, landlock, probe, supervisor};
+use super::{bubblewrap, container, init, landlock, probe, relay, supervisor};
 
 /// The first argument that makes greenlight a helper of its own sandbox.
 pub const VERB: &str = "sandbox-init";
@@ -25,6 +25,9 @@ pub(super) const COMMAND: &str = "command";
 /// The second argument of the self-test that runs inside.
 pub(super) const PROBE: &str = "probe";
 
+/// The second argument of the way out to the package registries.
+pub(super) const RELAY: &str = "relay";
+
 /// Whether this process was started as a helper, in which case [`main`] is all it may do.
 pub fn is_wanted() -> bool {
     std::env::args_os().nth(1).is_some_and(|verb| verb == VERB)
@@ -40,6 +43,7 @@ pub fn main() -> ExitCode {
         Some(LAUNCH) => bubblewrap::main(),
         Some(COMMAND) => landlock::main(),
         Some(PROBE) => probe::main(arguments),
+        Some(RELAY) => relay::main(),
         Some(_) => Err(io::Error::from(io::ErrorKind::InvalidInput)),
     };
     // Nobody reads this code: what a helper has to say, it says over its socket.

@@ -19,13 +19,14 @@ use super::backend::Backend;
 use super::command::{Network, WORKSPACE};
 use super::identity::{INSIDE, Identity};
 use super::wire::{Orders, Progress, Word, read_frame, write_frame};
-use super::{bubblewrap, helper, landlock, limits, mounts, network, orphans, seccomp};
+use super::{bubblewrap, helper, landlock, limits, mounts, network, orphans, relay, seccomp};
 
 /// Takes orders from standard input and reports progress there.
 pub(super) fn main() -> io::Result<()> {
     let mut control = helper::control()?;
     let orders: Orders = read_frame(&mut control)?;
-    if let Err(reason) = prepare(&orders) {
+    // The relay comes last, under the same filter of system calls as the command.
+    if let Err(reason) = prepare(&orders).and_then(|()| relay::start(&orders.spec)) {
         return write_frame(&control, &Progress::CouldNotStart(format!("{reason:#}")));
     }
     // Fails when the supervisor died before it could take this process along.

@@ -31,6 +31,8 @@ mod output;
 mod overlay;
 mod probe;
 mod profile;
+pub mod proxy;
+mod relay;
 mod remedy;
 mod rights;
 mod scratch;
@@ -38,6 +40,7 @@ mod seccomp;
 mod session;
 mod strict;
 mod supervisor;
+mod taking;
 mod toolchains;
 mod tree;
 mod trust;
@@ -53,7 +56,9 @@ pub use backend::Backend;
 pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORKSPACE};
 pub use files::{FileError, read_result, remove_tree, write_file};
 pub use output::{Captured, Outcome, Output};
+use proxy::{Proxy, World};
 pub use session::{Cell, CellOutcome, Language, LostReason, Place, Session, Spent};
+pub use taking::take_back;
 use toolchains::Toolchains;
 pub use trust::Code;
 
@@ -176,6 +181,17 @@ impl Sandbox {
         self.0.backend == Backend::None || self.0.toolchains.shows(path)
     }
 
+    /// The directories in which programs are looked up inside, as `PATH` lists them.
+    pub fn search_path(&self) -> &str {
+        self.0.toolchains.env.get("PATH").map_or("", String::as_str)
+    }
+
+    /// Files of this machine and user in which package tools are configured, and where they look for them inside. A
+    /// sandbox never shows them by itself: they may hold credentials.
+    pub fn settings_of_tools(&self) -> Vec<(PathBuf, PathBuf)> {
+        toolchains::settings(&self.0.toolchains.home)
+    }
+
     /// Runs one command to its end and returns what came of it; when it returns, none of its processes is left.
     ///
     /// A limit that is reached, a cancellation, and a command that cannot be started are outcomes, not errors.
@@ -184,7 +200,46 @@ impl Sandbox {
     /// # Errors
     /// When the request makes no sense, or greenlight's own processes fail.
     pub async fn exec(&self, command: &Command, policy: &Policy, cancel: &CancellationToken) -> Result<Output, Error> {
+        if let Network::Registries(hosts) = &policy.network {
+            let proxy = Proxy::start(hosts, World::internet())?;
+            return self.exec_through(&proxy, command, policy, cancel).await;
+        }
         Ok(self.0.exec(command, policy, cancel).await?.0)
+    }
+
+    /// The same with the network that a proxy gives, whatever the policy says of it. Tools are told by their environment
+    /// where the proxy is and which certificates to trust; whoever does not listen finds no network.
+    ///
+    /// # Errors
+    /// As of [`exec`](Self::exec), and when the sandbox has no network of its own that a proxy could be put in.
+    pub async fn exec_through(
+        &self,
+        proxy: &Proxy,
+        command: &Command,
+        policy: &Policy,
+        cancel: &CancellationToken,
+    ) -> Result<Output, Error> {
+        let (mut command, mut policy) = (command.clone(), policy.clone());
+        policy.network = Network::Registries(proxy.hosts());
+        match self.backend() {
+            Backend::Landlock => {
+                let why = "the landlock sandbox has no network of its own, so nothing can be downloaded in it; use another one";
+                return Err(Error::InvalidCommand(why.into()));
+            }
+            // Whoever asked for no confinement has the network of this machine.
+            Backend::None => {}
+            _ => {
+                for (name, value) in relay::environment() {
+                    command.env.entry(name).or_insert(value);
+                }
+                command.mounts.push(Mount {
+                    source: proxy.socket(),
+                    target: relay::SOCKET.into(),
+                    access: Access::ReadOnly,
+                });
+            }
+        }
+        Ok(self.0.exec(&command, &policy, cancel).await?.0)
     }
 }
 

@@ -159,6 +159,7 @@ impl Toolchains {
             let path = Path::new("/etc").join(name);
             found.show(&path, &path);
         }
+        found.show_java();
         found.show_opt([home, own_binary]);
         if let Some(home) = home {
             found.show_tools(home);
@@ -175,6 +176,23 @@ impl Toolchains {
                 target: target.into(),
                 access: Access::ReadOnly,
             });
+        }
+    }
+
+    /// Shows where some systems put what Java and Maven need besides their programs. Maven's `settings.xml` is not it.
+    fn show_java(&mut self) {
+        for name in ["m2.conf", "logging"] {
+            let path = Path::new("/etc/maven").join(name);
+            self.show(&path, &path);
+        }
+        for entry in fs::read_dir("/etc").into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name
+                .to_str()
+                .is_some_and(|name| name.starts_with("java-") && name.ends_with("-openjdk"))
+            {
+                self.show(&entry.path(), &entry.path());
+            }
         }
     }
 
@@ -235,6 +253,27 @@ impl Toolchains {
         let is_mounted = self.mounts.iter().any(|mount| path.starts_with(&mount.target));
         is_mounted || self.links.keys().any(|link| path.starts_with(link))
     }
+}
+
+/// Where package tools are configured: for the machine, and below the home of its user.
+pub(super) fn settings(home_inside: &Path) -> Vec<(PathBuf, PathBuf)> {
+    const OWN: [&str; 7] = [
+        ".config/pip/pip.conf",
+        ".pip/pip.conf",
+        ".npmrc",
+        ".yarnrc",
+        ".cargo/config.toml",
+        ".config/go/env",
+        ".m2/settings.xml",
+    ];
+    let own = env::home_dir().filter(|home| home.is_absolute());
+    let own = own
+        .iter()
+        .flat_map(|home| OWN.map(|name| (home.join(name), home_inside.join(name))));
+    [(PathBuf::from("/etc/pip.conf"), PathBuf::from("/etc/pip.conf"))]
+        .into_iter()
+        .chain(own)
+        .collect()
 }
 
 fn environment() -> BTreeMap<String, String> {

@@ -4,10 +4,11 @@
 //! run counts as passed only when the exit code, the counts and the absence of failures agree.
 //!
 //! Not here: whether a change made things better ([`crate::domain::test_run::is_better`]), what kind of red a red
-//! run is ([`crate::domain::triage`]), and the installation of dependencies.
+//! run is ([`crate::domain::triage`]).
 
 mod distil;
 mod find;
+mod install;
 mod read;
 mod run;
 mod select;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::distil::{Distillate, distil};
 pub use self::find::{NothingFound, find};
+pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
 pub use self::read::read;
 pub use self::run::{Error, Suite, run, run_fresh};
 use crate::domain::id::RepoPath;

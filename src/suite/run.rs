@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Framework, TestCommand, read, select};
+use super::{Framework, Installed, TestCommand, read, select};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
@@ -22,7 +22,10 @@ const REPORT: &str = ".greenlight-report.xml";
 /// Puts both output streams in one, in the order in which they were written, says where Python finds the project's
 /// own packages, and keeps what Go compiled for the next run in this workspace (cargo does so by itself). Everything
 /// else stays in the arguments, so that no name is read by the shell.
+///
+/// Packages of Node are found next to the project, or not at all.
 const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
+[ -z "$GREENLIGHT_MODULES" ] || [ -e node_modules ] || ln -s "$GREENLIGHT_MODULES" node_modules
 export GOCACHE="$PWD/.greenlight-cache/go"; exec "$@" 2>&1"#;
 
 /// A test command and what it needs to run.
@@ -34,6 +37,8 @@ pub struct Suite {
     pub policy: Policy,
     /// A directory for throw-away copies of the tree.
     pub workspaces: PathBuf,
+    /// What was installed for it.
+    pub installed: Installed,
 }
 
 /// Why tests could not be run in a workspace of their own.
@@ -94,8 +99,8 @@ pub async fn run(
         workspace: workspace.path().to_path_buf(),
         changes: sandbox::Changes::Kept,
         cwd: PathBuf::from(directory),
-        env: environment(),
-        mounts: Vec::new(),
+        env: environment().into_iter().chain(suite.installed.env.clone()).collect(),
+        mounts: suite.installed.mounts.clone(),
     };
     let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
     let (framework, root) = (command.framework, workspace.path().to_path_buf());

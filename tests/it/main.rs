@@ -13,6 +13,7 @@ mod doors;
 mod double;
 mod git;
 mod harness;
+mod install;
 mod openapi;
 mod repair;
 mod sandbox;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use greenlight::checkout::Checkout;
 use greenlight::domain::test_run::{Outcome, TestRun, is_better};
 use greenlight::sandbox::{Choice, Policy, Sandbox};
-use greenlight::suite::{Suite, TestSettings, find, run, run_fresh};
+use greenlight::suite::{Installed, Suite, TestSettings, find, run, run_fresh};
 use tokio_util::sync::CancellationToken;
 
 const CRATE: [(&str, &str); 3] = [
@@ -61,6 +61,7 @@ async fn world(files: &[(&str, &str)], settings: &TestSettings) -> World {
         command: find(&checkout, settings).unwrap(),
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
+        installed: Installed::default(),
     };
     World {
         _tree: tree,

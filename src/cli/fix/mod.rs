@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFlags};
+use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::proposal::Proposal;
@@ -29,6 +30,7 @@ use report::Report;
 const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Arguments {
     /// The checkout
     #[arg(default_value = ".")]
@@ -36,6 +38,9 @@ pub(super) struct Arguments {
     /// Approve up front: write the fix to the working tree
     #[arg(long)]
     yes: bool,
+    /// Install the dependencies first, from the registries that this machine's package tools are configured for
+    #[arg(long)]
+    install: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -102,7 +107,8 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     };
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
-    let desk = app::desk(&root, own.path())?;
+    let kept = folder::packages(&settings.data_dir()?, &root);
+    let desk = app::desk(&root, own.path(), kept)?;
     let command = desk.test_command().map_err(|nothing| {
         Exit::Usage(format!(
             "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
@@ -123,7 +129,8 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     })?;
     app::warn_without(&sandbox);
     terminal::tell(&format!("running `{command}` (from {})", command.source));
-    let suite = desk.suite(&sandbox, command);
+    let mut suite = desk.suite(&sandbox, command);
+    install(&arguments, &desk, &mut suite, cancel).await?;
     let (before, triage) = work::reproduce(&desk, &suite, cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
@@ -137,6 +144,38 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         report::show_failures(&before);
     }
     search(&arguments, (&desk, &suite), (&before, model.as_ref()), report, cancel).await
+}
+
+/// Installs what the tests need, if the person at the terminal says so: the checkout may be a stranger's.
+async fn install(
+    arguments: &Arguments,
+    desk: &Desk,
+    suite: &mut Suite,
+    cancel: &CancellationToken,
+) -> Result<(), Exit> {
+    let mut granted = desk.install_settings(Vec::new());
+    if !arguments.install {
+        if granted.asks_for_something() {
+            terminal::tell(&format!(
+                "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
+            ));
+        }
+        return Ok(());
+    }
+    granted.registries = true;
+    let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
+    terminal::tell(&format!(
+        "installing the dependencies (network: {})",
+        hosts.collect::<Vec<_>>().join(", ")
+    ));
+    desk.install(suite, &granted, cancel).await?.map_err(Exit::Refused)?;
+    if cancel.is_cancelled() {
+        return Err(Exit::Stopped);
+    }
+    for note in &suite.installed.notes {
+        terminal::tell(&format!("note: {note}"));
+    }
+    Ok(())
 }
 
 /// Proposes, asks, and tries again with the reason when there is one.

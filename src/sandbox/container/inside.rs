@@ -19,7 +19,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::super::command::Network;
 use super::super::wire::{Orders, Progress, Word, read_frame, write_frame};
-use super::super::{files, init, limits, orphans, rights, seccomp};
+use super::super::{files, init, limits, orphans, relay, rights, seccomp};
 use super::{SOCKET, places};
 
 /// How often to look whether the killed are dead; after that many rounds the container is given up.
@@ -45,7 +45,8 @@ pub(in super::super) fn main() -> io::Result<()> {
         return Err(io::ErrorKind::InvalidData.into());
     };
     let first = receive(&control)?;
-    if let Err(reason) = confine(&first.orders) {
+    // The relay comes last, under the same filter of system calls as the command.
+    if let Err(reason) = confine(&first.orders).and_then(|()| relay::start(&first.orders.spec)) {
         return write_frame(&control, &Progress::CouldNotStart(format!("{reason:#}")));
     }
     let places = places::in_memory(&first.orders.spec);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use greenlight::agent::{Exit, Item, Recorded, Transcript, prompt};
 use greenlight::checkout::Checkout;
 use greenlight::sandbox::{Choice, Policy, Sandbox};
-use greenlight::suite::{self, Suite, TestSettings};
+use greenlight::suite::{self, Installed, Suite, TestSettings};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +44,7 @@ async fn scene() -> (Scene, tempfile::TempDir) {
         command: suite::find(&checkout, &TestSettings::default()).unwrap(),
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
+        installed: Installed::default(),
     });
     (scene, workspaces)
 }

@@ -11,7 +11,7 @@ use greenlight::domain::patch::Blob;
 use greenlight::domain::test_run::TestRun;
 use greenlight::repair::{self, Budget, End, Found, Progress, Task};
 use greenlight::sandbox::Policy;
-use greenlight::suite::{self, Suite, TestSettings};
+use greenlight::suite::{self, Installed, Suite, TestSettings};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -56,6 +56,7 @@ impl Patient {
             command: suite::find(&checkout, &TestSettings::default()).unwrap(),
             policy: Policy::default(),
             workspaces: directories[1].path().to_path_buf(),
+            installed: Installed::default(),
         };
         let before = suite::run_fresh(&suite, &checkout, &[], &CancellationToken::new())
             .await

@@ -8,6 +8,7 @@ mod door;
 mod faults;
 mod fix;
 mod hostile;
+mod install;
 mod model;
 mod reject;
 mod required;

@@ -1,0 +1,338 @@
+//! What to install and how, from the files of a tree. Nothing runs here.
+//!
+//! Where a tool needs its manifests only, the installation is shown nothing else: then what it does cannot depend on
+//! the rest, and its result can be used again for as long as they stay the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::seen::Seen;
+use super::{INSTALLED, InstallSettings, javascript, others, python};
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::{Blob, FileMode};
+use crate::sandbox::Sandbox;
+use crate::suite::{Framework, TestCommand, find};
+
+/// What the tests are not told any more.
+pub(super) const ONLY_WHILE_INSTALLING: [&str; 9] = [
+    "TMPDIR",
+    "npm_config_cache",
+    "npm_config_store_dir",
+    "YARN_CACHE_FOLDER",
+    "YARN_GLOBAL_FOLDER",
+    "PIP_NO_CACHE_DIR",
+    "UV_CACHE_DIR",
+    "GRADLE_USER_HOME",
+    "GOFLAGS",
+];
+
+/// How the dependencies of one tree are installed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The tools that do it, whose registries are reached and whose variables are set.
+    pub(super) tools: BTreeSet<&'static str>,
+    pub(super) steps: Vec<Step>,
+    pub(super) shown: Shown,
+    /// Where the packages of Node lie.
+    pub(super) modules: Option<String>,
+}
+
+/// Which files the installation sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shown {
+    All,
+    Only {
+        files: BTreeSet<RepoPath>,
+        /// Files that only have to be there, shown empty.
+        empty: BTreeSet<RepoPath>,
+    },
+}
+
+/// One command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) argv: Vec<String>,
+    pub(super) phase: Phase,
+    pub(super) place: Place,
+    /// What to try when it fails, and what to note then.
+    pub(super) otherwise: Option<(Vec<String>, String)>,
+    /// Whether a failure is only noted.
+    pub(super) is_optional: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// With the way to the registries.
+    Online,
+    /// With nothing but the loopback interface.
+    Offline,
+}
+
+/// Where a step runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    Workspace(Option<RepoPath>),
+    /// In the copy of the workspace that lies in the result itself.
+    Installed(Option<RepoPath>),
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self::Only {
+            files: BTreeSet::new(),
+            empty: BTreeSet::new(),
+        }
+    }
+}
+
+impl Step {
+    pub(super) fn new(phase: Phase, place: Place, argv: &[&str]) -> Self {
+        Self {
+            argv: owned(argv),
+            phase,
+            place,
+            otherwise: None,
+            is_optional: false,
+        }
+    }
+
+    pub(super) fn or(mut self, argv: Vec<String>, note: &str) -> Self {
+        self.otherwise = Some((argv, note.to_owned()));
+        self
+    }
+
+    pub(super) fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
+}
+
+pub(super) fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
+/// Every tool that is known.
+pub(super) const ALL: &[&str] = &["python3", "uv", "npm", "pnpm", "yarn", "cargo", "go", "mvn", "gradle"];
+
+/// Which tools could have something to do for a test command.
+pub(super) fn tools_for(command: &TestCommand, settings: &InstallSettings) -> &'static [&'static str] {
+    const JAVASCRIPT: &[&str] = &["npm", "pnpm", "yarn"];
+    const PYTHON: &[&str] = &["python3", "uv"];
+    match command.framework {
+        _ if settings.command.is_some() => ALL,
+        Framework::Cargo => &["cargo"],
+        Framework::Go => &["go"],
+        Framework::Maven => &["mvn"],
+        Framework::Pytest | Framework::Unittest => PYTHON,
+        Framework::Node | Framework::Jest | Framework::Vitest | Framework::Mocha => JAVASCRIPT,
+        Framework::Other => ALL,
+    }
+}
+
+/// Plans the installation for a test command; none if there is nothing to install.
+///
+/// `present` names the tools that this machine has.
+pub fn plan(
+    checkout: &Checkout,
+    command: &TestCommand,
+    settings: &InstallSettings,
+    present: &BTreeSet<String>,
+) -> Option<Plan> {
+    let project = Project {
+        checkout,
+        directory: command.directory.clone(),
+        framework: command.framework,
+        present,
+    };
+    if let Some(line) = &settings.command {
+        return Some(configured(&project, line));
+    }
+    let wanted = tools_for(command, settings);
+    let plans = [
+        (wanted.contains(&"python3"), python::plan(&project)),
+        (wanted.contains(&"npm"), javascript::plan(&project)),
+        (wanted.contains(&"cargo"), others::cargo(&project)),
+        (wanted.contains(&"go"), others::go(&project)),
+        (wanted.contains(&"mvn"), others::maven(&project)),
+        (wanted.contains(&"gradle"), others::gradle(&project)),
+    ];
+    plans
+        .into_iter()
+        .filter_map(|(is_wanted, plan)| plan.filter(|_| is_wanted))
+        .reduce(Plan::and)
+}
+
+/// What somebody wrote, with every tool told to install where it is kept.
+fn configured(project: &Project<'_>, line: &str) -> Plan {
+    let mut steps = Vec::new();
+    let has_python = project.present.contains("python3") && project.paths().any(|path| path.ends_with(".py"));
+    if has_python {
+        steps.push(python::environment());
+    }
+    let here = Place::Workspace(None);
+    steps.push(Step::new(Phase::Online, here.clone(), &["sh", "-c", line]));
+    let modules = project.paths().any(|path| path == "package.json");
+    if modules {
+        let keep =
+            format!("[ ! -d node_modules ] || {{ mkdir -p {INSTALLED}/tree && mv node_modules {INSTALLED}/tree/; }}");
+        steps.push(Step::new(Phase::Offline, here, &["sh", "-c", &keep]));
+    }
+    let mut tools = BTreeSet::from(["uv", "npm", "pnpm", "yarn", "cargo", "go", "mvn", "gradle"]);
+    tools.retain(|tool| project.present.contains(*tool));
+    tools.extend(has_python.then_some("python3"));
+    Plan {
+        tools,
+        steps,
+        shown: Shown::All,
+        modules: modules.then(|| format!("{INSTALLED}/tree/node_modules")),
+    }
+}
+
+/// The tree as presets look at it.
+pub(super) struct Project<'a> {
+    pub(super) checkout: &'a Checkout,
+    /// Where the tests run.
+    pub(super) directory: Option<RepoPath>,
+    pub(super) framework: Framework,
+    pub(super) present: &'a BTreeSet<String>,
+}
+
+impl Project<'_> {
+    /// The path of a file of the project's own directory.
+    pub(super) fn path(&self, name: &str) -> Option<RepoPath> {
+        let path = match &self.directory {
+            Some(directory) => format!("{directory}/{name}"),
+            None => name.to_owned(),
+        };
+        self.checkout.contains(&path).then(|| path.parse().ok())?
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        self.checkout.read_text(self.path(name)?.as_str())
+    }
+
+    /// Everything below the project's own directory, relative to it.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        let prefix = self
+            .directory
+            .as_ref()
+            .map_or(String::new(), |directory| format!("{directory}/"));
+        let paths = self.checkout.paths().into_iter();
+        paths.filter_map(move |path| path.as_str().strip_prefix(prefix.as_str()))
+    }
+
+    /// Every file of the tree whose last part is one of these.
+    pub(super) fn named(&self, names: &[&str]) -> BTreeSet<RepoPath> {
+        let is_named = |path: &RepoPath| {
+            let parts: Vec<&str> = path.as_str().split('/').collect();
+            parts.last().is_some_and(|name| names.contains(name)) && !parts.contains(&"node_modules")
+        };
+        self.checkout
+            .paths()
+            .into_iter()
+            .filter(|path| is_named(path))
+            .cloned()
+            .collect()
+    }
+}
+
+impl Plan {
+    /// Its commands, as a person would type them.
+    pub fn commands(&self) -> Vec<String> {
+        let words = |step: &Step| {
+            step.argv
+                .iter()
+                .map(|word| find::quoted(word))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        self.steps.iter().map(words).collect()
+    }
+
+    /// The files that it sees; none means all of them.
+    pub fn sees(&self) -> Option<Vec<&RepoPath>> {
+        match &self.shown {
+            Shown::All => None,
+            Shown::Only { files, empty } => Some(files.iter().chain(empty).collect()),
+        }
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.tools.extend(other.tools);
+        self.steps.extend(other.steps);
+        self.modules = self.modules.or(other.modules);
+        self.shown = match (self.shown, other.shown) {
+            (
+                Shown::Only { mut files, mut empty },
+                Shown::Only {
+                    files: more_files,
+                    empty: more_empty,
+                },
+            ) => {
+                files.extend(more_files);
+                empty.extend(more_empty);
+                Shown::Only { files, empty }
+            }
+            _ => Shown::All,
+        };
+        self
+    }
+
+    /// What the installation sees.
+    pub(super) fn files(&self, checkout: &Checkout) -> Seen {
+        match &self.shown {
+            Shown::All => Seen::All(checkout.clone()),
+            Shown::Only { files, empty } => {
+                let nothing = Blob {
+                    mode: FileMode::Regular,
+                    bytes: Vec::new(),
+                };
+                let empty = empty.iter().map(|path| (path.clone(), nothing.clone()));
+                let files = files
+                    .iter()
+                    .filter_map(|path| Some((path.clone(), checkout.read(path)?)));
+                Seen::Only(empty.chain(files).collect())
+            }
+        }
+    }
+
+    /// Where the tools put and find things. A tool is told to keep its packages in the result, and what it needs on the
+    /// way in a part of it that is removed in the end.
+    pub(super) fn environment(&self, sandbox: &Sandbox) -> BTreeMap<String, String> {
+        let uses = |tools: &[&str]| tools.iter().any(|tool| self.tools.contains(tool));
+        let mut env: Vec<(&str, String)> = vec![("TMPDIR", format!("{INSTALLED}/tmp"))];
+        if uses(&["python3", "uv"]) {
+            env.push(("VIRTUAL_ENV", format!("{INSTALLED}/venv")));
+            env.push(("UV_PROJECT_ENVIRONMENT", format!("{INSTALLED}/venv")));
+            env.push(("PATH", format!("{INSTALLED}/venv/bin:{}", sandbox.search_path())));
+            env.push(("PIP_NO_CACHE_DIR", "1".into()));
+            env.push(("UV_CACHE_DIR", format!("{INSTALLED}/tmp/uv")));
+            env.push(("UV_PYTHON_DOWNLOADS", "never".into()));
+        }
+        if let Some(modules) = &self.modules {
+            env.push(("GREENLIGHT_MODULES", modules.clone()));
+            env.push(("npm_config_cache", format!("{INSTALLED}/tmp/npm")));
+            env.push(("npm_config_store_dir", format!("{INSTALLED}/tmp/pnpm")));
+            env.push(("YARN_CACHE_FOLDER", format!("{INSTALLED}/tmp/yarn")));
+            env.push(("YARN_GLOBAL_FOLDER", format!("{INSTALLED}/tmp/yarn-global")));
+            // The one of the project would be a program of the tree; and its own layout is for its own loader only.
+            env.push(("YARN_IGNORE_PATH", "1".into()));
+            env.push(("YARN_NODE_LINKER", "node-modules".into()));
+        }
+        if uses(&["cargo"]) {
+            env.push(("CARGO_HOME", format!("{INSTALLED}/cargo")));
+        }
+        if uses(&["go"]) {
+            env.push(("GOMODCACHE", format!("{INSTALLED}/go")));
+            env.push(("GOFLAGS", "-modcacherw".into()));
+        }
+        if uses(&["mvn"]) {
+            env.push(("MAVEN_OPTS", format!("-Dmaven.repo.local={INSTALLED}/maven")));
+        }
+        if uses(&["gradle"]) {
+            env.push(("GRADLE_USER_HOME", format!("{INSTALLED}/gradle")));
+            env.push(("GRADLE_RO_DEP_CACHE", format!("{INSTALLED}/gradle/caches")));
+        }
+        env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
