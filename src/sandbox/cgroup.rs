@@ -137,7 +137,8 @@ impl Cgroup {
         fs::write(self.processes.join("pids.max"), processes)
     }
 
-    /// Whether the limits are what they should be: no file of a control group has to keep what is written to it.
+    /// Whether the limits are what they should be: no file of a control group has to keep what is written to it. The
+    /// processes of greenlight itself come on top.
     fn holds(&self, limits: &Limits) -> bool {
         let memory = match self.version {
             Version::One => "memory.limit_in_bytes",
@@ -148,7 +149,7 @@ impl Cgroup {
             value.trim().parse::<u64>().is_ok_and(|value| value <= limit)
         };
         is_within(self.memory.join(memory), limits.memory)
-            && is_within(self.processes.join("pids.max"), limits.processes.saturating_add(1))
+            && is_within(self.processes.join("pids.max"), limits.processes.saturating_add(2))
     }
 
     /// Moves a process into the group; its children will be born there.
