@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::output::Capture;
 use super::scratch::Scratch;
 use super::wire::{self, Report, Spec, Vessel};
-use super::{Command, Error, Inner, Output, Policy, container, helper, overlay, rights};
+use super::{Command, Error, Inner, Outcome, Output, Policy, container, helper, overlay, rights};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
 /// less, and killing a tree takes milliseconds.
@@ -66,30 +66,25 @@ impl Inner {
     ) -> Result<(Output, Held), Error> {
         command.check()?;
         if cancel.is_cancelled() {
-            return Ok((never_ran(), Held::default()));
+            return Ok((never_ran(Outcome::Cancelled), Held::default()));
         }
         let spec = self.spec(command, policy);
         let launched = tokio::select! {
-            launched = self.launch(&spec) => launched?,
-            () = cancel.cancelled() => return Ok((never_ran(), Held::default())),
+            launched = self.launch(spec) => launched,
+            () = cancel.cancelled() => return Ok((never_ran(Outcome::Cancelled), Held::default())),
         };
-        launched.collect(policy, cancel).await
+        match launched {
+            Err(Error::NotReady(reason)) => Ok((never_ran(Outcome::DidNotStart(reason)), Held::default())),
+            launched => launched?.collect(policy, cancel).await,
+        }
     }
 
     /// Starts a supervisor and tells it what to run.
-    pub(super) async fn launch(&self, spec: &Spec) -> Result<Launched, Error> {
-        let mut spec = spec.clone();
-        let mut ground = Ground::default();
-        if let Some(engine) = &self.engine {
-            if overlay::needs_copy(&spec) {
-                // A container is there before its supervisor is, and what it sees cannot be changed later.
-                let copied = tokio::task::spawn_blocking(move || copy(spec)).await;
-                (spec, ground._copy) = copied
-                    .map_err(io::Error::other)?
-                    .map(|(spec, copy)| (spec, Some(copy)))?;
-            }
-            ground.container = Some(engine.take(&spec, &self.helper).await?);
-        }
+    pub(super) async fn launch(&self, spec: Spec) -> Result<Launched, Error> {
+        let (spec, ground) = self
+            .make_ready(spec)
+            .await
+            .map_err(|reason| Error::NotReady(reason.to_string()))?;
         let frame = wire::encode(&spec)?;
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
@@ -121,6 +116,20 @@ impl Inner {
             orders,
             ground,
         })
+    }
+
+    /// Makes what has to be there before the supervisor is: a container, which cannot be changed later.
+    async fn make_ready(&self, mut spec: Spec) -> io::Result<(Spec, Ground)> {
+        let mut ground = Ground::default();
+        if let Some(engine) = &self.engine {
+            if overlay::needs_copy(&spec) {
+                let copied = tokio::task::spawn_blocking(move || copy(spec)).await;
+                let (copied, copy) = copied.map_err(io::Error::other)??;
+                (spec, ground._copy) = (copied, Some(copy));
+            }
+            ground.container = Some(engine.take(&spec, &self.helper).await?);
+        }
+        Ok((spec, ground))
     }
 
     pub(super) fn spec(&self, command: &Command, policy: &Policy) -> Spec {
@@ -249,9 +258,9 @@ fn run_name() -> String {
     super::cgroup::name(std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
 }
 
-fn never_ran() -> Output {
+fn never_ran(outcome: Outcome) -> Output {
     Output {
-        outcome: super::Outcome::Cancelled,
+        outcome,
         stdout: Capture::keeping(0).finish(),
         stderr: Capture::keeping(0).finish(),
         cpu: Duration::ZERO,

@@ -134,6 +134,9 @@ pub enum Error {
     /// The request makes no sense; the text says what to change.
     #[error("{0}")]
     InvalidCommand(String),
+    /// The sandbox could not be set up; of a command, this is [`Outcome::DidNotStart`].
+    #[error("the sandbox cannot be set up: {0}")]
+    NotReady(String),
     /// greenlight's own processes failed.
     #[error("the sandbox broke: {0}")]
     Broken(#[from] std::io::Error),

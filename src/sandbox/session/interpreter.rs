@@ -94,7 +94,7 @@ impl Interpreter {
             // Pipes can be written to all the same.
             access: Access::ReadOnly,
         });
-        let launched = inner.launch(&inner.spec(&command, policy)).await?;
+        let launched = inner.launch(inner.spec(&command, policy)).await?;
         Ok(Self {
             channel,
             stdout: pipe::Receiver::from_owned_fd(launched.stdout.into_owned_fd()?)?,

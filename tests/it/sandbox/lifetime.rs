@@ -1,10 +1,10 @@
 //! Living longer than the run, and hanging greenlight.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use greenlight::sandbox::Outcome;
+use greenlight::sandbox::{Backend, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
@@ -164,11 +164,27 @@ async fn killing_init_is_an_outcome(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");
     let greenlight = double(&lab, "exec 7>alive; echo up >&7; sleep 1000").spawn().unwrap();
     alive.has_started().await;
-    let init = child_of(child_of(greenlight.id()));
+    let init = match lab.sandbox.backend() {
+        Backend::Docker => init_of_the_container(lab.path()),
+        _ => child_of(child_of(greenlight.id())),
+    };
     kill_process(Pid::from_raw(init.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
     alive.has_ended().await;
     let text = String::from_utf8(greenlight.wait_with_output().unwrap().stdout).unwrap();
     assert!(text.contains(&format!("{:?}", Outcome::Signalled(9))), "{text}");
+}
+
+/// The first process of the container that sees this workspace.
+fn init_of_the_container(workspace: &Path) -> u32 {
+    let workspace = workspace.file_name().unwrap().to_str().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut numbers = processes.filter_map(|process| process.file_name().to_str()?.parse::<u32>().ok());
+    let is_init = |process: &u32| {
+        let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let mounts = std::fs::read_to_string(format!("/proc/{process}/mountinfo")).unwrap_or_default();
+        words.ends_with(b"sandbox-init\0container\0") && mounts.contains(workspace)
+    };
+    numbers.find(is_init).expect("the container runs")
 }
 
 async fn many_runs_at_once_do_not_disturb_each_other(lab: Lab) {

@@ -612,7 +612,7 @@ fn hijacked(lab: &Lab, script: &str) -> Place {
     fs::set_permissions(lab.path().join("bin/python3"), fs::Permissions::from_mode(0o755)).unwrap();
     let bin = lab.inside().join("bin").display().to_string();
     Place {
-        env: [("PATH".into(), format!("{bin}:/usr/bin:/bin"))].into(),
+        env: [("PATH".into(), bin)].into(),
         ..Place::new(lab.path())
     }
 }
