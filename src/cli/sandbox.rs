@@ -12,7 +12,9 @@ use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
 use crate::config::settings::Settings;
+use crate::engine::desk::Desk;
 use crate::sandbox::{Captured, Code, Command, Guarantee, Network, Outcome, Output, Policy, Sandbox};
+use crate::suite;
 
 /// How long the run gets to end once somebody asked for it.
 const GRACE: Duration = Duration::from_secs(15);
@@ -105,7 +107,7 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
     policy.network = match arguments.network {
         Reach::None => Network::None,
         Reach::Loopback => Network::Loopback,
-        Reach::Registries => Network::Registries(desk.config.sandbox.network.clone()),
+        Reach::Registries => Network::Registries(registries(&sandbox, &desk, cancel).await?),
     };
     let (checkout, within) = (desk.checkout.clone(), desk.workspaces.clone());
     let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
@@ -127,6 +129,14 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
         report.show();
     }
     Ok(code(&output.outcome))
+}
+
+/// What an installation could reach: the registries of this machine's own tools, and what the configuration adds.
+async fn registries(sandbox: &Sandbox, desk: &Desk, cancel: &CancellationToken) -> Result<Vec<String>, Exit> {
+    let own = suite::hosts_of_tools(sandbox, cancel).await;
+    let mut hosts = own.map_err(|error| Exit::Refused(error.to_string()))?;
+    hosts.extend(desk.install_settings(Vec::new()).hosts);
+    Ok(hosts)
 }
 
 /// The command's own code, or what a shell or `timeout` would make of its end.

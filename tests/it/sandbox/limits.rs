@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use greenlight::sandbox::{Guarantee, Outcome, Property};
 
-use super::Lab;
+use super::{Alive, Lab};
 
 super::each_backend! {
     a_fork_bomb_is_capped,
+    a_fork_bomb_that_never_stops_is_ended,
     threads_count_as_processes,
     a_memory_bomb_ends_as_out_of_memory,
     memory_of_many_processes_counts_together,
@@ -49,6 +50,24 @@ os._exit(0)
     let output = lab.python(script).await;
     let started: u32 = output.stdout.text().trim().parse().unwrap();
     assert!((20..=32).contains(&started), "{started} of 32");
+}
+
+async fn a_fork_bomb_that_never_stops_is_ended(lab: Lab) {
+    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(1));
+    let mut alive = Alive::new(lab.path(), "alive");
+    let script = "
+alive = open('alive', 'w')
+alive.write('up\\n')
+alive.flush()
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+";
+    assert_eq!(lab.python(script).await.outcome, Outcome::TimedOut);
+    alive.has_started().await;
+    alive.has_ended().await;
 }
 
 async fn threads_count_as_processes(lab: Lab) {

@@ -1,5 +1,7 @@
 //! What a command in a container may meet of another one: nothing.
 
+use std::time::Duration;
+
 use std::fs;
 use std::path::Path;
 
@@ -8,7 +10,7 @@ use greenlight::sandbox::{Backend, Outcome};
 use tokio_util::sync::CancellationToken;
 
 use super::super::{Alive, Lab, PATIENCE};
-use super::{COUNT, DAEMON, client, containers_of, engine};
+use super::{COUNT, DAEMON, client, containers_of};
 
 #[tokio::test]
 async fn a_daemon_does_not_meet_the_next_command() {
@@ -70,7 +72,7 @@ print(os.getpid() > 2)
 
 /// The second command has a low number only if it is in a container of its own.
 async fn is_not_reused(script: &str) {
-    let Some(lab) = engine(Backend::Docker).await else {
+    let Some(lab) = Lab::on(Backend::Docker).await else {
         return;
     };
     let output = lab.python(script).await;
@@ -199,4 +201,14 @@ async fn a_container_does_not_wait_for_long() {
     let Lab { sandbox, workspace, .. } = lab;
     drop(sandbox);
     is_gone(workspace.path()).await;
+}
+
+#[tokio::test]
+async fn processor_time_of_a_container_is_counted() {
+    let lab = lab_or_return!().limit(|limits| limits.cpu_time = Duration::from_secs(1));
+    let output = lab.sh("while :; do :; done").await;
+    assert_eq!(output.outcome, Outcome::TimedOut);
+    assert!(output.cpu >= Duration::from_millis(500), "{:?}", output.cpu);
+    // Not what the one before took.
+    assert!(lab.sh("true").await.cpu < Duration::from_millis(500));
 }
