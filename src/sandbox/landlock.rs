@@ -3,10 +3,10 @@
 //!
 //! It is a reduced one. The command runs in the real path of the workspace and among the processes of the host, which
 //! it cannot reach but can count; it can see that a file exists, though not what is in it. It has no sockets at all,
-//! so that [`Network::Loopback`] is no network here. There is no `/proc`, no `/dev/shm` and no terminal, and
-//! so no locks between processes that need shared memory. A lent user reaches only what everyone may reach, which the
-//! tools in the home of root are not. Without a user of its own the command cannot change permissions, owners or times of files, because the kernel could not tell
-//! those of the workspace from all others of the user.
+//! so that [`Network::Loopback`] is no network here. There is no `/proc`, no `/dev/shm` and no terminal, and so no locks
+//! between processes that need shared memory. A lent user reaches only what everyone may reach, which the tools in the
+//! home of root are not. Without a user of its own the command cannot change permissions, owners or times of files,
+//! because the kernel could not tell those of the workspace from all others of the user.
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
