@@ -204,7 +204,7 @@ fn arguments(orders: &Orders, mounts: &[Mount], memory: Option<&Memory>, files: 
     }
     for mount in mounts {
         list.add([match mount.access {
-            Access::ReadOnly => "--ro-bind",
+            Access::ReadOnly | Access::ReadOnlyButPipes => "--ro-bind",
             Access::ReadWrite => "--bind",
         }]);
         list.path(&mount.source);

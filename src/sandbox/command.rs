@@ -124,6 +124,9 @@ impl Mount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
     ReadOnly,
+    /// The same, but for named pipes that lie in the directory when the command starts: those can be written to. Where
+    /// mounts confine, that holds for all that is read-only, because writing to a pipe changes no file system.
+    ReadOnlyButPipes,
     /// Of directories only. They belong to the command like its workspace, and count as parts of it.
     ReadWrite,
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, StatVfs, fstat, fstatvfs, openat, statat};
+use rustix::io::Errno;
 
 use super::census::Census;
 use super::command::Access;
@@ -64,9 +65,16 @@ impl Disk {
     pub(super) fn is_exceeded(&mut self) -> bool {
         let Ok(free) = free(&self.workspace) else { return true };
         let has_shrunk = self.free_at_last_count.saturating_sub(free) > self.limit / 16;
-        if !has_shrunk && Instant::now() < self.next_count {
-            return false;
-        }
+        (has_shrunk || Instant::now() >= self.next_count) && self.is_too_much(free)
+    }
+
+    /// The same without a doubt, for when nothing is written any more: a short run leaves no mark on a file system where
+    /// others make room at the same time.
+    pub(super) fn is_exceeded_at_last(&mut self) -> bool {
+        free(&self.workspace).map_or(true, |free| self.is_too_much(free))
+    }
+
+    fn is_too_much(&mut self, free: u64) -> bool {
         if free < RESERVE && self.free_at_first.saturating_sub(free) > RESERVE {
             return true;
         }
@@ -79,9 +87,10 @@ impl Disk {
 
     /// Nothing when there is more than can be counted.
     fn count(&self) -> Option<u64> {
-        let mut size = 0u64;
+        let (mut size, mut is_hidden) = (0u64, false);
         let limit = self.limit;
-        let mut add = |_: &OwnedFd, _: &CStr, stat: &Stat| {
+        let mut add = |directory: &OwnedFd, name: &CStr, stat: &Stat| {
+            is_hidden |= is_closed(directory, name, stat);
             size = size.saturating_add(bytes(stat.st_blocks).max(BYTES_PER_ENTRY));
             if size > limit {
                 Err(io::Error::other("enough"))
@@ -91,7 +100,14 @@ impl Disk {
         };
         let mut places = std::iter::once(&self.workspace).chain(&self.others);
         let counted = places.try_for_each(|place| files::visit(place, &mut add));
-        counted.ok().map(|()| size.saturating_add(self.nameless().unwrap_or(0)))
+        counted.ok()?;
+        let hidden = if is_hidden {
+            // Nobody can tell what is in there but by what is missing.
+            self.free_at_first.saturating_sub(free(&self.workspace).ok()?)
+        } else {
+            0
+        };
+        Some(size.saturating_add(self.nameless().unwrap_or(0)).max(hidden))
     }
 
     /// The size of the files that were removed and are still open.
@@ -118,6 +134,15 @@ impl Disk {
         }
         Ok(size)
     }
+}
+
+/// Whether this is a directory that its owner closed to themselves, which is who counts.
+fn is_closed(directory: &OwnedFd, name: &CStr, stat: &Stat) -> bool {
+    let (kind, mode) = (FileType::from_raw_mode(stat.st_mode), Mode::from_raw_mode(stat.st_mode));
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    kind == FileType::Directory
+        && !mode.contains(Mode::RUSR | Mode::XUSR)
+        && openat(directory, name, flags, Mode::empty()).is_err_and(|error| error == Errno::ACCESS)
 }
 
 fn bytes(blocks: i64) -> u64 {

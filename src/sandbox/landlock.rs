@@ -3,11 +3,13 @@
 //!
 //! It is a reduced one. The command runs in the real path of the workspace and among the processes of the host, which
 //! it cannot reach but can count; it can see that a file exists, though not what is in it. It has no sockets at all,
-//! so that [`Network::Loopback`] is no network here. There is no `/proc`, no `/dev/shm` and no terminal. Without a
-//! user of its own the command cannot change permissions, owners or times of files, because the kernel could not tell
-//! those of the workspace from all others of the user.
+//! so that [`Network::Loopback`] is no network here. There is no `/proc`, no `/dev/shm` and no terminal, and so no locks
+//! between processes that need shared memory. A lent user reaches only what everyone may reach, which the tools in the
+//! home of root are not. Without a user of its own the command cannot change permissions, owners or times of files,
+//! because the kernel could not tell those of the workspace from all others of the user.
 
 use std::convert::Infallible;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,10 +19,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use ::landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 use anyhow::{Context, bail, ensure};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::process::{DumpableBehavior, Pid};
 
 use super::command::{Access, Mount, Network};
@@ -61,7 +64,8 @@ pub(super) fn arrange(spec: &mut Spec, scratch: &Scratch) -> anyhow::Result<()> 
     let old_home = std::mem::replace(&mut spec.home, home.clone());
     for value in spec.env.values_mut() {
         if let Ok(below) = Path::new(value.as_str()).strip_prefix(&old_home) {
-            *value = home.join(below).display().to_string();
+            // Put together anew, because joined with nothing it would end in a slash.
+            *value = home.iter().chain(below).collect::<PathBuf>().display().to_string();
         } else if value == "/tmp" {
             *value = temporary.display().to_string();
         }
@@ -116,6 +120,9 @@ pub(super) fn start(orders: &Orders) -> anyhow::Result<Pid> {
     number.context("the kernel gave the command no number")
 }
 
+/// What the library takes for a rule.
+type Rule = Result<PathBeneath<OwnedFd>, RulesetError>;
+
 /// Becomes the command, or says why not.
 pub(super) fn main() -> io::Result<()> {
     let mut control = helper::control()?;
@@ -135,8 +142,12 @@ fn become_command(orders: &Orders) -> anyhow::Result<Infallible> {
     init::give_up_rights(orders.identity)?;
     init::die_with_the_supervisor()?;
     let directory = spec.workspace.join(&spec.cwd);
-    reach(&spec.workspace, orders.identity)?;
-    ensure!(directory.is_dir(), "there is no directory {}", directory.display());
+    reach(&spec.workspace)?;
+    ensure!(
+        is_inside(&directory, &spec.workspace),
+        "there is no directory {} in the workspace",
+        directory.display()
+    );
     let (program, arguments) = spec.argv.split_first().context("there is no program to run")?;
     restrict(spec)?;
     strict::without_namespaces(&strict::Shared {
@@ -152,12 +163,31 @@ fn become_command(orders: &Orders) -> anyhow::Result<Infallible> {
         .current_dir(directory)
         .stdin(Stdio::null())
         .exec();
-    Err(error).with_context(|| format!("start {}", program.display()))
+    Err(error).with_context(|| format!("start {}{}", program.display(), unsearched(spec, program)))
+}
+
+/// What kept the user of the command from finding a program: directories of the search path that lie where only others
+/// may pass, as the tools in the home of root do for a lent user.
+fn unsearched(spec: &Spec, program: &OsStr) -> String {
+    let search_path = spec.env.get("PATH").map_or("", String::as_str);
+    let closed: Vec<&str> = search_path
+        .split(':')
+        .filter(|directory| fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied))
+        .collect();
+    if closed.is_empty() || program.as_encoded_bytes().contains(&b'/') {
+        return String::new();
+    }
+    format!(
+        ": landlock runs the command as user {}, who cannot reach {}: install the tools where everyone may pass, or \
+         use another sandbox",
+        rustix::process::getuid().as_raw(),
+        closed.join(", ")
+    )
 }
 
 /// A lent user can work only where everyone may pass.
-fn reach(workspace: &Path, identity: Identity) -> anyhow::Result<()> {
-    let user = identity.seen_inside();
+fn reach(workspace: &Path) -> anyhow::Result<()> {
+    let user = rustix::process::getuid().as_raw();
     fs::read_dir(workspace).map(drop).with_context(|| {
         format!(
             "landlock runs the command as user {user}, who cannot reach {}: allow everyone to pass (chmod o+x) through \
@@ -165,6 +195,14 @@ fn reach(workspace: &Path, identity: Identity) -> anyhow::Result<()> {
             workspace.display()
         )
     })
+}
+
+/// Whether this is a directory of the workspace, wherever links lead.
+fn is_inside(directory: &Path, workspace: &Path) -> bool {
+    match (directory.canonicalize(), workspace.canonicalize()) {
+        (Ok(directory), Ok(workspace)) => directory.starts_with(workspace) && directory.is_dir(),
+        _ => false,
+    }
 }
 
 /// Restricts this process and all it starts, for good.
@@ -190,7 +228,11 @@ fn restrict(spec: &Spec) -> anyhow::Result<()> {
         .handle_access(AccessNet::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?
         .create()?
-        .add_rules(path_beneath_rules(shown(Access::ReadOnly), AccessFs::from_read(NEWEST)))?
+        .add_rules(path_beneath_rules(
+            shown(Access::ReadOnly).chain(shown(Access::ReadOnlyButPipes)),
+            AccessFs::from_read(NEWEST),
+        ))?
+        .add_rules(pipes_in(shown(Access::ReadOnlyButPipes)))?
         .add_rules(path_beneath_rules(
             shown(Access::ReadWrite).chain([&spec.workspace]),
             writing,
@@ -203,4 +245,18 @@ fn restrict(spec: &Spec) -> anyhow::Result<()> {
         "the kernel has no landlock"
     );
     Ok(())
+}
+
+/// Rules that let the named pipes in these directories be written to, and nothing else in them. Each pipe is looked at
+/// after it was opened, so that whatever takes its place later is not meant.
+fn pipes_in<'a>(directories: impl Iterator<Item = &'a PathBuf>) -> impl Iterator<Item = Rule> {
+    let entries = directories
+        .filter_map(|directory| fs::read_dir(directory).ok())
+        .flatten();
+    entries.flatten().filter_map(|entry| {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let pipe = rustix::fs::open(entry.path(), flags, Mode::empty()).ok()?;
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&pipe).ok()?.st_mode);
+        (kind == FileType::Fifo).then(|| Ok(PathBeneath::new(pipe, AccessFs::WriteFile)))
+    })
 }

@@ -306,7 +306,7 @@ pub(super) fn mount_tmpfs(target: impl AsRef<Path>, flags: MountFlags, options: 
 fn flags_for(access: Access) -> MountFlags {
     let always = MountFlags::NOSUID | MountFlags::NODEV;
     match access {
-        Access::ReadOnly => always | MountFlags::RDONLY,
+        Access::ReadOnly | Access::ReadOnlyButPipes => always | MountFlags::RDONLY,
         Access::ReadWrite => always,
     }
 }

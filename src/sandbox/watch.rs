@@ -116,7 +116,7 @@ impl<'a> Watch<'a> {
         match outcome {
             Outcome::Signalled(libc::SIGXFSZ) => Outcome::DiskLimit,
             Outcome::Signalled(libc::SIGXCPU) => Outcome::TimedOut,
-            _ if self.disk.is_exceeded() => Outcome::DiskLimit,
+            _ if self.disk.is_exceeded_at_last() => Outcome::DiskLimit,
             Outcome::Exited(code) if code != 0 && self.layer.as_ref().is_some_and(Layer::is_full) => Outcome::DiskLimit,
             outcome => outcome,
         }

@@ -159,6 +159,17 @@ impl Lab {
         }
     }
 
+    /// Whether the command lives in the file system and among the processes of the host: without `/proc`, `/dev/shm`,
+    /// terminals and sockets, with a home and a temporary directory of its own on disk.
+    fn is_landlock(&self) -> bool {
+        self.sandbox.backend() == Backend::Landlock
+    }
+
+    /// Where the command finds a file or directory of the host that is shown to it, best at `target`.
+    fn shown(&self, source: &Path, target: &str) -> PathBuf {
+        if self.is_landlock() { source } else { Path::new(target) }.into()
+    }
+
     fn limit(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.policy.limits);
         self

@@ -111,7 +111,7 @@ fn sysctls() -> HashMap<String, String> {
 }
 
 fn bind(mount: &Mount) -> EngineMount {
-    let read_only = mount.access == Access::ReadOnly;
+    let read_only = mount.access != Access::ReadWrite;
     EngineMount {
         typ: Some(MountType::BIND),
         source: Some(mount.source.display().to_string()),

@@ -116,7 +116,7 @@ fn below(mounts: &[Mount], table: &[u8]) -> Vec<Mount> {
         .map(unescape)
         .collect();
     let mut found: Vec<Mount> = Vec::new();
-    for mount in mounts.iter().filter(|mount| mount.access == Access::ReadOnly) {
+    for mount in mounts.iter().filter(|mount| mount.access != Access::ReadWrite) {
         for point in points.iter().filter(|point| **point != mount.source) {
             let Ok(rest) = point.strip_prefix(&mount.source) else {
                 continue;

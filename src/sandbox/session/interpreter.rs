@@ -91,8 +91,7 @@ impl Interpreter {
         command.mounts.push(Mount {
             source,
             target,
-            // Pipes can be written to all the same.
-            access: Access::ReadOnly,
+            access: Access::ReadOnlyButPipes,
         });
         let launched = inner.launch(inner.spec(&command, policy)).await?;
         Ok(Self {

@@ -1,9 +1,10 @@
 //! What a command may try that lives among the processes of the host.
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use greenlight::sandbox::{Backend, Outcome};
+use greenlight::sandbox::{Access, Backend, Mount, Outcome};
 
 use super::backends::lab;
 
@@ -88,4 +89,56 @@ async fn what_is_on_disk_is_counted_wherever_it_lies() {
     let lab = lab.limit(|limits| limits.disk = 16 << 20);
     let script = "i=0; while :; do i=$((i+1)); head -c 1M /dev/zero > $TMPDIR/file$i; done";
     assert_eq!(lab.sh(script).await.outcome, Outcome::DiskLimit);
+}
+
+#[tokio::test]
+async fn of_what_is_read_only_but_pipes_only_pipes_are_written_to() {
+    let Some(lab) = lab(Backend::Landlock).await else {
+        return;
+    };
+    let (given, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let pipes = [given.path(), outside.path()].map(|directory| directory.join("pipe"));
+    for pipe in &pipes {
+        rustix::fs::mkfifoat(rustix::fs::CWD, pipe, 0o666.into()).unwrap();
+        fs::set_permissions(pipe, fs::Permissions::from_mode(0o666)).unwrap();
+    }
+    fs::write(given.path().join("file"), "content").unwrap();
+    fs::set_permissions(given.path().join("file"), fs::Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(given.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    symlink(&pipes[1], given.path().join("link")).unwrap();
+    let script = format!(
+        "
+os.chdir({:?})
+os.open('pipe', os.O_RDWR)
+assert open('file').read() == 'content'
+for path in ['file', 'link', {:?}]:
+    refused(path, lambda: os.open(path, os.O_RDWR | os.O_NONBLOCK), errno.EACCES)
+refused('shorten', lambda: os.truncate('file', 0), errno.EACCES)
+refused('make', lambda: write('new'), errno.EACCES)
+refused('make a pipe', lambda: os.mkfifo('new'), errno.EACCES)
+refused('remove', lambda: os.unlink('pipe'), errno.EACCES)
+refused('rename', lambda: os.rename('pipe', 'new'), errno.EACCES)
+refused('replace', lambda: os.rename('file', 'pipe'), errno.EACCES)
+",
+        given.path(),
+        pipes[1]
+    );
+    for access in [Access::ReadOnlyButPipes, Access::ReadOnly] {
+        let mut command = lab.command(["/usr/bin/python3", "-c", &format!("{}\n{script}", super::PRELUDE)]);
+        command.mounts.push(Mount {
+            source: given.path().into(),
+            target: given.path().into(),
+            access,
+        });
+        let output = lab.exec(&command).await;
+        let error = output.stderr.text();
+        match access {
+            Access::ReadOnlyButPipes => assert_eq!(
+                (output.outcome, output.stdout.text(), error),
+                (Outcome::Exited(0), String::new(), String::new())
+            ),
+            _ => assert!(error.contains("Permission denied: 'pipe'"), "{error}"),
+        }
+    }
+    assert_eq!(fs::read_to_string(given.path().join("file")).unwrap(), "content");
 }

@@ -17,8 +17,12 @@ super::each_backend! {
 }
 
 async fn no_network_by_any_family(lab: Lab) {
+    let inside = if lab.is_landlock() {
+        "set()"
+    } else {
+        "{socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK}"
+    };
     let script = "
-inside = {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK}
 for family in range(0, 50):
     for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET]:
         if family not in inside:
@@ -39,11 +43,11 @@ for address in [('127.0.0.1', 22), ('::1', 22), ('1.1.1.1', 53), ('169.254.169.2
     refused(address, tcp(address))
 def udp(address):
     return lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', address)
-refused('udp', udp(('8.8.8.8', 53)))
-refused('broadcast', udp(('255.255.255.255', 9)))
+for address in [('8.8.8.8', 53), ('127.0.0.1', 53), ('255.255.255.255', 9)]:
+    refused(f'udp to {address}', udp(address))
 refused('names', lambda: socket.getaddrinfo('example.com', 80))
 ";
-    lab.attack(script).await;
+    lab.attack(&format!("inside = {inside}\n{script}")).await;
 }
 
 async fn io_uring_is_refused(lab: Lab) {
@@ -65,9 +69,9 @@ async fn services_of_the_host_cannot_be_reached(lab: Lab) {
     let _named = UnixListener::bind(&path).unwrap();
     let script = format!(
         "
-refused('tcp', lambda: socket.create_connection(('127.0.0.1', {port}), timeout=2), errno.ECONNREFUSED)
+refused('tcp', lambda: socket.create_connection(('127.0.0.1', {port}), timeout=2), errno.ECONNREFUSED, errno.EPERM)
 for name in ['\\0{name}', '{}', '/run/docker.sock', '/var/run/docker.sock', '/run/dbus/system_bus_socket']:
-    refused(name, lambda: socket.socket(socket.AF_UNIX).connect(name), errno.ECONNREFUSED, errno.ENOENT)
+    refused(name, lambda: socket.socket(socket.AF_UNIX).connect(name), errno.ECONNREFUSED, errno.ENOENT, errno.EPERM)
 ",
         path.display()
     );
@@ -75,6 +79,9 @@ for name in ['\\0{name}', '{}', '/run/docker.sock', '/var/run/docker.sock', '/ru
 }
 
 async fn loopback_is_there_when_asked_for(lab: Lab) {
+    if lab.is_landlock() {
+        return loopback_that_is_not_private_is_no_network(lab).await;
+    }
     let script = "
 for family, address in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
     server = socket.socket(family)
@@ -89,14 +96,32 @@ refused('elsewhere', lambda: socket.create_connection(('1.1.1.1', 53), timeout=2
     lab.network(Network::Loopback).attack(script).await;
 }
 
+/// Without a network namespace there is only the loopback interface of the host, with all its services.
+async fn loopback_that_is_not_private_is_no_network(lab: Lab) {
+    let script = "
+for family in [socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK]:
+    for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET]:
+        refused(f'family {family} type {kind}', lambda: socket.socket(family, kind), errno.EPERM)
+# What stays among processes of the command works, and leads nowhere else.
+ours, theirs = socket.socketpair()
+ours.sendall(b'hello')
+assert theirs.recv(5) == b'hello'
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+for name in ['\\0greenlight', '/run/docker.sock', '/dev/log', '/run/systemd/journal/socket']:
+    refused(f'message to {name!r}', lambda: ours.sendto(b'x', name))
+    refused(f'connection to {name!r}', lambda: ours.connect(name))
+";
+    lab.network(Network::Loopback).attack(script).await;
+}
+
 async fn without_it_there_is_no_loopback_either(lab: Lab) {
     let script = "
-def loopback():
+def connect():
     server = socket.socket()
     server.bind(('127.0.0.1', 0))
     server.listen()
-    socket.create_connection(server.getsockname(), timeout=2)
-refused('loopback', loopback)
+    return socket.create_connection(server.getsockname(), timeout=2)
+refused('loopback', connect)
 ";
     lab.attack(script).await;
 }

@@ -24,9 +24,17 @@ async fn writing_outside_the_workspace_fails(lab: Lab) {
     let script = "
 for path in ['/x', '/usr/x', '/usr/bin/x', '/etc/x', '/etc/passwd', '/lib/x', '/dev/x', '/run/x', '/var/x', '/home/x', '/opt/x', '/root/x', '/proc/x']:
     refused(path, lambda: write(path), errno.EROFS, errno.EACCES, errno.ENOENT, errno.EPERM)
-write('/workspace/x'), write('/tmp/x'), write('/var/tmp/y'), write('/dev/shm/x'), write(os.environ['HOME'] + '/x')
+for path in own:
+    write(path)
+for path in foreign:
+    refused(path, lambda: write(path), errno.EACCES)
+write(os.environ['TMPDIR'] + '/x'), write(os.environ['HOME'] + '/x')
 ";
-    lab.attack(script).await;
+    let shared = "'/tmp/greenlight-x', '/var/tmp/greenlight-x', '/dev/shm/greenlight-x'";
+    let (own, foreign) = if lab.is_landlock() { ("", shared) } else { (shared, "") };
+    let inside = lab.inside().display();
+    lab.attack(&format!("own, foreign = ['{inside}/x', {own}], [{foreign}]\n{script}"))
+        .await;
 }
 
 async fn core_pattern_is_not_writable(lab: Lab) {
@@ -63,9 +71,9 @@ async fn a_second_run_can_change_what_the_first_and_greenlight_made(lab: Lab) {
 async fn devices_cannot_be_made(lab: Lab) {
     let script = "
 import stat
-for directory in ['/workspace', '/tmp', '/dev/shm']:
+for directory in [os.getcwd(), os.environ['HOME'], os.environ['TMPDIR'], '/tmp', '/dev/shm']:
     for kind in [stat.S_IFBLK, stat.S_IFCHR]:
-        refused('device', lambda: os.mknod(directory + '/device', kind | 0o666, os.makedev(1, 5)), errno.EPERM)
+        refused('device', lambda: os.mknod(directory + '/device', kind | 0o666, os.makedev(1, 5)), errno.EPERM, errno.EACCES)
 refused('disk', lambda: os.open('/dev/vda', os.O_RDONLY))
 refused('terminal', lambda: os.open('/dev/tty', os.O_RDWR))
 refused('kvm', lambda: os.open('/dev/kvm', os.O_RDWR))
@@ -75,18 +83,25 @@ refused('kvm', lambda: os.open('/dev/kvm', os.O_RDWR))
 
 async fn set_user_id_files_cannot_be_made(lab: Lab) {
     let script = "
-write('/workspace/x')
-x = os.open('/workspace/x', os.O_RDONLY)
+write('x')
+x = os.open('x', os.O_RDONLY)
 for bit in [0o4000, 0o2000]:
-    refused('chmod', lambda: os.chmod('/workspace/x', 0o755 | bit), errno.EPERM)
+    refused('chmod', lambda: os.chmod('x', 0o755 | bit), errno.EPERM)
     refused('fchmod', lambda: os.fchmod(x, 0o755 | bit), errno.EPERM)
-    refused('open', lambda: os.open('/workspace/y', os.O_CREAT | os.O_WRONLY, 0o755 | bit), errno.EPERM)
-    refused('temporary', lambda: os.open('/workspace', os.O_TMPFILE | os.O_WRONLY, 0o755 | bit), errno.EPERM)
-    refused('fchmodat2', lambda: syscall(452, -100, b'/workspace/x', 0o755 | bit, 0), errno.EPERM)
-refused('openat2', lambda: syscall(437, -100, b'/workspace/z', ctypes.create_string_buffer(24), 24), errno.ENOSYS)
-os.chmod('/workspace/x', 0o755)
+    refused('open', lambda: os.open('y', os.O_CREAT | os.O_WRONLY, 0o755 | bit), errno.EPERM)
+    refused('temporary', lambda: os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o755 | bit), errno.EPERM)
+    refused('fchmodat2', lambda: syscall(452, -100, b'x', 0o755 | bit, 0), errno.EPERM)
+refused('openat2', lambda: syscall(437, -100, b'z', ctypes.create_string_buffer(24), 24), errno.ENOSYS)
 ";
     lab.attack(script).await;
+    let script = "os.chmod('x', 0o755)";
+    if lab.is_landlock() && !rustix::process::geteuid().is_root() {
+        // No bit at all can be changed where the kernel could not tell files of the workspace from others.
+        lab.attack(&format!("refused('any', lambda: {script}, errno.EPERM)"))
+            .await;
+    } else {
+        lab.attack(script).await;
+    }
 }
 
 async fn a_hard_link_to_another_checkout_is_not_given_away(lab: Lab) {
@@ -100,33 +115,35 @@ async fn a_hard_link_to_another_checkout_is_not_given_away(lab: Lab) {
 async fn a_mount_is_read_only_unless_said_otherwise(lab: Lab) {
     let given = tempfile::tempdir().unwrap();
     fs::write(given.path().join("file"), "content").unwrap();
-    let mut command = lab.command([
-        "sh",
-        "-c",
-        "cat /given/file; touch /given/x /given/file || rm /given/file",
-    ]);
+    let target = lab.shown(given.path(), "/given");
+    let script = format!(
+        "cd {}; cat file; touch x file || rm file || mv file y || ln file y || echo more >> file",
+        target.display()
+    );
+    let mut command = lab.command(["sh", "-c", &script]);
     command.mounts.push(Mount {
         source: given.path().into(),
-        target: "/given".into(),
+        target,
         access: Access::ReadOnly,
     });
     let output = lab.exec(&command).await;
     assert_eq!(
         (output.outcome, output.stdout.text()),
-        (Outcome::Exited(1), "content".into())
+        (Outcome::Exited(2), "content".into())
     );
+    assert_eq!(fs::read_to_string(given.path().join("file")).unwrap(), "content");
+    assert_eq!(fs::read_dir(given.path()).unwrap().count(), 1);
 }
 
 async fn a_writable_mount_is_writable_by_every_run(lab: Lab) {
     let cache = tempfile::tempdir().unwrap();
     for workspace in [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()] {
-        let mut command = Command::new(
-            ["sh", "-c", "mkdir -p /cache/dir && echo x >> /cache/dir/file"],
-            workspace.path(),
-        );
+        let target = lab.shown(cache.path(), "/cache");
+        let script = format!("cd {} && mkdir -p dir && echo x >> dir/file", target.display());
+        let mut command = Command::new(["sh", "-c", &script], workspace.path());
         command.mounts.push(Mount {
             source: cache.path().into(),
-            target: "/cache".into(),
+            target,
             access: Access::ReadWrite,
         });
         assert_eq!(lab.exec(&command).await.outcome, Outcome::Exited(0));

@@ -1,8 +1,9 @@
 //! Gaining rights over the kernel, the namespaces or other processes.
 
-use greenlight::sandbox::{Backend, Outcome};
+use greenlight::sandbox::Outcome;
+use tokio_util::sync::CancellationToken;
 
-use super::Lab;
+use super::{Alive, Lab};
 
 super::each_backend! {
     user_namespaces_are_refused_inside,
@@ -59,11 +60,17 @@ assert os.waitpid(child, 0)[1] in [0, signal.SIGSYS]
 }
 
 async fn there_are_no_rights_to_regain(lab: Lab) {
+    // An ordinary user without a user namespace may not shrink the set, and can regain nothing of it either.
+    let may_bound = !lab.is_landlock() || rustix::process::geteuid().is_root();
     let script = "
-status = dict(line.split(':\\t') for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)
-for name in ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']:
-    assert int(status[name], 16) == 0, name
-assert status['NoNewPrivs'] == '1' and status['Seccomp'] == '2'
+PR_GET_SECCOMP, PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 21, 23, 39, 47
+header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+syscall(125 if platform.machine() == 'x86_64' else 90, ctypes.byref(header), ctypes.byref(sets))
+assert list(sets) == [0] * 6, list(sets)
+for capability in range(41):
+    assert not libc.prctl(PR_CAP_AMBIENT, 1, capability, 0, 0), capability
+    assert not may_bound or not libc.prctl(PR_CAPBSET_READ, capability, 0, 0, 0), capability
+assert libc.prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 and libc.prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2
 assert 0 not in os.getresuid() + os.getresgid(), (os.getresuid(), os.getresgid())
 assert 0 not in os.getgroups()
 refused('setuid', lambda: os.setuid(0), errno.EPERM, errno.EINVAL)
@@ -77,7 +84,8 @@ for program in ['su', 'sudo', 'mount', 'passwd', 'newuidmap', 'pkexec']:
         if done.stdout.strip() == '0':
             print('ESCAPED', program)
 ";
-    lab.attack(script).await;
+    let may_bound = if may_bound { "True" } else { "False" };
+    lab.attack(&format!("may_bound = {may_bound}\n{script}")).await;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -103,23 +111,30 @@ PTRACE_ATTACH, PTRACE_DETACH = 16, 17
 def attach(process):
     if libc.ptrace(PTRACE_ATTACH, process, 0, 0) == -1:
         raise OSError(ctypes.get_errno(), 'ptrace')
-refused('trace init', lambda: attach(1), errno.EPERM)
+for init in [1, os.getppid()]:
+    refused(f'trace {init}', lambda: attach(init), errno.EPERM)
 child = subprocess.Popen(['sleep', '100'])
-attach(child.pid)
-os.waitpid(child.pid, 0)
-libc.ptrace(PTRACE_DETACH, child.pid, 0, 0)
+if children_too:
+    refused('trace a child', lambda: attach(child.pid), errno.EPERM)
+else:
+    attach(child.pid)
+    os.waitpid(child.pid, 0)
+    libc.ptrace(PTRACE_DETACH, child.pid, 0, 0)
 child.kill()
 class iovec(ctypes.Structure):
     _fields_ = [('base', ctypes.c_void_p), ('length', ctypes.c_size_t)]
 buffer = ctypes.create_string_buffer(8)
 vector = iovec(ctypes.addressof(buffer), 8)
-refused('memory of init', lambda: syscall(310 if platform.machine() == 'x86_64' else 270, 1, ctypes.byref(vector), 1, ctypes.byref(vector), 1, 0), errno.EPERM)
+for init in [1, os.getppid()]:
+    refused('memory of init', lambda: syscall(310 if platform.machine() == 'x86_64' else 270, init, ctypes.byref(vector), 1, ctypes.byref(vector), 1, 0), errno.EPERM)
 ";
-    lab.attack(script).await;
+    // Among the processes of the host there is nothing that could be told apart, so nothing is traced.
+    let children_too = if lab.is_landlock() { "True" } else { "False" };
+    lab.attack(&format!("children_too = {children_too}\n{script}")).await;
 }
 
 async fn signals_reach_nobody_outside_and_not_init(lab: Lab) {
-    if lab.sandbox.backend() == Backend::Landlock {
+    if lab.is_landlock() {
         return signals_reach_nobody_outside(&lab).await;
     }
     let script = "
@@ -132,23 +147,48 @@ os.kill(1, 0)
     lab.attack(script).await;
 }
 
-/// Without a process namespace the first process is the host's own, and everyone is really everyone.
+/// Without a process namespace the first process is the host's own, and everyone is really everyone. That a signal to
+/// everyone reached nobody is no error to the kernel, so there is somebody: another command of the same user.
 async fn signals_reach_nobody_outside(lab: &Lab) {
-    let script = "
+    let mut alive = Alive::new(lab.path(), "alive");
+    let neighbour = lab.command(["sh", "-c", "echo $$ > number; exec 7>alive; echo up >&7; sleep 1000"]);
+    let cancel = CancellationToken::new();
+    let attack = async {
+        alive.has_started().await;
+        let script = format!(
+            "
+for number in [0, signal.SIGCONT, signal.SIGTERM, signal.SIGKILL]:
+    for process in [1, os.getppid(), int(open('number').read()), {greenlight}, -{greenlight}]:
+        refused(f'signal {{number}} to {{process}}', lambda: os.kill(process, number), errno.EPERM, errno.ESRCH)
+assert int(open('number').read()) != os.getpid()
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-for process in [1, os.getppid(), -1]:
-    refused(f'signal to {process}', lambda: os.kill(process, signal.SIGTERM), errno.EPERM, errno.ESRCH)
-";
-    lab.attack(script).await;
+os.kill(-1, signal.SIGTERM)
+os.kill(-1, signal.SIGKILL)
+",
+            greenlight = std::process::id()
+        );
+        lab.attack(&script).await;
+        cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(lab.sandbox.exec(&neighbour, &lab.policy, &cancel), attack);
+    assert_eq!(output.unwrap().outcome, Outcome::Cancelled, "it was not killed before");
+    alive.has_ended().await;
 }
 
 async fn the_terminal_cannot_be_typed_into(lab: Lab) {
+    // Without a mount of its own for them there are no terminals, and the requests are refused for whatever there is.
+    let terminal = if lab.is_landlock() {
+        "refused('terminal', pty.openpty)
+for path in ['/dev/tty', '/dev/ptmx', '/dev/pts/0', '/dev/console']:
+    refused(path, lambda: os.open(path, os.O_RDWR))
+theirs = 0"
+    } else {
+        "ours, theirs = pty.openpty()"
+    };
     let script = "
-import fcntl, pty
-ours, theirs = pty.openpty()
 for request in [0x5412, 0x541c]:
     refused(request, lambda: fcntl.ioctl(theirs, request, b'x'), errno.EPERM)
     refused('disguised', lambda: syscall(16 if platform.machine() == 'x86_64' else 29, theirs, request | 1 << 40, b'x'), errno.EPERM)
 ";
-    lab.attack(script).await;
+    lab.attack(&format!("import fcntl, pty\n{terminal}{script}")).await;
 }
