@@ -248,6 +248,22 @@ def write(path, content=''):
         file.write(content)
 ";
 
+/// Leaves a process behind that ignores what can be ignored, and says `up` in the pipe `alive`.
+const DAEMON: &str = "
+if os.fork() == 0:
+    os.setsid()
+    for number in [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE]:
+        signal.signal(number, signal.SIG_IGN)
+    if os.fork() == 0:
+        with open('alive', 'w') as alive:
+            alive.write('up\\n')
+            alive.flush()
+            ready = os.open('ready', os.O_CREAT)
+            while True:
+                time.sleep(1000)
+    os._exit(0)
+";
+
 /// A named pipe that a process inside holds open for as long as it lives.
 struct Alive(pipe::Receiver);
 

@@ -22,7 +22,7 @@ use bollard::query_parameters::{CreateContainerOptions, ListContainersOptions, S
 use bollard::{API_DEFAULT_VERSION, Docker};
 use greenlight::sandbox::{Backend, Choice, Outcome, Places, Sandbox};
 
-use super::{Alive, Lab, named_socket, places};
+use super::{Alive, DAEMON, Lab, named_socket, places};
 
 const MIB: u64 = 1 << 20;
 
@@ -45,21 +45,6 @@ async fn containers_of(process: u32) -> Vec<String> {
         .filter(|name| name.contains(&format!("greenlight-{process}-")))
         .collect()
 }
-
-const DAEMON: &str = "
-if os.fork() == 0:
-    os.setsid()
-    for number in [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE]:
-        signal.signal(number, signal.SIG_IGN)
-    if os.fork() == 0:
-        with open('alive', 'w') as alive:
-            alive.write('up\\n')
-            alive.flush()
-            ready = os.open('/workspace/ready', os.O_CREAT)
-            while True:
-                time.sleep(1000)
-    os._exit(0)
-";
 
 /// So many processes that a later one in the same container has a high number.
 const COUNT: &str = "

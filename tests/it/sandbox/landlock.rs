@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use greenlight::sandbox::{Access, Backend, Mount, Outcome};
 
-use super::backends::lab;
+use super::Lab;
 
 #[tokio::test]
 async fn signals_and_priorities_of_others_are_out_of_reach() {
-    let Some(lab) = lab(Backend::Landlock).await else {
+    let Some(lab) = Lab::on(Backend::Landlock).await else {
         return;
     };
     let script = format!(
@@ -37,7 +37,7 @@ refused('message queue', lambda: syscall(240 if platform.machine() == 'x86_64' e
 
 #[tokio::test]
 async fn permissions_of_the_own_files_of_a_user_stay() {
-    let Some(lab) = lab(Backend::Landlock).await else {
+    let Some(lab) = Lab::on(Backend::Landlock).await else {
         return;
     };
     let outside = tempfile::NamedTempFile::new().unwrap();
@@ -66,7 +66,7 @@ refused('verity', lambda: fcntl.ioctl(os.open('/bin/sh', os.O_RDONLY), 0x4080668
 
 #[tokio::test]
 async fn temporary_files_are_private_and_gone() {
-    let Some(lab) = lab(Backend::Landlock).await else {
+    let Some(lab) = Lab::on(Backend::Landlock).await else {
         return;
     };
     let output = lab
@@ -83,7 +83,7 @@ async fn temporary_files_are_private_and_gone() {
 
 #[tokio::test]
 async fn what_is_on_disk_is_counted_wherever_it_lies() {
-    let Some(lab) = lab(Backend::Landlock).await else {
+    let Some(lab) = Lab::on(Backend::Landlock).await else {
         return;
     };
     let lab = lab.limit(|limits| limits.disk = 16 << 20);
@@ -93,7 +93,7 @@ async fn what_is_on_disk_is_counted_wherever_it_lies() {
 
 #[tokio::test]
 async fn of_what_is_read_only_but_pipes_only_pipes_are_written_to() {
-    let Some(lab) = lab(Backend::Landlock).await else {
+    let Some(lab) = Lab::on(Backend::Landlock).await else {
         return;
     };
     let (given, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
 use super::double::{child_of, double};
-use super::{Alive, Lab};
+use super::{Alive, DAEMON, Lab};
 
 super::each_backend! {
     a_double_forked_daemon_dies_with_the_sandbox,
@@ -24,21 +24,6 @@ super::each_backend! {
     killing_init_is_an_outcome,
     many_runs_at_once_do_not_disturb_each_other,
 }
-
-const DAEMON: &str = "
-if os.fork() == 0:
-    os.setsid()
-    for number in [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE]:
-        signal.signal(number, signal.SIG_IGN)
-    if os.fork() == 0:
-        with open('alive', 'w') as alive:
-            alive.write('up\\n')
-            alive.flush()
-            ready = os.open('ready', os.O_CREAT)
-            while True:
-                time.sleep(1000)
-    os._exit(0)
-";
 
 async fn a_double_forked_daemon_dies_with_the_sandbox(lab: Lab) {
     let mut alive = Alive::new(lab.path(), "alive");

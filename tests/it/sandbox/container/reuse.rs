@@ -9,8 +9,8 @@ use bollard::query_parameters::ListContainersOptions;
 use greenlight::sandbox::{Backend, Outcome};
 use tokio_util::sync::CancellationToken;
 
-use super::super::{Alive, Lab, PATIENCE};
-use super::{COUNT, DAEMON, client, containers_of};
+use super::super::{Alive, DAEMON, Lab, PATIENCE};
+use super::{COUNT, client, containers_of};
 
 #[tokio::test]
 async fn a_daemon_does_not_meet_the_next_command() {
