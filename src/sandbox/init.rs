@@ -34,6 +34,9 @@ pub(super) fn main() -> io::Result<()> {
     let Word::Go = read_frame(&mut control)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
+    // Same user, same namespace: without this the command could trace init, or read its memory and descriptors. Not
+    // before the supervisor has looked in, which it could not do any more.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let ended = match start(&orders, None) {
         Ok(command) => {
             let words = control.try_clone()?;
@@ -87,9 +90,7 @@ fn become_nobody(identity: Identity) -> anyhow::Result<()> {
     }
     // The bounding set goes first, while there is still the right to shrink it.
     shrink_bounding_set()?;
-    give_up_rights(identity)?;
-    // Same user, same namespace: without this the command could trace init, or read its memory and descriptors.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("hide init from the command")
+    give_up_rights(identity)
 }
 
 /// Makes sure that no program can bring a capability back.

@@ -1,10 +1,8 @@
 //! The supervisor of one run: makes the namespaces, starts init in them, holds the limits, and ends the tree.
 //! It stays outside of what it makes, so nothing inside can see, stop, starve or feed it.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -12,11 +10,12 @@ use anyhow::Context;
 use super::backend::Backend;
 use super::cgroup::Cgroup;
 use super::identity::Identity;
+use super::inbox::{Event, Inbox};
 use super::output::Outcome;
 use super::scratch::Scratch;
 use super::tree::{self, Tree};
 use super::watch::Watch;
-use super::wire::{INTERRUPT, Orders, Progress, Report, Spec, Vessel, Word, read_frame, write_frame};
+use super::wire::{Orders, Progress, Report, Spec, Vessel, Word, read_frame, write_frame};
 use super::{container, helper, landlock, limits, overlay, rights};
 
 /// How long init may take to build the sandbox.
@@ -24,15 +23,6 @@ const SET_UP: Duration = Duration::from_secs(30);
 
 /// How long init of a container may take to clean up, before the container is given up.
 const CLEANING: Duration = Duration::from_secs(2);
-
-enum Event {
-    /// greenlight cancels, or is dead.
-    Abandoned,
-    /// greenlight wants the command to be interrupted.
-    Interrupted,
-    Init(Progress),
-    InitIsGone,
-}
 
 /// Runs one spec from standard input and reports there.
 pub(super) fn main() -> io::Result<()> {
@@ -70,7 +60,6 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         None
     };
     let mut watch = Watch::new(&spec, cgroup.as_ref())?;
-    // The kernel allows no threads before the one namespace is made, and none after the others are.
     tree::prepare(&spec, identity)?;
     let (progress, theirs) = match container {
         Some(connection) => (connection, None),
@@ -78,7 +67,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
             .map(|(ours, theirs)| (ours, Some(theirs)))
             .context("make a socket")?,
     };
-    let inbox = listen(control.try_clone()?, progress.try_clone()?);
+    let inbox = Inbox::of(control, &progress)?;
     let mut tree = match theirs {
         Some(theirs) => Tree::start(&spec, theirs)?,
         None => Tree::join(&spec, &progress)?,
@@ -103,7 +92,8 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
     }
 
     let mut started = Instant::now();
-    let outcome = match await_sandbox(&inbox).and_then(|()| watch.begin(tree.first()).map_err(did_not_start)) {
+    let ready = await_sandbox(&inbox)?;
+    let outcome = match ready.and_then(|()| watch.begin(tree.first()).map_err(did_not_start)) {
         Ok(()) => {
             started = Instant::now();
             // Fails only if init is dead, which is an event of its own.
@@ -113,7 +103,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
                 &progress,
                 started.checked_add(orders.spec.limits.wall),
                 &mut watch,
-            )
+            )?
         }
         Err(outcome) => outcome,
     };
@@ -124,7 +114,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
             cgroup.end();
         }
     }
-    let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox);
+    let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox)?;
     if !is_clean {
         tree.end()?;
     }
@@ -160,78 +150,58 @@ fn arrange(spec: &mut Spec) -> anyhow::Result<Option<Scratch>> {
     Ok(Some(scratch))
 }
 
-/// Turns both sockets into one stream of events. The threads end with their sockets or with the process.
-fn listen(mut control: UnixStream, mut progress: UnixStream) -> Receiver<Event> {
-    let (to_inbox, inbox) = mpsc::channel();
-    let from_init: Sender<Event> = to_inbox.clone();
-    thread::spawn(move || {
-        let mut byte = [0];
-        while matches!(control.read(&mut byte), Ok(1)) && byte[0] == INTERRUPT {
-            if to_inbox.send(Event::Interrupted).is_err() {
-                return;
-            }
-        }
-        let _ = to_inbox.send(Event::Abandoned);
-    });
-    thread::spawn(move || {
-        while let Ok(progress) = read_frame(&mut progress) {
-            let is_last = matches!(progress, Progress::Clean);
-            // What follows the last word is for the supervisor of the next command.
-            if from_init.send(Event::Init(progress)).is_err() || is_last {
-                return;
-            }
-        }
-        let _ = from_init.send(Event::InitIsGone);
-    });
-    inbox
-}
-
-/// Waits until init of a container has removed all traces of a command that ended by itself.
-fn is_clean(outcome: &Outcome, inbox: &Receiver<Event>) -> bool {
+/// Waits until init of a container has removed all traces of a command that ended by itself. What follows that word is
+/// for the supervisor of the next command.
+fn is_clean(outcome: &Outcome, inbox: &Inbox<'_>) -> anyhow::Result<bool> {
     let ended_by_itself = matches!(
         outcome,
         Outcome::Exited(_) | Outcome::Signalled(_) | Outcome::DidNotStart(_)
     );
-    ended_by_itself && matches!(inbox.recv_timeout(CLEANING), Ok(Event::Init(Progress::Clean)))
+    Ok(ended_by_itself && matches!(inbox.next(CLEANING)?, Event::Init(Progress::Clean)))
 }
 
 /// Waits until init has built the sandbox.
-fn await_sandbox(inbox: &Receiver<Event>) -> Result<(), Outcome> {
-    match inbox.recv_timeout(SET_UP) {
-        Ok(Event::Init(Progress::Ready)) => Ok(()),
-        Ok(Event::Init(Progress::CouldNotStart(reason))) => Err(Outcome::DidNotStart(reason)),
-        Ok(Event::Abandoned | Event::Interrupted) => Err(Outcome::Cancelled),
-        Ok(Event::Init(_) | Event::InitIsGone) | Err(RecvTimeoutError::Disconnected) => {
-            Err(Outcome::DidNotStart("init died while it built the sandbox".into()))
-        }
-        Err(RecvTimeoutError::Timeout) => Err(Outcome::DidNotStart(format!(
+fn await_sandbox(inbox: &Inbox<'_>) -> anyhow::Result<Result<(), Outcome>> {
+    Ok(match inbox.next(SET_UP)? {
+        Event::Init(Progress::Ready) => Ok(()),
+        Event::Init(Progress::CouldNotStart(reason)) => Err(Outcome::DidNotStart(reason)),
+        Event::Abandoned | Event::Interrupted => Err(Outcome::Cancelled),
+        Event::Init(_) | Event::InitIsGone => Err(Outcome::DidNotStart("init died while it built the sandbox".into())),
+        Event::Silence => Err(Outcome::DidNotStart(format!(
             "the sandbox was not ready within {} s",
             SET_UP.as_secs()
         ))),
-    }
+    })
 }
 
 /// Waits for the end of the command or of one of its limits. Without a deadline it lies too far ahead to be written down.
-fn attend(inbox: &Receiver<Event>, progress: &UnixStream, deadline: Option<Instant>, watch: &mut Watch<'_>) -> Outcome {
+fn attend(
+    inbox: &Inbox<'_>,
+    progress: &UnixStream,
+    deadline: Option<Instant>,
+    watch: &mut Watch<'_>,
+) -> anyhow::Result<Outcome> {
     loop {
         let left = deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())
         });
-        match inbox.recv_timeout(left.min(watch.interval())) {
-            Ok(Event::Init(Progress::Exited(code))) => return Outcome::Exited(code),
-            Ok(Event::Init(Progress::Signalled(signal))) => return Outcome::Signalled(signal),
-            Ok(Event::Init(Progress::CouldNotStart(reason))) => return Outcome::DidNotStart(reason),
-            Ok(Event::Init(Progress::Ready | Progress::Clean)) => {}
-            Ok(Event::InitIsGone) | Err(RecvTimeoutError::Disconnected) => return Outcome::Signalled(libc::SIGKILL),
-            Ok(Event::Abandoned) => return Outcome::Cancelled,
-            // Fails only if init is dead, which is an event of its own.
-            Ok(Event::Interrupted) => drop(write_frame(progress, &Word::Interrupt)),
-            Err(RecvTimeoutError::Timeout) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
-                return Outcome::TimedOut;
+        match inbox.next(left.min(watch.interval()))? {
+            Event::Init(Progress::Exited(code)) => return Ok(Outcome::Exited(code)),
+            Event::Init(Progress::Signalled(signal)) => return Ok(Outcome::Signalled(signal)),
+            Event::Init(Progress::CouldNotStart(reason)) => return Ok(Outcome::DidNotStart(reason)),
+            // Whoever says that now is no init of ours.
+            Event::Init(Progress::Ready | Progress::Clean) | Event::InitIsGone => {
+                return Ok(Outcome::Signalled(libc::SIGKILL));
             }
-            Err(RecvTimeoutError::Timeout) => {
+            Event::Abandoned => return Ok(Outcome::Cancelled),
+            // Fails only if init is dead, which is an event of its own.
+            Event::Interrupted => drop(write_frame(progress, &Word::Interrupt)),
+            Event::Silence if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                return Ok(Outcome::TimedOut);
+            }
+            Event::Silence => {
                 if let Some(outcome) = watch.check() {
-                    return outcome;
+                    return Ok(outcome);
                 }
             }
         }

@@ -7,13 +7,13 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 
 use anyhow::Context;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::thread::UnshareFlags;
 
 use super::backend::Backend;
 use super::identity::Identity;
 use super::wire::{Spec, Word, write_frame};
-use super::{container, helper, orphans, rights};
+use super::{container, helper, init, orphans, raw, rights};
 
 /// Everything that one run started.
 pub(super) struct Tree {
@@ -23,12 +23,14 @@ pub(super) struct Tree {
 
 /// Process 1 of the run.
 enum Init {
+    /// A copy of this process.
+    Copy(Pid),
     Child(Child),
     /// Started by the engine of containers.
     Contained(container::Hold),
 }
 
-/// Does what has to be done before this process has its first thread.
+/// Does what has to be done before the orders are written.
 pub(super) fn prepare(spec: &Spec, identity: Identity) -> anyhow::Result<()> {
     if let (Backend::Native, Identity::Own { uid, gid }) = (spec.backend, identity) {
         // Gives an ordinary user the right to make the other namespaces.
@@ -43,15 +45,22 @@ pub(super) fn prepare(spec: &Spec, identity: Identity) -> anyhow::Result<()> {
 
 impl Tree {
     /// Starts init, which takes its orders from this socket, with this process's output streams; then lets go of them,
-    /// so that their end can be seen. No thread can be started after this.
+    /// so that their end can be seen.
     pub(super) fn start(spec: &Spec, control: UnixStream) -> anyhow::Result<Self> {
         if spec.backend == Backend::Native {
             // Leaves the namespaces of the host, except those that init makes for itself.
             let flags = UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
             unshare(flags).context("make namespaces")?;
-        } else {
-            orphans::adopt()?;
+            let Some(init) = raw::fork().context("start init")? else {
+                become_init(&control);
+            };
+            let_go_of_output()?;
+            return Ok(Self {
+                backend: spec.backend,
+                init: Init::Copy(init),
+            });
         }
+        orphans::adopt()?;
         let stage = match spec.backend {
             Backend::Bubblewrap => helper::LAUNCH,
             _ => helper::INIT,
@@ -90,6 +99,7 @@ impl Tree {
                 orphans::child_of(init.id()).unwrap_or(init.id())
             }
             Init::Child(init) => init.id(),
+            Init::Copy(init) => init.as_raw_pid().cast_unsigned(),
             Init::Contained(hold) => hold.process(),
         }
     }
@@ -104,6 +114,10 @@ impl Tree {
         }
         // Killing process 1 of a namespace kills everything in it, and it is not dead before everything else is.
         match &mut self.init {
+            Init::Copy(init) => {
+                kill_process(*init, Signal::KILL).context("end the sandbox")?;
+                waitpid(Some(*init), WaitOptions::empty()).context("wait for the end of the sandbox")?;
+            }
             Init::Child(init) => {
                 init.kill().context("end the sandbox")?;
                 init.wait().context("wait for the end of the sandbox")?;
@@ -115,6 +129,19 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// Plays init in the copy of this process, to its end. Nothing of the supervisor is left to it.
+fn become_init(control: &UnixStream) -> ! {
+    let played = rustix::stdio::dup2_stdin(control).map_err(Into::into).and_then(|()| {
+        raw::close_from(3);
+        init::main()
+    });
+    #[expect(
+        clippy::exit,
+        reason = "what this function was called from belongs to the supervisor"
+    )]
+    std::process::exit(if played.is_ok() { 0 } else { 70 })
 }
 
 fn let_go_of_output() -> anyhow::Result<()> {
