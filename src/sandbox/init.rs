@@ -107,14 +107,19 @@ pub(super) fn shrink_bounding_set() -> anyhow::Result<()> {
 
 /// Gives up groups, user and capabilities of this process.
 pub(super) fn give_up_rights(identity: Identity) -> anyhow::Result<()> {
-    rustix::thread::clear_ambient_capability_set().context("give up ambient capabilities")?;
     if let Identity::Lent(id) = identity {
         let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
         rustix::thread::set_thread_groups(&[]).context("give up groups")?;
         rustix::thread::set_thread_res_gid(gid, gid, gid).context("change the group")?;
         rustix::thread::set_thread_res_uid(uid, uid, uid).context("change the user")?;
     }
+    give_up_capabilities()
+}
+
+/// Leaves this process and all it starts with the rights of an ordinary user, for good.
+pub(super) fn give_up_capabilities() -> anyhow::Result<()> {
     let none = CapabilitySet::empty();
+    rustix::thread::clear_ambient_capability_set().context("give up ambient capabilities")?;
     let nothing = CapabilitySets {
         effective: none,
         permitted: none,

@@ -15,7 +15,6 @@ use anyhow::{Context, ensure};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
-use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::super::command::Network;
 use super::super::wire::{Orders, Progress, Word, read_frame, write_frame};
@@ -116,14 +115,7 @@ fn obey(words: &UnixStream, to_inbox: &Sender<Message>) {
 /// Gives up what is left to give up, and makes sure that the engine did its part.
 fn confine(orders: &Orders) -> anyhow::Result<()> {
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    let none = CapabilitySet::empty();
-    let nothing = CapabilitySets {
-        effective: none,
-        permitted: none,
-        inheritable: none,
-    };
-    rustix::thread::set_capabilities(None, nothing).context("give up capabilities")?;
-    rustix::thread::set_no_new_privs(true).context("forbid new privileges")?;
+    init::give_up_capabilities()?;
     // Same user, same namespace: without this the command could trace init, or read its memory and descriptors.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("hide init from the command")?;
     ensure!(!rustix::process::getuid().is_root(), "the engine made init root");
