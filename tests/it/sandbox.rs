@@ -36,6 +36,7 @@ use greenlight::sandbox::{
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 /// One threat against one backend.
@@ -94,6 +95,19 @@ fn places(backend: Backend) -> Places {
     }
 }
 
+/// A sandbox of this kind, tried out once; containers each time, because a connection to their engine belongs to one test.
+async fn found(backend: Backend) -> Result<Sandbox, Unusable> {
+    static FOUND: [OnceCell<Result<Sandbox, Unusable>>; 3] = [const { OnceCell::const_new() }; 3];
+    let detect = || Sandbox::detect(Choice::Only(backend), places(backend));
+    let place = match backend {
+        Backend::Native => 0,
+        Backend::Bubblewrap => 1,
+        Backend::Landlock => 2,
+        _ => return detect().await,
+    };
+    FOUND[place].get_or_init(detect).await.clone()
+}
+
 /// Says so once, past the capture of output: a test that could not attack must not look like one that did.
 fn report_unavailable(backend: Backend, unusable: &Unusable) {
     static REPORTED: Mutex<BTreeSet<Backend>> = Mutex::new(BTreeSet::new());
@@ -120,7 +134,7 @@ struct Lab {
 impl Lab {
     /// A lab with this backend, or nothing where it is unavailable.
     async fn on(backend: Backend) -> Option<Self> {
-        let sandbox = match Sandbox::detect(Choice::Only(backend), places(backend)).await {
+        let sandbox = match found(backend).await {
             Ok(sandbox) => sandbox,
             Err(unusable) => {
                 let required = std::env::var_os("GREENLIGHT_TEST_BACKENDS").unwrap_or_default();

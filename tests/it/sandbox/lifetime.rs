@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use greenlight::sandbox::{Backend, Outcome};
+use greenlight::sandbox::{Backend, Choice, Outcome, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
 use super::double::{child_of, double};
-use super::{Alive, DAEMON, Lab};
+use super::{Alive, DAEMON, Lab, places};
 
 super::each_backend! {
     a_double_forked_daemon_dies_with_the_sandbox,
@@ -124,7 +124,8 @@ async fn killing_the_supervisor_kills_the_sandbox(lab: Lab) {
     alive.has_ended().await;
     assert!(!greenlight.wait().unwrap().success(), "a lost supervisor is an error");
     // Nobody was left to remove its control groups; the next greenlight does.
-    Lab::on(lab.sandbox.backend()).await;
+    let backend = lab.sandbox.backend();
+    Sandbox::detect(Choice::Only(backend), places(backend)).await.unwrap();
     assert_eq!(groups_of(greenlight.id()), Vec::<PathBuf>::new());
 }
 
