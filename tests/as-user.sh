@@ -11,7 +11,7 @@ trap 'rm -rf "$home"' EXIT
 chown "$user" "$home"
 as_user() {
   setpriv --reuid "$user" --regid "$user" --clear-groups \
-    env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$home" TMPDIR="$home" "$@"
+    env -i PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin HOME="$home" TMPDIR="$home" "$@"
 }
 
 program=$(cargo test --test it --no-run 2>&1 | sed -n 's/.*(\(target[^)]*\))$/\1/p')
@@ -20,4 +20,4 @@ if ! as_user test -x "$PWD/$program"; then
   exit 0
 fi
 # Root's own Rust is not for others to use.
-as_user "$PWD/$program" sandbox:: --skip cargo_test_runs_offline
+as_user "$PWD/$program" sandbox:: --test-threads 6 --skip cargo_test_runs_offline

@@ -10,7 +10,7 @@ use crate::engine::{App, Interrupts};
 use crate::github::{Credentials, GitHub};
 use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
-use crate::sandbox::{Backend, Choice, Places, Sandbox, Unusable};
+use crate::sandbox::{self, Backend, Choice, FileError, Places, Sandbox, Unusable};
 
 /// The app of a door that talks to GitHub.
 pub(super) fn app(
@@ -49,6 +49,9 @@ fn keep_secrets_hidden(settings: &Settings, sandbox: &Sandbox) -> Result<(), Exi
         )))
     })
 }
+
+/// More than any `greenlight.toml` has.
+const MAX_CONFIG: u64 = 256 << 10;
 
 /// A client for the configured credentials, checked with GitHub: a wrong one is found at the start.
 pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
@@ -115,14 +118,17 @@ pub(super) fn warn_without(sandbox: &Sandbox) {
 }
 
 /// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
-pub(super) fn desk(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Desk, Exit> {
-    let file = root.join(CONFIG_FILE);
-    let config = match std::fs::read_to_string(&file) {
-        Ok(text) => {
-            RepoConfig::parse(&text).map_err(|error| Exit::Usage(format!("{error} (in {})", root.display())))?
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => RepoConfig::default(),
-        Err(error) => return Err(Exit::Usage(format!("{}: {error}", file.display()))),
-    };
-    Desk::local(root, config, workspaces, installed).map_err(|error| Exit::Usage(error.to_string()))
+pub(super) async fn desk(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Desk, Exit> {
+    let root = root.to_owned();
+    // In a thread that may be left behind: whatever lies in a stranger's checkout, ctrl-c has to work.
+    let opened = tokio::task::spawn_blocking(move || {
+        let config = match sandbox::read_result(&root, Path::new(CONFIG_FILE), MAX_CONFIG) {
+            Ok(bytes) => RepoConfig::parse(&String::from_utf8_lossy(&bytes))
+                .map_err(|error| Exit::Usage(format!("{error} (in {})", root.display())))?,
+            Err(FileError::Missing) => RepoConfig::default(),
+            Err(error) => return Err(Exit::Usage(format!("{}: {error}", root.join(CONFIG_FILE).display()))),
+        };
+        Desk::local(&root, config, workspaces, installed).map_err(|error| Exit::Usage(error.to_string()))
+    });
+    opened.await.map_err(|error| Exit::Fault(error.to_string()))?
 }

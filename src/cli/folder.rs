@@ -50,9 +50,12 @@ pub(super) fn own(data: &Path) -> Result<Own, Exit> {
         let door = File::create(all.join(LOCK))?;
         door.lock()?;
         for entry in fs::read_dir(&all)?.flatten().map(|entry| entry.path()) {
-            if let Ok(lock) = File::open(entry.join(LOCK))
-                && lock.try_lock().is_ok()
-            {
+            // One without a lock was half removed: while the door is locked, nobody is about to make one.
+            let is_left = match File::open(entry.join(LOCK)) {
+                Ok(lock) => lock.try_lock().is_ok(),
+                Err(error) => error.kind() == io::ErrorKind::NotFound && entry.is_dir(),
+            };
+            if is_left {
                 clear(&entry);
             }
         }

@@ -94,7 +94,7 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
     let root = folder::checkout(Path::new("."))?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
-    let desk = app::desk(&root, own.path(), kept)?;
+    let desk = app::desk(&root, own.path(), kept).await?;
     let sandbox = app::sandbox(&settings).await?;
     let sandbox = sandbox.and_then(|sandbox| {
         let required = &desk.config.sandbox.require;
@@ -109,7 +109,7 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
         Reach::Loopback => Network::Loopback,
         Reach::Registries => Network::Registries(registries(&sandbox, &desk, cancel).await?),
     };
-    let (checkout, within) = (desk.checkout.clone(), desk.workspaces.clone());
+    let (checkout, within) = (desk.checkout.clone(), sandbox.workspaces(&desk.workspaces));
     let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
     let workspace = copied
         .map_err(|error| Exit::Fault(error.to_string()))?

@@ -95,7 +95,7 @@ impl Desk {
             sandbox: sandbox.clone(),
             policy: self.policy(command.timeout),
             command,
-            workspaces: self.workspaces.clone(),
+            workspaces: sandbox.workspaces(&self.workspaces),
             installed: Installed::default(),
         }
     }
@@ -108,6 +108,7 @@ impl Desk {
             memory: mine.memory,
             processes: u64::from(mine.processes),
             disk: mine.disk,
+            file_size: Limits::default().file_size.min(mine.disk),
             ..Limits::default()
         };
         Policy {

@@ -172,7 +172,7 @@ fn arguments(orders: &Orders, mounts: &[Mount], memory: Option<&Memory>, files: 
             list.add(["--dev-bind", "/dev/null", &path]);
         }
     }
-    list.add(["--dev", "/dev"]);
+    list.add(["--remount-ro", "/proc", "--dev", "/dev"]);
     list.directory(
         Path::new("/dev/shm"),
         "1777",

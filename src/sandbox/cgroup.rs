@@ -127,6 +127,8 @@ impl Cgroup {
                 fs::write(self.memory.join("memory.limit_in_bytes"), &memory)?;
                 // Absent where the kernel does not count swap; then there may be swap on top.
                 let _ = fs::write(self.memory.join("memory.memsw.limit_in_bytes"), &memory);
+                // Counted apart; absent where the kernel does not count it.
+                let _ = fs::write(self.memory.join("memory.kmem.tcp.limit_in_bytes"), &memory);
             }
             Version::Two => {
                 fs::write(self.memory.join("memory.max"), &memory)?;

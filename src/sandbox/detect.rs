@@ -11,9 +11,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::backend::Backend;
-use super::launch::Held;
+use super::launch::{Held, run_name};
 use super::probe::{Breach, Canaries, Property};
 use super::remedy::{self, Machine};
+use super::scratch::Scratch;
 use super::toolchains::Toolchains;
 use super::{
     Access, Command, Guarantee, Guarantees, Inner, Limits, Mount, Network, Outcome, Output, Places, Policy, Sandbox,
@@ -56,6 +57,7 @@ pub(super) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox
         toolchains,
         guarantees: Guarantees::none(),
         engine,
+        reachable: reachable(backend).map_err(|error| unusable(backend, &error.to_string()))?,
     };
     if backend != Backend::None {
         inner.guarantees = guarantees(&inner).await.map_err(|reason| unusable(backend, &reason))?;
@@ -64,6 +66,15 @@ pub(super) async fn try_out(backend: Backend, places: &Places) -> Result<Sandbox
         inner.guarantees.memory = Guarantee::Partial;
     }
     Ok(Sandbox(Arc::new(inner)))
+}
+
+/// Root's own directories are closed to the user that root runs commands as, where they are not mounted elsewhere.
+fn reachable(backend: Backend) -> io::Result<Option<Scratch>> {
+    if backend == Backend::Landlock && rustix::process::geteuid().is_root() {
+        Scratch::make(&run_name()).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// What was seen to hold, or why it is not enough.

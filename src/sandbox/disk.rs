@@ -35,6 +35,8 @@ pub(super) struct Disk {
     limit: u64,
     free_at_first: u64,
     free_at_last_count: u64,
+    /// How often in a row more was missing than was found.
+    unexplained: u32,
     next_count: Instant,
 }
 
@@ -53,6 +55,7 @@ impl Disk {
             limit: spec.limits.disk,
             free_at_first: free,
             free_at_last_count: free,
+            unexplained: 0,
             next_count: Instant::now() + COUNT_EVERY,
         })
     }
@@ -80,6 +83,14 @@ impl Disk {
         }
         let begun = Instant::now();
         let size = self.count();
+        let missing = self.free_at_first.saturating_sub(free);
+        // Files without a name can be kept where nobody finds them, but not without taking room. Others take some too, so
+        // it has to be much, and twice in a row.
+        let is_unexplained = missing > size.unwrap_or(0).saturating_add(self.limit.saturating_mul(2));
+        self.unexplained = if is_unexplained { self.unexplained + 1 } else { 0 };
+        if self.unexplained >= 2 {
+            return true;
+        }
         self.free_at_last_count = free;
         self.next_count = Instant::now() + (begun.elapsed() * DUTY).max(COUNT_EVERY);
         size.is_none_or(|size| size > self.limit)

@@ -194,6 +194,10 @@ fn visit_below(directory: &OwnedFd, visitor: &mut Visitor<'_>, depth: usize) -> 
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     let root = match openat(CWD, path, DIRECTORY, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(()),
+        Err(Errno::ACCESS) => {
+            unlock(&openat(CWD, path, OFlags::PATH | DIRECTORY, Mode::empty())?)?;
+            openat(CWD, path, DIRECTORY, Mode::empty())?
+        }
         root => root?,
     };
     let top = root.try_clone()?;

@@ -19,7 +19,7 @@ use super::backend::Backend;
 use super::command::{Network, WORKSPACE};
 use super::identity::{INSIDE, Identity};
 use super::wire::{Orders, Progress, Word, read_frame, write_frame};
-use super::{bubblewrap, helper, landlock, limits, mounts, network, orphans, relay, seccomp};
+use super::{bubblewrap, helper, landlock, limits, mounts, network, orphans, relay, seccomp, strict};
 
 /// Takes orders from standard input and reports progress there.
 pub(super) fn main() -> io::Result<()> {
@@ -77,6 +77,9 @@ fn prepare(orders: &Orders) -> anyhow::Result<()> {
     become_nobody(orders.identity)?;
     limits::apply(orders)?;
     die_with_the_supervisor()?;
+    if !orders.counted {
+        strict::forbid_queues()?;
+    }
     seccomp::apply(orders.counted)
 }
 

@@ -14,6 +14,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
+use super::command::Limits;
 use super::output::Capture;
 use super::scratch::Scratch;
 use super::wire::{self, Report, Spec, Vessel};
@@ -147,7 +148,10 @@ impl Inner {
             mounts,
             links: self.toolchains.links.clone(),
             home: self.toolchains.home.clone(),
-            limits: policy.limits.clone(),
+            limits: Limits {
+                file_size: policy.limits.file_size.min(policy.limits.disk),
+                ..policy.limits.clone()
+            },
             network: policy.network.clone(),
             name: run_name(),
         }
@@ -253,7 +257,7 @@ pub(super) async fn receive(reports: &mut OwnedReadHalf) -> io::Result<Report> {
 }
 
 /// A name that no other run of this machine has, and that shows whose it is after greenlight died.
-fn run_name() -> String {
+pub(super) fn run_name() -> String {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     super::cgroup::name(std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
 }

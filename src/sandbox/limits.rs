@@ -92,15 +92,23 @@ fn lower_soft(resource: Resource, to: u64) -> io::Result<()> {
 
 /// The processor time of all children that are dead, and theirs.
 pub(super) fn cpu_time_of_children() -> Duration {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is the name of the program, which may hold anything.
+    let [_, _, children @ ..] = ticks(&fs::read_to_string("/proc/self/stat").unwrap_or_default());
+    time(&children)
+}
+
+/// The processor time of a process and of its dead children, from its `/proc/<number>/stat`.
+pub(super) fn cpu_time_in(stat: &str) -> Duration {
+    time(&ticks(stat))
+}
+
+/// Fields 14 to 17 of the line, see proc_pid_stat(5): of the process in its own code and in the kernel, and of its children.
+fn ticks(stat: &str) -> [u64; 4] {
+    // The second field is the name of the program, which may hold anything; the third is the first after it.
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    // Fields 16 and 17 of the line, see proc_pid_stat(5); the third is the first after the name.
-    let ticks: u64 = after_name
-        .split_whitespace()
-        .skip(13)
-        .take(2)
-        .filter_map(|field| field.parse::<u64>().ok())
-        .sum();
-    Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
+    let mut fields = after_name.split_whitespace().skip(11);
+    [(); 4].map(|()| fields.next().and_then(|field| field.parse().ok()).unwrap_or(0))
+}
+
+fn time(ticks: &[u64]) -> Duration {
+    Duration::from_millis(ticks.iter().sum::<u64>() * 1000 / TICKS_PER_SECOND)
 }

@@ -59,6 +59,7 @@ pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORK
 pub use files::{FileError, read_result, remove_tree, write_file};
 pub use output::{Captured, Outcome, Output};
 use proxy::{Proxy, World};
+use scratch::Scratch;
 pub use session::{Cell, CellOutcome, Language, LostReason, Place, Session, Spent};
 pub use taking::take_back;
 use toolchains::Toolchains;
@@ -79,6 +80,8 @@ struct Inner {
     guarantees: Guarantees,
     /// The engine of containers, where they confine.
     engine: Option<container::Engine>,
+    /// Where copies go that another user has to reach by name.
+    reachable: Option<Scratch>,
 }
 
 /// Where things are that a sandbox needs.
@@ -179,6 +182,12 @@ impl Sandbox {
     /// What was seen to hold on this machine.
     pub fn guarantees(&self) -> &Guarantees {
         &self.0.guarantees
+    }
+
+    /// Where copies of a tree are made for this sandbox to work in: there, unless its commands could not reach them.
+    pub fn workspaces(&self, preferred: &Path) -> PathBuf {
+        let reachable = self.0.reachable.as_ref();
+        reachable.map_or_else(|| preferred.to_owned(), |scratch| scratch.path().to_owned())
     }
 
     /// Whether untrusted code can read this file or directory of the host, so that no key is kept there.

@@ -163,6 +163,8 @@ fn mount_proc(orders: &Orders) -> anyhow::Result<()> {
     if matches!(orders.identity, Identity::Own { .. }) {
         // One more, which is the one that init itself goes on to make. The filter of system calls refuses them too.
         let _ = fs::write("/proc/sys/user/max_user_namespaces", "1");
+        // Those of the user count together, in here and outside.
+        let _ = fs::write("/proc/sys/user/max_inotify_instances", "64");
     }
     for name in READ_ONLY_IN_PROC {
         let path = Path::new("/proc").join(name);

@@ -23,6 +23,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::launch;
+use super::scratch::Scratch;
 use rules::Why;
 
 /// How long a request may be, and how long it may take to arrive.
@@ -99,7 +101,9 @@ impl World {
 /// A proxy for one sandbox; its end is the end of all its connections.
 pub struct Proxy {
     /// Nobody else may enter it, so that the socket in it is reached through a mount only.
-    directory: tempfile::TempDir,
+    directory: PathBuf,
+    /// Removed with the proxy, and after a kill by the next greenlight.
+    _scratch: Scratch,
     shared: Arc<Shared>,
     _task: AbortOnDropHandle<()>,
 }
@@ -124,8 +128,9 @@ impl Proxy {
     /// # Errors
     /// When there is no place for its socket.
     pub fn start(hosts: &[String], world: World) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("gl-").tempdir()?;
-        let socket = directory.path().join("s");
+        let scratch = Scratch::make(&launch::run_name())?;
+        let directory = scratch.directory("proxy")?;
+        let socket = directory.join("s");
         let listener = UnixListener::bind(&socket)?;
         // The user inside may be another one, lent for the run.
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o666))?;
@@ -139,6 +144,7 @@ impl Proxy {
         let task = tokio::spawn(serve(listener, Arc::clone(&shared)));
         Ok(Self {
             directory,
+            _scratch: scratch,
             shared,
             _task: AbortOnDropHandle::new(task),
         })
@@ -151,7 +157,7 @@ impl Proxy {
 
     /// The socket to be shown inside.
     pub(super) fn socket(&self) -> PathBuf {
-        self.directory.path().join("s")
+        self.directory.join("s")
     }
 
     pub(super) fn hosts(&self) -> Vec<String> {

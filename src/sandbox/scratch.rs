@@ -11,6 +11,7 @@ use super::{cgroup, files};
 const PLACES: [&str; 2] = ["/var/tmp", "/tmp"];
 
 /// A directory that others can pass through but not list; removed when dropped.
+#[derive(Debug)]
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -26,6 +27,10 @@ impl Scratch {
             }
         }
         made
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
     }
 
     /// A new directory in it, for its owner alone.

@@ -150,7 +150,15 @@ const MODES_HERE: &[(Call, u8, Option<u8>)] = &[];
 /// `counted` says that a control group counts memory; without one, calls are refused that take memory out of sight.
 pub(super) fn apply(counted: bool) -> anyhow::Result<()> {
     apply_filter(&unknown_calls(counted)).context("install the filter of system calls")?;
+    apply_filter(&compile_all(&[promises()], libc::EOPNOTSUPP)?).context("install the filter of system calls")?;
     apply_filter(&refused_calls()?).context("install the filter of system calls")
+}
+
+/// Room on disk that is taken in an instant, before anybody could look. File systems that have no such thing say the same,
+/// and libraries then write.
+fn promises() -> Refusal {
+    let without_hole = (1, MaskedEq(2), 0);
+    (call!(libc::SYS_fallocate), vec![vec![without_hole]])
 }
 
 /// Refuses sockets of the internet, where a loopback interface is there that should not be.
@@ -187,6 +195,8 @@ pub(super) fn refusals() -> Vec<Refusal> {
     // Both type into the terminal of whoever started greenlight.
     let terminal = vec![vec![(1, Eq, 0x5412)], vec![(1, Eq, 0x541c)]];
     refusals.push((call!(libc::SYS_ioctl), terminal));
+    // A lease on a file that is shown makes others wait who open it.
+    refusals.push((call!(libc::SYS_fcntl), vec![vec![(1, Eq, libc::F_SETLEASE)]]));
     for (call, mode, flags) in MODES.iter().chain(MODES_HERE) {
         refusals.push((*call, set_id_modes(*mode, *flags)));
     }

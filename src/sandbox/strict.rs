@@ -129,6 +129,13 @@ pub(super) fn without_namespaces(shared: &Shared) -> anyhow::Result<()> {
     forbid_shared_objects()
 }
 
+/// Refuses semaphores and queues, where no control group counts the memory that they take in the kernel.
+pub(super) fn forbid_queues() -> anyhow::Result<()> {
+    let of_memory = [libc::SYS_shmget, libc::SYS_shmat, libc::SYS_shmctl, libc::SYS_shmdt];
+    let others = SHARED_OBJECTS.iter().filter(|number| !of_memory.contains(number));
+    install(others.map(|number| (*number, Vec::new())).collect(), libc::ENOSYS)
+}
+
 /// Refuses shared memory and queues that outlive who made them, where they cannot be kept apart or counted.
 pub(super) fn forbid_shared_objects() -> anyhow::Result<()> {
     let objects = SHARED_OBJECTS.iter().map(|number| (*number, Vec::new())).collect();

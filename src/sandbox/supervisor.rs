@@ -115,6 +115,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         }
     }
     let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox)?;
+    let living = watch.time_of_the_living();
     if !is_clean {
         tree.end()?;
     }
@@ -126,7 +127,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
             _ => Vessel::Spent,
         },
         outcome,
-        cpu: in_container.unwrap_or_else(limits::cpu_time_of_children),
+        cpu: in_container.unwrap_or_else(|| limits::cpu_time_of_children().max(living)),
         peak_memory: watch.peak_memory(),
         wall: started.elapsed(),
         counted: orders.counted,

@@ -1,6 +1,7 @@
 //! The watchdog over what the kernel does not bound by itself: the workspace on disk, and, without a control group, the
 //! memory of all processes together. It looks from outside, where it cannot be starved or lied to.
 
+use std::fs;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use super::census::Census;
 use super::cgroup::Cgroup;
 use super::command::Changes;
 use super::disk::Disk;
+use super::limits;
 use super::output::Outcome;
 use super::overlay::Layer;
 use super::wire::Spec;
@@ -27,6 +29,9 @@ pub(super) struct Watch<'a> {
     changes: Changes,
     layer: Option<Layer>,
     backend: Backend,
+    machine: Machine,
+    /// Whose processor time is counted at the end.
+    living: Option<Census>,
     memory_limit: u64,
     home: std::path::PathBuf,
     interval: Duration,
@@ -44,6 +49,8 @@ impl<'a> Watch<'a> {
             changes: spec.changes,
             layer: None,
             backend: spec.backend,
+            machine: Machine::now(),
+            living: None,
             memory_limit: spec.limits.memory,
             home: spec.home.clone(),
             interval: FIRST_INTERVAL,
@@ -59,9 +66,10 @@ impl<'a> Watch<'a> {
     /// Starts to watch a sandbox that is ready.
     pub(super) fn begin(&mut self, init: u32) -> anyhow::Result<()> {
         let census = || match self.backend {
-            Backend::Landlock => Census::of_descendants(),
+            Backend::Landlock | Backend::None => Census::of_descendants(),
             _ => Census::of_namespace(init),
         };
+        self.living = census().ok();
         if self.backend != Backend::None {
             match census() {
                 Ok(processes) => self.disk.open_files_of(processes),
@@ -96,7 +104,7 @@ impl<'a> Watch<'a> {
             (None, Some(cgroup)) => cgroup.ran_out_of_memory(),
             (None, None) => false,
         };
-        if out_of_memory {
+        if out_of_memory || self.machine.is_used_up(self.memory_limit) {
             self.verdict = Some(Outcome::OutOfMemory);
         } else if self.disk.is_exceeded() {
             self.verdict = Some(Outcome::DiskLimit);
@@ -122,6 +130,18 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// The processor time of what lives still, which nobody will be told when it is killed.
+    pub(super) fn time_of_the_living(&self) -> Duration {
+        let Some(census) = &self.living else {
+            return Duration::ZERO;
+        };
+        let stats = census
+            .numbers()
+            .into_iter()
+            .filter_map(|number| census.read(&format!("{number}/stat")));
+        stats.map(|stat| limits::cpu_time_in(&stat)).sum()
+    }
+
     pub(super) fn peak_memory(&self) -> u64 {
         match (&self.memory, self.cgroup) {
             (Some(memory), _) => memory.peak,
@@ -129,6 +149,35 @@ impl<'a> Watch<'a> {
             (None, None) => 0,
         }
     }
+}
+
+/// The memory of the whole machine. What the kernel keeps for sockets and the like is counted for nobody, and still gone.
+struct Machine {
+    available_at_first: u64,
+}
+
+impl Machine {
+    fn now() -> Self {
+        Self {
+            available_at_first: available().map_or(0, |(available, _)| available),
+        }
+    }
+
+    /// Whether little is left, and more was used since than this run may have: whoever else is to blame, it cannot go on.
+    fn is_used_up(&self, limit: u64) -> bool {
+        available().is_some_and(|(available, all)| {
+            available < all / 16 && self.available_at_first.saturating_sub(available) > limit
+        })
+    }
+}
+
+/// Bytes that could be had, and all that there are.
+fn available() -> Option<(u64, u64)> {
+    let table = fs::read_to_string("/proc/meminfo").ok()?;
+    Some((
+        kilobytes(&table, "MemAvailable:")? * 1024,
+        kilobytes(&table, "MemTotal:")? * 1024,
+    ))
 }
 
 /// The memory of the processes of one run.
@@ -161,6 +210,7 @@ impl Memory {
     fn is_exceeded(&mut self, changes: u64) -> bool {
         let elsewhere = changes + self.in_file_systems() + self.in_segments();
         // Counts shared pages once for each process that has them, so it is too high, but cheap.
+        let elsewhere = elsewhere + self.of_processes("status", "VmPTE:");
         let most = elsewhere + self.of_processes("status", "VmRSS:");
         let used = if most > self.limit {
             elsewhere + self.of_processes("smaps_rollup", "Pss:")

@@ -108,7 +108,7 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
-    let desk = app::desk(&root, own.path(), kept)?;
+    let desk = app::desk(&root, own.path(), kept).await?;
     let command = desk.test_command().map_err(|nothing| {
         Exit::Usage(format!(
             "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",

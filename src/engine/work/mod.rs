@@ -73,7 +73,7 @@ pub struct Watch<'a, 'k> {
 /// # Errors
 /// When the sandbox cannot be used.
 pub async fn reproduce(desk: &Desk, suite: &Suite, cancel: &CancellationToken) -> Result<(TestRun, Triage), Broken> {
-    let (checkout, within) = (desk.checkout.clone(), desk.workspaces.clone());
+    let (checkout, within) = (desk.checkout.clone(), suite.workspaces.clone());
     let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
     let workspace = copied.map_err(|error| Broken::Bug(error.to_string()))??;
     let first = suite::run(suite, &workspace, &[], cancel).await?;

@@ -1,6 +1,6 @@
 //! `greenlight sandbox` and `greenlight doctor`: how to look at the confinement before trusting it.
 
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use serde_json::Value;
@@ -112,6 +112,44 @@ async fn what_cannot_be_had_is_refused_and_nothing_runs() {
         .with(2);
     run.saying("there is no sandbox \"chroot\"; there is native, bubblewrap");
     sandbox(directory.path(), &[]).await.with(2).saying("COMMAND");
+}
+
+#[tokio::test]
+async fn what_lies_in_the_directory_hangs_nobody() {
+    let directory = written(&[]);
+    let pipe = directory.path().join("greenlight.toml");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o666)).unwrap();
+    let run = sandbox(directory.path(), &["--", "true"]).await.with(2);
+    run.saying("not an ordinary file");
+    // Somebody has to be able to end what waits for a pipe that nobody writes to.
+    std::fs::remove_file(pipe).unwrap();
+    let pipe = directory.path().join(".gitignore");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o666)).unwrap();
+    let mut command = Door::new().command(["sandbox", "--", "true"]);
+    let child = command.current_dir(directory.path()).spawn().unwrap();
+    until("it waits for the pipe", || {
+        std::fs::File::options()
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(&pipe)
+            .is_ok()
+    })
+    .await;
+    super::signal(&child, rustix::process::Signal::TERM);
+    ended(child).await;
+}
+
+#[tokio::test]
+async fn every_sandbox_can_be_looked_at() {
+    let directory = written(&[("a.txt", b"hello\n")]);
+    for backend in ["native", "bubblewrap", "landlock", "none"] {
+        let run = sandbox(directory.path(), &["--backend", backend, "--", "cat", "a.txt"]).await;
+        if run.code == Some(3) {
+            eprintln!("unavailable: {}", run.err);
+            continue;
+        }
+        assert_eq!(run.with(0).out, "hello\n", "{backend}");
+    }
 }
 
 #[tokio::test]

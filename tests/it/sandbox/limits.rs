@@ -21,12 +21,14 @@ super::each_backend! {
     a_disk_bomb_that_is_over_quickly_is_noticed,
     a_disk_bomb_without_a_name_is_found,
     a_disk_bomb_in_a_closed_directory_is_found,
+    room_on_disk_cannot_be_taken_in_an_instant,
     a_single_file_is_bounded,
     an_inode_bomb_ends_as_disk_limit,
     inodes_of_the_temporary_directories_are_bounded,
     directories_that_nest_without_end_are_a_disk_bomb,
     output_is_bounded,
     processor_time_is_bounded,
+    the_time_of_what_was_killed_is_counted,
     open_files_are_bounded,
     a_crash_leaves_no_core,
     the_guarantees_are_those_of_this_machine,
@@ -222,6 +224,20 @@ async fn a_disk_bomb_in_a_closed_directory_is_found(lab: Lab) {
     assert_eq!(lab.sh(script).await.outcome, Outcome::DiskLimit);
 }
 
+async fn room_on_disk_cannot_be_taken_in_an_instant(lab: Lab) {
+    let script = "
+def allocate(mode):
+    file = os.open('file', os.O_CREAT | os.O_RDWR)
+    if libc.fallocate(file, mode, ctypes.c_long(0), ctypes.c_long(1 << 20)) == -1:
+        raise OSError(ctypes.get_errno(), 'fallocate')
+for mode in [0, 1, 16]:
+    refused(mode, lambda: allocate(mode), errno.EOPNOTSUPP)
+os.posix_fallocate(os.open('file', os.O_RDWR), 0, 1 << 20)
+assert os.stat('file').st_size == 1 << 20
+";
+    lab.attack(script).await;
+}
+
 async fn a_single_file_is_bounded(lab: Lab) {
     let lab = lab.limit(|limits| limits.file_size = 4 * MIB);
     let output = lab
@@ -252,6 +268,12 @@ refused('inodes', make, errno.ENOSPC)
     if lab.is_landlock() {
         let lab = lab.limit(|limits| limits.disk = 8 * MIB);
         assert_eq!(lab.python(script).await.outcome, Outcome::DiskLimit);
+    } else if lab.sandbox.guarantees().memory == Guarantee::Partial {
+        // Where nobody can say how many there may be, they are memory.
+        let lab = lab.limit(|limits| limits.memory = 128 * MIB);
+        let output = lab.python(script).await;
+        let is_bounded = output.outcome == Outcome::OutOfMemory || output.outcome == Outcome::Exited(0);
+        assert!(is_bounded && !output.stdout.text().contains("ESCAPED"), "{output:?}");
     } else {
         lab.attack(script).await;
     }
@@ -284,6 +306,13 @@ async fn processor_time_is_bounded(lab: Lab) {
     let output = lab.sh("while :; do :; done").await;
     assert_eq!(output.outcome, Outcome::TimedOut);
     assert!(output.cpu >= Duration::from_millis(500), "{:?}", output.cpu);
+}
+
+async fn the_time_of_what_was_killed_is_counted(lab: Lab) {
+    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(2));
+    let output = lab.sh("(while :; do :; done) & while :; do :; done").await;
+    assert_eq!(output.outcome, Outcome::TimedOut);
+    assert!(output.cpu >= Duration::from_millis(200), "{:?}", output.cpu);
 }
 
 async fn open_files_are_bounded(lab: Lab) {

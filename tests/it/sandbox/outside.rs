@@ -13,6 +13,7 @@ super::each_backend! {
     files_made_inside_belong_to_the_owner_of_the_workspace,
     a_second_run_can_change_what_the_first_and_greenlight_made,
     devices_cannot_be_made,
+    nobody_outside_waits_for_a_lease,
     set_user_id_files_cannot_be_made,
     a_hard_link_to_another_checkout_is_not_given_away,
     a_mount_is_read_only_unless_said_otherwise,
@@ -66,6 +67,16 @@ async fn a_second_run_can_change_what_the_first_and_greenlight_made(lab: Lab) {
         (output.outcome, output.stderr.text()),
         (Outcome::Exited(0), String::new())
     );
+}
+
+async fn nobody_outside_waits_for_a_lease(lab: Lab) {
+    let script = "
+import fcntl
+F_SETLEASE = 1024
+for kind in [fcntl.F_RDLCK, fcntl.F_WRLCK]:
+    refused(kind, lambda: fcntl.fcntl(os.open('/bin/sh', os.O_RDONLY), F_SETLEASE, kind), errno.EPERM)
+";
+    lab.attack(script).await;
 }
 
 async fn devices_cannot_be_made(lab: Lab) {
