@@ -25,6 +25,9 @@ const DUTY: u32 = 20;
 /// When this little is left on the whole file system, whatever still grows is ended, whoever is to blame.
 const RESERVE: u64 = 256 << 20;
 
+/// How much others may take meanwhile before it is laid at the door of this run.
+const OTHERS: u64 = 1 << 30;
+
 /// Counts when the file system around has shrunk enough to make it worthwhile, and now and then in any case.
 pub(super) struct Disk {
     workspace: OwnedFd,
@@ -86,7 +89,11 @@ impl Disk {
         let missing = self.free_at_first.saturating_sub(free);
         // Files without a name can be kept where nobody finds them, but not without taking room. Others take some too, so
         // it has to be much, and twice in a row.
-        let is_unexplained = missing > size.unwrap_or(0).saturating_add(self.limit.saturating_mul(2));
+        let is_unexplained = missing
+            > size
+                .unwrap_or(0)
+                .saturating_add(self.limit.saturating_mul(2))
+                .saturating_add(OTHERS);
         self.unexplained = if is_unexplained { self.unexplained + 1 } else { 0 };
         if self.unexplained >= 2 {
             return true;

@@ -149,7 +149,8 @@ impl Inner {
             links: self.toolchains.links.clone(),
             home: self.toolchains.home.clone(),
             limits: Limits {
-                file_size: policy.limits.file_size.min(policy.limits.disk),
+                // One file over the limit is enough to see that it is broken.
+                file_size: policy.limits.file_size.min(policy.limits.disk.saturating_add(1 << 20)),
                 ..policy.limits.clone()
             },
             network: policy.network.clone(),
