@@ -222,10 +222,10 @@ async fn what_is_no_delivery_of_githubs_gets_the_documented_status() {
 #[tokio::test]
 async fn a_wrong_setting_is_named_before_anything_is_served() {
     let stage = Stage::new("").await;
-    let closed = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        format!("http://{}", listener.local_addr().unwrap())
-    };
+    // Taken, so that no other test listens there, and not listened at.
+    let taken = tokio::net::TcpSocket::new_v4().unwrap();
+    taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let closed = format!("http://{}", taken.local_addr().unwrap());
     let rubbish = stage.app();
     let not_a_key = rubbish.data().join("rubbish.pem");
     std::fs::write(

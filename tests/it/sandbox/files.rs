@@ -190,3 +190,16 @@ while True:
     assert_eq!(output.outcome, Outcome::TimedOut);
     assert!(content.iter().all(|content| content == b"inside"), "{content:?}");
 }
+
+#[test]
+fn a_directory_that_was_closed_is_removed_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = folder.path().join("workspace");
+    fs::create_dir_all(workspace.join("inner")).unwrap();
+    fs::write(workspace.join("inner/file"), "").unwrap();
+    for closed in [workspace.join("inner"), workspace.clone()] {
+        fs::set_permissions(closed, fs::Permissions::from_mode(0)).unwrap();
+    }
+    remove_tree(&workspace).unwrap();
+    assert!(!workspace.exists());
+}
