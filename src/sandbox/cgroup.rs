@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::command::Limits;
 use super::hierarchy::{Homes, Version, own_directory};
+use super::wire::Counted;
 
 const PREFIX: &str = "greenlight-";
 
@@ -181,6 +182,14 @@ impl Cgroup {
         };
         if killed.is_err() {
             let _ = fs::write(self.processes.join("pids.max"), "0");
+        }
+    }
+
+    /// What it counts: version 1 knows the memory of TCP sockets at best.
+    pub(super) fn counted(&self) -> Counted {
+        match self.version {
+            Version::One => Counted::NotAllSockets,
+            Version::Two => Counted::Everything,
         }
     }
 

@@ -16,6 +16,7 @@ use super::probe::{Breach, Canaries, Property};
 use super::remedy::{self, Machine};
 use super::scratch::Scratch;
 use super::toolchains::Toolchains;
+use super::wire::Counted;
 use super::{
     Access, Command, Guarantee, Guarantees, Inner, Limits, Mount, Network, Outcome, Output, Places, Policy, Sandbox,
     Unusable, container, helper,
@@ -145,7 +146,10 @@ fn judge(backend: Backend, breaches: &[Breach], held: Held) -> Result<Guarantees
         }
     };
     // A user namespace counts the processes in it; without one, runs of the same lent user share their limit.
-    let process_count = if held.counted || (!held.lent && backend.has_namespaces()) || backend == Backend::Bubblewrap {
+    let process_count = if held.counted != Counted::Nothing
+        || (!held.lent && backend.has_namespaces())
+        || backend == Backend::Bubblewrap
+    {
         Guarantee::Enforced
     } else {
         Guarantee::Partial
@@ -165,7 +169,7 @@ fn judge(backend: Backend, breaches: &[Breach], held: Held) -> Result<Guarantees
         } else {
             Guarantee::None
         },
-        memory: if held.counted {
+        memory: if held.counted == Counted::Everything {
             Guarantee::Enforced
         } else {
             Guarantee::Partial
@@ -197,7 +201,7 @@ mod tests {
     #[test]
     fn a_breach_makes_the_machine_unusable() {
         let held = Held {
-            counted: true,
+            counted: Counted::Everything,
             lent: true,
         };
         assert_eq!(judge(Backend::Native, &[], held).unwrap().network, Guarantee::Enforced);
@@ -219,7 +223,7 @@ mod tests {
             Backend::Native,
             &[],
             Held {
-                counted: false,
+                counted: Counted::Nothing,
                 lent: false,
             },
         )

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::command::Limits;
 use super::output::Capture;
 use super::scratch::Scratch;
-use super::wire::{self, Report, Spec, Vessel};
+use super::wire::{self, Counted, Report, Spec, Vessel};
 use super::{Command, Error, Inner, Outcome, Output, Policy, container, helper, overlay, rights};
 
 /// How much longer than the run itself the supervisor may take before it is given up: its own set-up is bounded by
@@ -33,8 +33,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How a run was held, beyond what holds for every run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Held {
-    /// By a control group that counts memory and processes.
-    pub(super) counted: bool,
+    /// By a control group.
+    pub(super) counted: Counted,
     /// By running as a user of its own.
     pub(super) lent: bool,
 }

@@ -15,7 +15,7 @@ use super::output::Outcome;
 use super::scratch::Scratch;
 use super::tree::{self, Tree};
 use super::watch::Watch;
-use super::wire::{Orders, Progress, Report, Spec, Vessel, Word, read_frame, write_frame};
+use super::wire::{Counted, Orders, Progress, Report, Spec, Vessel, Word, read_frame, write_frame};
 use super::{container, helper, landlock, limits, overlay, rights};
 
 /// How long init may take to build the sandbox.
@@ -41,7 +41,7 @@ pub(super) fn main() -> io::Result<()> {
         cpu: Duration::ZERO,
         peak_memory: 0,
         wall: Duration::ZERO,
-        counted: false,
+        counted: Counted::Nothing,
         lent: false,
         container: Vessel::Spent,
     });
@@ -85,11 +85,7 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         identity,
         counted,
     };
-    write_frame(&progress, &orders).context("tell init what to run")?;
-    if orders.spec.backend == Backend::Bubblewrap {
-        // Once more for init, which follows the launcher. If there is none, the launcher says why.
-        let _ = write_frame(&progress, &orders);
-    }
+    tell(&progress, &orders)?;
 
     let mut started = Instant::now();
     let ready = await_sandbox(&inbox)?;
@@ -130,9 +126,21 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         cpu: in_container.unwrap_or_else(|| limits::cpu_time_of_children().max(living)),
         peak_memory: watch.peak_memory(),
         wall: started.elapsed(),
-        counted: orders.counted,
+        counted: cgroup
+            .filter(|_| orders.counted)
+            .map_or(Counted::Nothing, |group| group.counted()),
         lent: matches!(orders.identity, Identity::Lent(_)),
     })
+}
+
+/// Writes the orders for everyone who takes some.
+fn tell(progress: &UnixStream, orders: &Orders) -> anyhow::Result<()> {
+    write_frame(progress, orders).context("tell init what to run")?;
+    if orders.spec.backend == Backend::Bubblewrap {
+        // Once more for init, which follows the launcher. If there is none, the launcher says why.
+        let _ = write_frame(progress, orders);
+    }
+    Ok(())
 }
 
 /// Makes what the run needs on disk besides its workspace.

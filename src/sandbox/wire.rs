@@ -80,6 +80,16 @@ pub(super) enum Word {
 /// stream, ends the run.
 pub(super) const INTERRUPT: u8 = b'i';
 
+/// What a control group counted of a run, and held within its limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Counted {
+    #[default]
+    Nothing,
+    /// Processes and memory, but not all that the kernel keeps for sockets.
+    NotAllSockets,
+    Everything,
+}
+
 /// From the supervisor to greenlight, when the last process is dead.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Report {
@@ -87,8 +97,7 @@ pub(super) struct Report {
     pub(super) cpu: Duration,
     pub(super) peak_memory: u64,
     pub(super) wall: Duration,
-    /// Whether a control group held the limits on memory and processes.
-    pub(super) counted: bool,
+    pub(super) counted: Counted,
     /// Whether the command ran as a user of its own.
     pub(super) lent: bool,
     pub(super) container: Vessel,

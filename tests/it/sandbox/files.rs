@@ -198,7 +198,7 @@ fn a_directory_that_was_closed_is_removed_all_the_same() {
     fs::create_dir_all(workspace.join("inner")).unwrap();
     fs::write(workspace.join("inner/file"), "").unwrap();
     for closed in [workspace.join("inner"), workspace.clone()] {
-        fs::set_permissions(closed, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(closed, fs::Permissions::from_mode(0o000)).unwrap();
     }
     remove_tree(&workspace).unwrap();
     assert!(!workspace.exists());
