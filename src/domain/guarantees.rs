@@ -70,9 +70,6 @@ impl Property {
         Self::Disk,
     ];
 
-    /// Without these, nothing is confined at all.
-    pub const INDISPENSABLE: [Self; 4] = [Self::Secrets, Self::FileWrites, Self::Network, Self::TreeKill];
-
     /// The name for settings and reports.
     pub fn name(self) -> &'static str {
         match self {

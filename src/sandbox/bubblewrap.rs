@@ -25,6 +25,7 @@ use rustix::thread::{CapabilitySet, Gid, Uid, UnshareFlags};
 use super::command::{Access, Mount, Network, WORKSPACE};
 use super::identity::Identity;
 use super::mounts::{self, Piece};
+use super::tree::unshare;
 use super::wire::{Orders, Progress, read_frame, write_frame};
 use super::{helper, init, limits, seccomp, strict};
 
@@ -269,12 +270,4 @@ pub(super) fn confine(orders: &Orders) -> anyhow::Result<()> {
         strict::forbid_shared_objects()?;
     }
     seccomp::apply(orders.counted)
-}
-
-#[expect(
-    deprecated,
-    reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"
-)]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
-    rustix::thread::unshare(flags)
 }

@@ -16,7 +16,7 @@ use super::files;
 use super::wire::Spec;
 
 /// What even an empty file takes: file systems have room for no more of them than this.
-const BYTES_PER_ENTRY: u64 = 4096;
+pub(super) const BYTES_PER_ENTRY: u64 = 4096;
 
 /// How often to count in any case, and which share of the time counting may take.
 const COUNT_EVERY: Duration = Duration::from_secs(2);

@@ -29,7 +29,7 @@ pub enum FileError {
 }
 
 /// Directories nest no deeper in honest trees; more would only exhaust what walks them.
-const MAX_DEPTH: usize = 100;
+pub(super) const MAX_DEPTH: usize = 100;
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)

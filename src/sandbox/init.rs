@@ -18,6 +18,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 use super::backend::Backend;
 use super::command::{Network, WORKSPACE};
 use super::identity::{INSIDE, Identity};
+use super::tree::unshare;
 use super::wire::{Orders, Progress, Word, read_frame, write_frame};
 use super::{bubblewrap, helper, landlock, limits, mounts, network, orphans, relay, seccomp, strict};
 
@@ -135,14 +136,6 @@ pub(super) fn give_up_capabilities() -> anyhow::Result<()> {
 /// Must come after the change of the user, which would undo it.
 pub(super) fn die_with_the_supervisor() -> anyhow::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("tie init to the supervisor")
-}
-
-#[expect(
-    deprecated,
-    reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"
-)]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
-    rustix::thread::unshare(flags)
 }
 
 /// Starts the command, with these output streams or those of this process.

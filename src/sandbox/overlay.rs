@@ -17,6 +17,8 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::backend::Backend;
 use super::command::{Access, Changes, WORKSPACE};
+use super::disk::BYTES_PER_ENTRY;
+use super::files::MAX_DEPTH;
 use super::identity::Identity;
 use super::mounts::{self, Piece};
 use super::scratch::Scratch;
@@ -24,12 +26,6 @@ use super::wire::{Orders, Spec};
 
 /// Where the layers are put together; nothing of it is left when the command starts.
 const LAYERS: &str = "/.layers";
-
-/// Directories nest no deeper in honest trees.
-const MAX_DEPTH: usize = 100;
-
-/// What even an empty file takes.
-const BYTES_PER_ENTRY: u64 = 1024;
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)

@@ -11,7 +11,10 @@ use std::os::unix::net::{SocketAddr as UnixAddr, UnixStream};
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketType};
+use rustix::thread::UnshareFlags;
 use serde::{Deserialize, Serialize};
+
+use super::tree::unshare;
 
 /// A protection that did not hold.
 #[derive(Debug, Serialize, Deserialize)]
@@ -162,10 +165,6 @@ fn reads_foreign_environment() -> bool {
     })
 }
 
-#[expect(
-    deprecated,
-    reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"
-)]
 fn makes_user_namespace() -> bool {
-    rustix::thread::unshare(rustix::thread::UnshareFlags::NEWUSER).is_ok()
+    unshare(UnshareFlags::NEWUSER).is_ok()
 }

@@ -103,6 +103,8 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         }
         Err(outcome) => outcome,
     };
+    // While there is somebody to ask.
+    let living = watch.time_of_the_living();
     if let Some(cgroup) = &cgroup {
         if orders.spec.backend.is_container() {
             cgroup.remember();
@@ -111,7 +113,6 @@ fn run(mut spec: Spec, control: &UnixStream, container: Option<UnixStream>) -> a
         }
     }
     let is_clean = orders.spec.backend.is_container() && is_clean(&outcome, &inbox)?;
-    let living = watch.time_of_the_living();
     if !is_clean {
         tree.end()?;
     }

@@ -153,10 +153,11 @@ fn let_go_of_output() -> anyhow::Result<()> {
     rustix::stdio::dup2_stderr(&nowhere).context("let go of standard error")
 }
 
+/// Leaves namespaces for new ones.
 #[expect(
     deprecated,
     reason = "only the flag FILES makes `unshare` unsound, and its replacement is an unsafe function"
 )]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+pub(super) fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }

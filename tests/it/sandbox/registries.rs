@@ -56,6 +56,11 @@ struct Outside {
 }
 
 impl Outside {
+    /// A proxy that lets through to one host, which has a public address.
+    fn ordinary_proxy(&self) -> Proxy {
+        self.proxy(&["allowed.example"], &[("allowed.example", &[PUBLIC])])
+    }
+
     async fn new() -> Self {
         Self {
             listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
@@ -225,7 +230,7 @@ async fn a_name_does_not_lead_to_places_that_are_not_public(lab: Lab) {
 async fn around_the_proxy_there_is_no_network(lab: Lab) {
     let outside = Outside::new().await;
     let port = outside.listener.local_addr().unwrap().port();
-    let proxy = outside.proxy(&["allowed.example"], &[("allowed.example", &[PUBLIC])]);
+    let proxy = outside.ordinary_proxy();
     let script = format!(
         "
 for address in [('1.1.1.1', 443), ('169.254.169.254', 80), ('127.0.0.1', {port}), ('127.0.0.1', 22), ('::1', 3128)]:
@@ -243,7 +248,7 @@ refused('replace', lambda: os.rename('/run/registries', '/tmp/x'))
 
 async fn slow_and_many_connections_keep_nobody_out_for_ever(lab: Lab) {
     let outside = Outside::new().await;
-    let proxy = outside.proxy(&["allowed.example"], &[("allowed.example", &[PUBLIC])]);
+    let proxy = outside.ordinary_proxy();
     let _dialled = outside.echo();
     let script = "
 idle = []
@@ -303,7 +308,7 @@ refused('afterwards', lambda: [connect('allowed.example:443') for _ in range(100
 
 async fn an_interrupt_leaves_the_way_out_open(lab: Lab) {
     let outside = Outside::new().await;
-    let proxy = outside.proxy(&["allowed.example"], &[("allowed.example", &[PUBLIC])]);
+    let proxy = outside.ordinary_proxy();
     let _dialled = outside.echo();
     let script = "
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -315,7 +320,7 @@ assert connect('allowed.example:443').startswith('HTTP/1.1 200')
 
 async fn connections_end_with_the_run(lab: Lab) {
     let outside = Outside::new().await;
-    let proxy = outside.proxy(&["allowed.example"], &[("allowed.example", &[PUBLIC])]);
+    let proxy = outside.ordinary_proxy();
     let script = "
 connection = proxy()
 connection.sendall(b'CONNECT allowed.example:443 HTTP/1.1\\r\\n\\r\\n')
@@ -336,7 +341,7 @@ if os.fork() == 0:
 
 async fn a_proxy_that_is_gone_leaves_nothing(lab: Lab) {
     let outside = Outside::new().await;
-    let proxy = outside.proxy(&["allowed.example"], &[("allowed.example", &[PUBLIC])]);
+    let proxy = outside.ordinary_proxy();
     let script = "
 connection = proxy()
 connection.sendall(b'CONNECT allowed.example:443 HTTP/1.1\\r\\n\\r\\n')
