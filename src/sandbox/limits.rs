@@ -15,6 +15,10 @@ use super::wire::Orders;
 /// should come first, because a refused allocation looks like a fault of the program.
 const HEADROOM: u64 = 1 << 30;
 
+/// How much the processor favours whoever watches over the limits: hundreds of processes that never rest would leave
+/// them too little of it to hold any, the one on time least of all.
+const NICENESS: i32 = 10;
+
 /// The unit of processor time in `/proc`, the same on every architecture.
 const TICKS_PER_SECOND: u64 = 100;
 
@@ -28,6 +32,9 @@ pub(super) fn apply(orders: &Orders) -> anyhow::Result<()> {
     let limits = &orders.spec.limits;
     let seconds = limits.cpu_time.as_secs() + u64::from(limits.cpu_time.subsec_nanos() > 0);
     lower(Resource::Core, 0).context("forbid core dumps")?;
+    if orders.spec.is_confined() {
+        rustix::process::nice(NICENESS).context("give way to who watches")?;
+    }
     // The softer signal first, because the harder one says nothing about its reason.
     lower(Resource::Cpu, seconds.saturating_add(2)).context("limit processor time")?;
     lower_soft(Resource::Cpu, seconds.max(1)).context("limit processor time")?;

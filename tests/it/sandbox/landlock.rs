@@ -26,7 +26,7 @@ for process in [greenlight, os.getppid()]:
     refused('affinity', lambda: os.sched_setaffinity(process, [0]), errno.EPERM)
     refused('trace', lambda: syscall(101 if platform.machine() == 'x86_64' else 117, 16, process, 0, 0), errno.EPERM)
 refused('priority of the user', lambda: os.setpriority(os.PRIO_USER, 0, 19), errno.EPERM)
-os.setpriority(os.PRIO_PROCESS, 0, 1)
+os.setpriority(os.PRIO_PROCESS, 0, 19)
 refused('shared memory', lambda: syscall(29 if platform.machine() == 'x86_64' else 194, 0, 4096, 0o1600), errno.ENOSYS)
 refused('message queue', lambda: syscall(240 if platform.machine() == 'x86_64' else 180, b'greenlight', 0o102, 0o600, 0), errno.ENOSYS)
 ",

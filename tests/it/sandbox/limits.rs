@@ -41,7 +41,7 @@ async fn a_fork_bomb_is_capped(lab: Lab) {
     let script = "
 started = 0
 try:
-    while started < 200:
+    while started < 2000:
         if os.fork() == 0:
             signal.pause()
         started += 1
@@ -56,11 +56,12 @@ os._exit(0)
     assert!(capped(&lab).contains(&started), "{started} of 32");
 }
 
-/// How many of 200 may start under a limit of 32.
+/// How many of 2,000 may start under a limit of 32.
 fn capped(lab: &Lab) -> RangeInclusive<u32> {
     if lab.is_landlock() && !rustix::process::geteuid().is_root() {
-        // The kernel counts all that the user runs, and that comes and goes.
-        1..=199
+        // The kernel counts all that the user runs, and that comes and goes: what other tests run beside this one may
+        // take the whole room, or have left as much as they had.
+        0..=1500
     } else {
         20..=32
     }
@@ -89,7 +90,7 @@ async fn threads_count_as_processes(lab: Lab) {
     let script = "
 started = 0
 try:
-    for _ in range(200):
+    for _ in range(2000):
         threading.Thread(target=signal.pause, daemon=True).start()
         started += 1
 except RuntimeError:

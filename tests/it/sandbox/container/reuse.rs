@@ -89,7 +89,7 @@ async fn a_container_with_a_changed_init_is_not_reused() {
         "{COUNT}\nimport resource\nresource.prlimit(1, resource.RLIMIT_NOFILE, (50, 50))"
     ))
     .await;
-    is_not_reused(&format!("{COUNT}\nos.setpriority(os.PRIO_PROCESS, 1, 10)")).await;
+    is_not_reused(&format!("{COUNT}\nos.setpriority(os.PRIO_PROCESS, 1, 19)")).await;
 }
 
 #[tokio::test]
