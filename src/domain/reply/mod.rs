@@ -3,6 +3,7 @@
 //! Short by default, details folded away, written for a maintainer who reads on a phone. Whatever a model, a test, a
 //! log or a stranger wrote goes through `redact` on its way in.
 
+mod evidence;
 mod review;
 mod state;
 

@@ -1,6 +1,6 @@
-//! The review of a proposal: suggestions on the lines they replace, the rest as a patch, and the evidence.
+//! The review of a proposal: suggestions on the lines they replace, and the rest as a patch.
 
-use super::super::proposal::{Author, Evidence, Proposal};
+use super::super::proposal::{Author, Proposal};
 use super::super::redact;
 use super::state::folded;
 use super::{SUGGESTION_MARKER, review_marker};
@@ -40,7 +40,7 @@ pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, c
         parts.push(format!("{what}{lands}\n\n{}", folded("Patch", &diff)));
     }
     if let Some(evidence) = &proposal.evidence {
-        parts.push(self::evidence(evidence));
+        parts.push(super::evidence::evidence(evidence));
     }
     // Two proposals may say the same in words; the review is brought up to date when its text differs.
     parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
@@ -58,29 +58,6 @@ fn summary(proposal: &Proposal) -> String {
         Author::BuiltIn => proposal.summary.clone(),
         Author::Model(_) => redact::prose(&proposal.summary, 1_500),
     }
-}
-
-/// Before and after in one line, the rest folded away.
-pub(super) fn evidence(evidence: &Evidence) -> String {
-    let Evidence { before, after, digest } = evidence;
-    let rows = [("before", before), ("after", after)]
-        .map(|(when, run)| format!("| {when} | {} | {} ms |", run.summary(), run.duration_ms))
-        .join("\n");
-    let names: Vec<_> = before
-        .failing_names()
-        .take(20)
-        .map(|name| format!("- {}", redact::inline(name, 200)))
-        .collect();
-    let red = if names.is_empty() {
-        String::new()
-    } else {
-        format!("\n\nRed before, green after:\n\n{}", names.join("\n"))
-    };
-    let table = format!(
-        "{}\n\n| | result | time |\n|---|---|---|\n{rows}{red}\n\nDigest `{digest}`",
-        redact::inline(&after.command, 200)
-    );
-    folded(&format!("Evidence: {} → {}", before.summary(), after.summary()), &table)
 }
 
 /// The message of the commit that lands a proposal; the trailer with the run is added where it is committed.

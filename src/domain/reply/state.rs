@@ -36,7 +36,7 @@ pub fn sticky(run: &Run, branch: &str) -> String {
         .as_ref()
         .map(|proposal| proposal.evidence.as_ref().or(run.evidence.as_ref()))
     {
-        parts.push(super::review::evidence(evidence));
+        parts.push(super::evidence::evidence(evidence));
     } else if let Some((before, _)) = run
         .reproduced
         .as_ref()
