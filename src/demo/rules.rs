@@ -187,18 +187,12 @@ mod tests {
             comment(8, "```suggestion\neight\n```"),
             comment(6, "Why?\n```suggestion\n```"),
         ];
-        assert_eq!(
-            diff().commit(&batch).unwrap(),
-            tree("1\n2\n3\n4\n5\n7\neight\n")
-        );
+        assert_eq!(diff().commit(&batch).unwrap(), tree("1\n2\n3\n4\n5\n7\neight\n"));
         let [file] = &diff().files()[..] else {
             panic!("one file is changed")
         };
         assert_eq!((file.filename.as_str(), file.status), ("a b/f", "modified"));
-        assert_eq!(
-            file.patch.as_deref(),
-            Some("@@ -5,4 +5,4 @@\n 5\n 6\n 7\n-8\n+VIII")
-        );
+        assert_eq!(file.patch.as_deref(), Some("@@ -5,4 +5,4 @@\n 5\n 6\n 7\n-8\n+VIII"));
     }
 
     #[test]

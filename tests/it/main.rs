@@ -18,6 +18,7 @@ mod openapi;
 mod repair;
 mod sandbox;
 mod stories;
+mod suggestions;
 mod suite;
 mod tidy;
 mod webhooks;
