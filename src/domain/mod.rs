@@ -18,3 +18,4 @@ pub mod run;
 pub mod test_path;
 pub mod test_run;
 pub mod triage;
+mod unified;

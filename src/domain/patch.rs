@@ -124,77 +124,15 @@ impl Patch {
         hex::encode(hash.finalize())
     }
 
-    /// A unified diff that `git apply` takes, for text files; a binary file is named in a line of its own.
+    /// A unified diff that `git apply` takes, binary files included.
     pub fn unified(&self) -> String {
-        self.files
-            .iter()
-            .map(|(path, change)| unified_file(path, change))
-            .collect()
+        super::unified::unified(self)
     }
 }
 
 fn lossy(blob: Option<&Blob>) -> String {
     blob.map(|blob| String::from_utf8_lossy(&blob.bytes).into_owned())
         .unwrap_or_default()
-}
-
-fn unified_file(path: &RepoPath, change: &FileChange) -> String {
-    let (old, new) = (quote("a/", path), quote("b/", path));
-    let mut text = format!("diff --git {old} {new}\n");
-    match (&change.before, &change.after) {
-        (None, Some(after)) => text += &format!("new file mode {}\n", after.mode.octal()),
-        (Some(before), None) => text += &format!("deleted file mode {}\n", before.mode.octal()),
-        (Some(before), Some(after)) if before.mode != after.mode => {
-            text += &format!("old mode {}\nnew mode {}\n", before.mode.octal(), after.mode.octal());
-        }
-        _ => {}
-    }
-    let texts = [&change.before, &change.after].map(|side| match side {
-        None => Some(""),
-        Some(blob) => blob.text(),
-    });
-    let [Some(before), Some(after)] = texts else {
-        return text + &format!("Binary files {old} and {new} differ\n");
-    };
-    if before == after {
-        return text;
-    }
-    let old_name = if change.before.is_some() {
-        old
-    } else {
-        "/dev/null".into()
-    };
-    let new_name = if change.after.is_some() {
-        new
-    } else {
-        "/dev/null".into()
-    };
-    let diff = similar::TextDiff::from_lines(before, after);
-    text + &diff
-        .unified_diff()
-        .context_radius(3)
-        .header(&old_name, &new_name)
-        .to_string()
-}
-
-/// Quotes a path the way git does when it has characters that would end a header line early.
-/// <https://git-scm.com/docs/git-diff#_generating_patch_text_with_p>
-fn quote(prefix: &str, path: &RepoPath) -> String {
-    let path = path.as_str();
-    if !path.contains(|c: char| c == '"' || c == '\\' || c.is_control()) {
-        return format!("{prefix}{path}");
-    }
-    let escaped: String = path
-        .bytes()
-        .map(|b| match b {
-            b'"' => "\\\"".to_string(),
-            b'\\' => "\\\\".to_string(),
-            b'\t' => "\\t".to_string(),
-            0x20..=0x7e => char::from(b).to_string(),
-            other => format!("\\{other:03o}"),
-        })
-        .collect();
-    format!("\"{prefix}{escaped}\"")
 }
 
 /// Bytes as text where they are text, so that a journal can be read; otherwise as base64.

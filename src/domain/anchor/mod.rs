@@ -2,21 +2,26 @@
 //!
 //! GitHub takes a suggestion only for lines of the right side inside one hunk of the pull request's diff, and a
 //! person who commits it must get exactly the bytes that were tested. So whatever GitHub might refuse or write in
-//! another way goes to the remainder: files that the diff does not show, new, deleted, renamed, binary files, links,
-//! changes of mode, lines outside the hunks, and files with carriage returns or without a final line feed, whose line
-//! ends GitHub is known to rewrite.
+//! another way goes to the remainder, with its reason: files that the diff does not show, new, deleted, renamed, binary
+//! files, links, changes of mode, lines outside the hunks, files whose lines end in different ways, a line end that
+//! comes or goes at the end of a file, and characters that a comment does not keep or a reader does not see.
 
 mod hunk;
+mod left_out;
 mod suggestion;
+mod text;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use hunk::{DiffError, Hunk, added_lines, parse_hunks};
+pub use left_out::LeftOut;
 pub use suggestion::{ApplyError, Suggestion, apply};
 
+use self::text::{LineEnd, Text};
 use super::id::RepoPath;
 use super::patch::{Blob, FileChange, FileMode, Patch};
+use super::redact;
 
 /// How many characters a suggestion's block may have; GitHub takes 65,536, and a word of explanation goes with it.
 const MAX_BLOCK: usize = 65_000;
@@ -39,6 +44,8 @@ pub struct Cut {
     /// What is left to change once all suggestions are committed: a patch on that tree, not on the head. `before` is
     /// the file with its suggestions, `after` is the file as it was tested.
     pub remainder: Patch,
+    /// Why there is a remainder: each file of it with its reasons.
+    pub left_out: BTreeMap<RepoPath, Vec<LeftOut>>,
 }
 
 /// A change of whole lines: which of the old ones go, and which of the new ones come for them. Counted from 0.
@@ -52,24 +59,37 @@ struct Edit {
 pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
     let shown: BTreeMap<&RepoPath, &[Hunk]> = diff.iter().map(|file| (&file.path, &file.hunks[..])).collect();
     let mut suggestions = Vec::new();
+    let mut left_out = BTreeMap::new();
     let mut rest = Vec::new();
     for (path, change) in patch.files() {
-        let mut own = shown
-            .get(path)
-            .and_then(|hunks| suggestions_for(path, change, hunks))
-            .unwrap_or_default();
+        let hunks = shown.get(path).copied().unwrap_or_default();
+        let (mut own, mut reasons) = match suggestions_for(path, change, hunks) {
+            Ok(found) => found,
+            Err(reason) => (Vec::new(), vec![reason]),
+        };
         let mut before = change.before.clone();
-        match committed(&own, path, change) {
-            Some(blob) => before = Some(blob),
-            None => own.clear(),
+        if !own.is_empty() {
+            match committed(&own, path, change) {
+                Some(blob) => before = Some(blob),
+                None => {
+                    own.clear();
+                    reasons.push(LeftOut::NotProved);
+                }
+            }
         }
         suggestions.append(&mut own);
+        if before != change.after {
+            reasons.sort_unstable();
+            reasons.dedup();
+            left_out.insert(path.clone(), reasons);
+        }
         let after = change.after.clone();
         rest.push((path.clone(), FileChange { before, after }));
     }
     Cut {
         suggestions,
         remainder: Patch::new(rest),
+        left_out,
     }
 }
 
@@ -121,57 +141,79 @@ fn committed(suggestions: &[Suggestion], path: &RepoPath, change: &FileChange) -
     })
 }
 
-/// The suggestions for one file; none if the file is of a kind that GitHub may not keep as it is.
-fn suggestions_for(path: &RepoPath, change: &FileChange, hunks: &[Hunk]) -> Option<Vec<Suggestion>> {
-    let (before, after) = (change.before.as_ref()?, change.after.as_ref()?);
-    if before.mode != after.mode || before.mode == FileMode::Symlink {
-        return None;
+/// The suggestions for one file, with the reasons why they are not all of the change; or why there are none.
+fn suggestions_for(
+    path: &RepoPath,
+    change: &FileChange,
+    hunks: &[Hunk],
+) -> Result<(Vec<Suggestion>, Vec<LeftOut>), LeftOut> {
+    let (before, after) = match (&change.before, &change.after) {
+        (Some(before), Some(after)) => (before, after),
+        (None, _) => return Err(LeftOut::New),
+        (_, None) => return Err(LeftOut::Deleted),
+    };
+    if [before, after].iter().any(|blob| blob.mode == FileMode::Symlink) {
+        return Err(LeftOut::Link);
     }
-    let (old, new) = (plain_lines(before)?, plain_lines(after)?);
-    let shown = shown_lines(hunks, &old)?;
-    let edits = edits(&old, &new);
-    let placed = placed(&edits, &shown, &new);
-    let suggestions = placed.into_iter().filter_map(|edit| {
+    let (old, new) = (text::read(before)?, text::read(after)?);
+    // A file of one line takes the line ends of a suggestion as they are.
+    let end = old.end.unwrap_or(LineEnd::LineFeed);
+    if new.end.is_some_and(|new| new != end) {
+        return Err(LeftOut::LineEnds);
+    }
+    let shown = shown_lines(hunks, &old.lines)?;
+    let mut left_out = Vec::new();
+    left_out.extend((before.mode != after.mode).then_some(LeftOut::Mode));
+    left_out.extend((old.is_ended != new.is_ended).then_some(LeftOut::LastLineEnd));
+    let edits = edits(&old.lines, &new.lines);
+    let (placed, outside) = placed(&edits, &shown, (&old, &new));
+    left_out.extend(outside.then_some(LeftOut::OutsideHunks));
+    let mut suggestions = Vec::with_capacity(placed.len());
+    for edit in placed {
+        let lines = |lines: &[&str]| lines.iter().flat_map(|line| [*line, "\n"]).collect::<String>();
+        let replaced = lines(&old.lines[edit.old.clone()]);
         let suggestion = Suggestion {
             path: path.clone(),
-            start_line: u32::try_from(edit.old.start + 1).ok()?,
-            line: u32::try_from(edit.old.end).ok()?,
-            replacement: new[edit.new].concat(),
+            start_line: u32::try_from(edit.old.start + 1).map_err(|_| LeftOut::TooLong)?,
+            line: u32::try_from(edit.old.end).map_err(|_| LeftOut::TooLong)?,
+            replacement: lines(&new.lines[edit.new]),
         };
-        let fits = suggestion.block().chars().count() <= MAX_BLOCK;
-        (fits && !suggestion.replacement.contains(is_odd)).then_some(suggestion)
-    });
-    Some(suggestions.collect())
-}
-
-/// Characters that a comment may not keep: controls and the byte order mark.
-fn is_odd(c: char) -> bool {
-    c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{feff}'
-}
-
-/// The lines with their line feeds, of a text in which nothing about line ends is in doubt.
-fn plain_lines(blob: &Blob) -> Option<Vec<&str>> {
-    let text = blob.text()?;
-    let certain = text.ends_with('\n') && !text.contains('\r');
-    certain.then(|| text.split_inclusive('\n').collect())
-}
-
-/// The ranges of lines, from 0, that the hunks show; none if they show other lines than the head has.
-fn shown_lines(hunks: &[Hunk], head: &[&str]) -> Option<Vec<Range<usize>>> {
-    let mut shown = Vec::new();
-    for hunk in hunks.iter().filter(|hunk| !hunk.right.is_empty()) {
-        let start = (hunk.new_start as usize).checked_sub(1)?;
-        let range = start..start.checked_add(hunk.right.len())?;
-        let lines = head
-            .get(range.clone())?
-            .iter()
-            .filter_map(|line| line.strip_suffix('\n'));
-        if !lines.eq(hunk.right.iter().map(String::as_str)) {
-            return None;
+        if suggestion.block().chars().count() > MAX_BLOCK {
+            left_out.push(LeftOut::TooLong);
+        } else if is_odd(&suggestion.replacement, &replaced) {
+            left_out.push(LeftOut::OddCharacters);
+        } else {
+            suggestions.push(suggestion);
         }
-        shown.push(range);
     }
-    shown.is_sorted_by(|a, b| a.end <= b.start).then_some(shown)
+    Ok((suggestions, left_out))
+}
+
+/// Whether there are characters that a comment may not keep, controls and the byte order mark, or such that nobody sees
+/// and that were not there before.
+fn is_odd(text: &str, before: &str) -> bool {
+    let is_lost = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{feff}';
+    let is_hidden = |c: char| redact::visible(c.encode_utf8(&mut [0; 4])).is_empty();
+    text.contains(|c| is_lost(c) || is_hidden(c) && !before.contains(c))
+}
+
+/// The ranges of lines, from 0, that the hunks show.
+fn shown_lines(hunks: &[Hunk], head: &[&str]) -> Result<Vec<Range<usize>>, LeftOut> {
+    if hunks.is_empty() {
+        return Err(LeftOut::NotInDiff);
+    }
+    let mut shown: Vec<Range<usize>> = Vec::new();
+    for hunk in hunks.iter().filter(|hunk| !hunk.right.is_empty()) {
+        let start = (hunk.new_start as usize).checked_sub(1).ok_or(LeftOut::OtherHead)?;
+        let end = start.checked_add(hunk.right.len()).ok_or(LeftOut::OtherHead)?;
+        let lines = head.get(start..end).ok_or(LeftOut::OtherHead)?;
+        let is_same = |(line, right): (&&str, &String)| right.strip_suffix('\r').unwrap_or(right) == *line;
+        if !lines.iter().zip(&hunk.right).all(is_same) || shown.last().is_some_and(|last| last.end > start) {
+            return Err(LeftOut::OtherHead);
+        }
+        shown.push(start..end);
+    }
+    Ok(shown)
 }
 
 /// The smallest changes that lead from the old lines to the new, with unchanged lines between any two.
@@ -193,16 +235,18 @@ fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
     edits
 }
 
-/// The edits that fit into one hunk each, grown where GitHub wants more lines than change.
-fn placed(edits: &[Edit], shown: &[Range<usize>], new: &[&str]) -> Vec<Edit> {
+/// The edits that fit into one hunk each, grown where GitHub wants more lines than change; and whether some do not.
+fn placed(edits: &[Edit], shown: &[Range<usize>], texts: (&Text<'_>, &Text<'_>)) -> (Vec<Edit>, bool) {
     let mut placed: Vec<(usize, Edit)> = Vec::new();
+    let mut is_outside = false;
     for (index, edit) in edits.iter().enumerate() {
         // Unchanged lines, which alone an edit may grow into, reach from the edit before to the one after.
         let free = Range {
             start: index.checked_sub(1).map_or(0, |before| edits[before].old.end),
             end: edits.get(index + 1).map_or(usize::MAX, |after| after.old.start),
         };
-        let Some((hunk, edit)) = place(edit, shown, &free, new) else {
+        let Some((hunk, edit)) = place(edit, shown, &free, texts) else {
+            is_outside = true;
             continue;
         };
         match placed.last_mut() {
@@ -210,11 +254,16 @@ fn placed(edits: &[Edit], shown: &[Range<usize>], new: &[&str]) -> Vec<Edit> {
             _ => placed.push((hunk, edit)),
         }
     }
-    placed.into_iter().map(|(_, edit)| edit).collect()
+    (placed.into_iter().map(|(_, edit)| edit).collect(), is_outside)
 }
 
 /// Finds the hunk of an edit, and gives it lines to stand on.
-fn place(edit: &Edit, shown: &[Range<usize>], free: &Range<usize>, new: &[&str]) -> Option<(usize, Edit)> {
+fn place(
+    edit: &Edit,
+    shown: &[Range<usize>],
+    free: &Range<usize>,
+    (old, new): (&Text<'_>, &Text<'_>),
+) -> Option<(usize, Edit)> {
     let hunk_of = |line: usize| {
         let hunk = shown.partition_point(|range| range.end <= line);
         shown
@@ -234,9 +283,7 @@ fn place(edit: &Edit, shown: &[Range<usize>], free: &Range<usize>, new: &[&str])
         end: shown[hunk].end.min(free.end),
     };
     let mut edit = edit.clone();
-    // A block of nothing but blank lines is taken for an empty one, which deletes.
-    while edit.old.is_empty() || !edit.new.is_empty() && new[edit.new.clone()].iter().all(|line| line.trim().is_empty())
-    {
+    while needs_more(&edit, old, new) {
         if edit.old.start > room.start {
             edit.old.start -= 1;
             edit.new.start -= 1;
@@ -248,6 +295,19 @@ fn place(edit: &Edit, shown: &[Range<usize>], free: &Range<usize>, new: &[&str])
         }
     }
     (edit.old.end <= shown[hunk].end).then_some((hunk, edit))
+}
+
+/// Whether an edit has to take in an unchanged line.
+fn needs_more(edit: &Edit, old: &Text<'_>, new: &Text<'_>) -> bool {
+    let has_no_line = edit.old.is_empty();
+    // A block of nothing but blank lines is taken for an empty one, which deletes.
+    let is_blank = !edit.new.is_empty() && new.lines[edit.new.clone()].iter().all(|line| line.trim().is_empty());
+    // Without its last line, a file whose last line has no end would end in one.
+    let takes_open_end = edit.new.is_empty() && edit.old.end == old.lines.len() && !old.is_ended;
+    // The first line tells how the new ones end, and this one does not.
+    let begins_at_open_end = !old.is_ended && edit.old.start + 1 == old.lines.len() && edit.new.len() > 1;
+    let is_open = takes_open_end || begins_at_open_end && old.end == Some(LineEnd::Windows);
+    has_no_line || is_blank || is_open
 }
 
 impl Edit {

@@ -1,5 +1,6 @@
 //! One suggestion: how it is written into a comment, and what committing it does to the file.
 
+use std::borrow::Cow;
 use std::iter;
 
 use crate::domain::id::RepoPath;
@@ -12,7 +13,7 @@ pub struct Suggestion {
     pub start_line: u32,
     /// The last line that is replaced.
     pub line: u32,
-    /// Lines that each end in a line feed; nothing at all to delete.
+    /// Lines that each end in a line feed, however those of the file end; nothing at all to delete.
     pub replacement: String,
 }
 
@@ -37,7 +38,8 @@ impl Suggestion {
     }
 }
 
-/// Does what "Commit suggestion" does with those of the suggestions that are for `path`.
+/// Does what "Commit suggestion" does with those of the suggestions that are for `path`: whole lines are replaced, with
+/// line ends as the replaced ones have them, and a last line that has none stays without.
 ///
 /// Lines end at line feeds and nowhere else.
 ///
@@ -62,15 +64,32 @@ pub fn apply(suggestions: &[Suggestion], path: &RepoPath, before: &[u8]) -> Resu
             .ok_or(ApplyError::OutOfRange(first, last))?;
         let start = first as usize - 1;
         let untouched = lines.get(done..start).ok_or(ApplyError::Overlap(first))?;
-        if replaced.concat() == suggestion.replacement.as_bytes() {
+        let replacement = with_ends_of(replaced, &suggestion.replacement);
+        if replaced.concat() == replacement.as_bytes() {
             return Err(ApplyError::NoChange(first));
         }
-        after.extend(untouched.concat());
-        after.extend_from_slice(suggestion.replacement.as_bytes());
+        untouched.iter().for_each(|line| after.extend_from_slice(line));
+        after.extend_from_slice(replacement.as_bytes());
         done = last as usize;
     }
-    after.extend(lines[done..].concat());
+    lines[done..].iter().for_each(|line| after.extend_from_slice(line));
     Ok(after)
+}
+
+/// The new lines, ending as the lines do that they replace.
+fn with_ends_of<'a>(replaced: &[&[u8]], replacement: &'a str) -> Cow<'a, str> {
+    let is_windows = replaced.first().is_some_and(|line| line.ends_with(b"\r\n"));
+    let is_open = replaced.last().is_some_and(|line| !line.ends_with(b"\n"));
+    let kept = if is_open {
+        replacement.strip_suffix('\n').unwrap_or(replacement)
+    } else {
+        replacement
+    };
+    if is_windows {
+        kept.replace('\n', "\r\n").into()
+    } else {
+        kept.into()
+    }
 }
 
 /// What a Markdown renderer finds in a suggestion's block; none if it is not exactly one block.

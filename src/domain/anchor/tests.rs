@@ -120,30 +120,70 @@ fn what_the_diff_does_not_show_is_left_over() {
 }
 
 #[test]
-fn line_ends_that_github_may_rewrite_are_left_alone() {
+fn line_ends_stay_as_they_are() {
+    check(
+        &all_shown("a\r\nb\r\n"),
+        "a\r\nb\r\n",
+        "a\r\nB\r\nc\r\n",
+        &[(2, 2, "B\nc\n")],
+    );
+    check(&all_shown("a\nb"), "a\nb", "A\nb", &[(1, 1, "A\n")]);
+    check(&all_shown("a\nb"), "a\nb", "a\nB\nc", &[(2, 2, "B\nc\n")]);
+    // Deleting the open last line would leave a file that ends in a line end.
+    check(&all_shown("a\nb"), "a\nb", "a", &[(1, 2, "a\n")]);
+    // The open last line does not tell how lines end here.
+    check(&all_shown("a\r\nb"), "a\r\nb", "a\r\nb\r\nc", &[(1, 2, "a\nb\nc\n")]);
+    check(&all_shown("a\r\nb"), "a\r\nb", "a\r\nB", &[(2, 2, "B\n")]);
+}
+
+#[test]
+fn a_line_end_that_comes_or_goes_is_left_over() {
+    check(&all_shown("a\nb"), "a\nb", "A\nb\n", &[(1, 1, "A\n")]);
+    check(&all_shown("a\nb\n"), "a\nb\n", "a\nB", &[(2, 2, "B\n")]);
     for (before, after) in [
-        ("a\r\nb\r\n", "a\r\nB\r\n"),
         ("a\nb\r\n", "A\nb\r\n"),
         ("a\rb\nc\n", "a\rb\nC\n"),
         ("a\nb\n", "a\nb\r\n"),
-        ("a\nb", "A\nb"),
-        ("a\nb\n", "a\nB"),
+        ("a\r\nb\r\n", "a\nb\n"),
         ("a\nb", "a\nb\n"),
-        ("a\n", ""),
+        ("a", "a\r\nb"),
         ("", "a\n"),
     ] {
-        check(&all_shown(before), before, after, &[]);
+        let cut = check(&all_shown(before), before, after, &[]);
+        assert_eq!(cut.left_out.len(), 1);
     }
 }
 
 #[test]
+fn a_file_may_become_empty() {
+    check(&all_shown("a\nb\n"), "a\nb\n", "", &[(1, 2, "")]);
+    let cut = check(&all_shown("a"), "a", "", &[]);
+    assert_eq!(cut.left_out[&path()], [LeftOut::OutsideHunks]);
+}
+
+#[test]
 fn odd_characters_are_kept_or_left_over() {
-    let plain = "\t x\u{2028}\u{1f980} \u{202e} ```` <b> & @a \\ \n";
+    let plain = "\t x\u{2028}\u{1f980} ```` <b> & @a \\ \n";
     check(&all_shown("a\n"), "a\n", plain, &[(1, 1, plain)]);
     check(&all_shown("\u{c}\na\n"), "\u{c}\na\n", "\u{c}\nb\n", &[(2, 2, "b\n")]);
-    for odd in ["\u{c}b\n", "\u{1b}[0m\n", "\u{feff}b\n", "\u{85}b\n"] {
-        check(&all_shown("a\n"), "a\n", odd, &[]);
+    for odd in [
+        "\u{c}b\n",
+        "\u{1b}[0m\n",
+        "\u{feff}b\n",
+        "\u{85}b\n",
+        "b\u{202e}\n",
+        "b\u{200b}\n",
+    ] {
+        let cut = check(&all_shown("a\n"), "a\n", odd, &[]);
+        assert_eq!(cut.left_out[&path()], [LeftOut::OddCharacters]);
     }
+    // What is hidden there already stays, in lines that change.
+    check(
+        &all_shown("a\u{200d}\n"),
+        "a\u{200d}\n",
+        "b\u{200d}\n",
+        &[(1, 1, "b\u{200d}\n")],
+    );
     let huge = format!("{}\n", "x".repeat(MAX_BLOCK));
     check(
         &all_shown("a\nb\nc\n"),
@@ -163,7 +203,8 @@ fn files_that_are_no_plain_change_are_left_over() {
     for (before, after) in [
         (None, blob(Regular, b"a\n")),
         (blob(Regular, b"a\n"), None),
-        (blob(Regular, b"a\n"), blob(Executable, b"b\n")),
+        (blob(Regular, b"a\n"), blob(Executable, b"a\n")),
+        (blob(Regular, b"a\n"), blob(Symlink, b"b\n")),
         (blob(Symlink, b"a\n"), blob(Symlink, b"b\n")),
         (blob(Regular, b"a\n\xff\n"), blob(Regular, b"b\n\xff\n")),
         (blob(Regular, b"a\n\0\n"), blob(Regular, b"b\n\0\n")),
@@ -171,8 +212,32 @@ fn files_that_are_no_plain_change_are_left_over() {
         let patch = Patch::new([(path(), FileChange { before, after })]);
         let cut = cut(&patch, &all_shown("a\n"));
         assert_eq!((cut.suggestions.len(), &cut.remainder), (0, &patch));
+        assert_eq!(cut.left_out[&path()].len(), 1);
         assert!(proves(&cut, &patch));
     }
+}
+
+#[test]
+fn a_change_of_mode_leaves_the_lines_to_suggestions() {
+    let blob = |mode, text: &str| {
+        Some(Blob {
+            mode,
+            bytes: text.into(),
+        })
+    };
+    let change = FileChange {
+        before: blob(FileMode::Regular, "a\n"),
+        after: blob(FileMode::Executable, "b\n"),
+    };
+    let patch = Patch::new([(path(), change)]);
+    let cut = cut(&patch, &all_shown("a\n"));
+    assert_eq!(cut.suggestions.len(), 1);
+    assert_eq!(cut.left_out[&path()], [LeftOut::Mode]);
+    assert_eq!(
+        cut.remainder.unified(),
+        "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n"
+    );
+    assert!(proves(&cut, &patch));
 }
 
 #[test]
@@ -266,7 +331,8 @@ proptest! {
         let committed = apply(&cut.suggestions, &path(), head.as_bytes()).unwrap();
         match cut.remainder.files().next() {
             None => prop_assert_eq!(&committed, after.as_bytes()),
-            Some((_, rest)) => {
+            Some((path, rest)) => {
+                prop_assert!(!cut.left_out[path].is_empty());
                 prop_assert_eq!(&rest.before, &Some(Blob::regular(committed)));
                 prop_assert_eq!(&rest.after, &Some(Blob::regular(after.as_bytes())));
             }

@@ -1,0 +1,52 @@
+//! Why a part of a patch is no suggestion.
+
+use std::fmt;
+
+use super::text::NoText;
+
+/// A reason, as it stands in a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    New,
+    Deleted,
+    Link,
+    Mode,
+    Binary,
+    LineEnds,
+    LastLineEnd,
+    NotInDiff,
+    OtherHead,
+    OutsideHunks,
+    OddCharacters,
+    TooLong,
+    NotProved,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::New => "a new file",
+            Self::Deleted => "deletes the file",
+            Self::Link => "a symbolic link",
+            Self::Mode => "changes the mode",
+            Self::Binary => "not text",
+            Self::LineEnds => "its lines end in different ways",
+            Self::LastLineEnd => "the line end at its very end changes",
+            Self::NotInDiff => "not shown in the diff of this pull request",
+            Self::OtherHead => "the diff shows other lines than the head has",
+            Self::OutsideHunks => "lines that the diff does not show",
+            Self::OddCharacters => "characters that a comment does not keep, or nobody sees",
+            Self::TooLong => "too long for a comment",
+            Self::NotProved => "committing the suggestions would not give the tested file",
+        })
+    }
+}
+
+impl From<NoText> for LeftOut {
+    fn from(reason: NoText) -> Self {
+        match reason {
+            NoText::Binary => Self::Binary,
+            NoText::MixedLineEnds => Self::LineEnds,
+        }
+    }
+}
