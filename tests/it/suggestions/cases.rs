@@ -1,6 +1,7 @@
 //! Generated pull requests with a patch on each: three trees of files that are as odd as files in repositories get.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 
 use greenlight::demo::Files;
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// A pull request from `base` to `head`, and the tree `after` that a patch on the head leads to.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Case {
     pub(super) base: Files,
     pub(super) head: Files,
@@ -18,6 +19,17 @@ pub(super) struct Case {
     pub(super) omitted: Vec<Index>,
     /// In which order the comments are committed.
     pub(super) order: Vec<Index>,
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, files) in [("base", &self.base), ("head", &self.head), ("after", &self.after)] {
+            for (path, (mode, bytes)) in files {
+                writeln!(f, "{name} {mode:o} {path:?} b\"{}\"", bytes.escape_ascii())?;
+            }
+        }
+        write!(f, "omitted {:?}, order {:?}", self.omitted, self.order)
+    }
 }
 
 /// Names that need care in JSON, in headers of diffs, or on a command line. No name is a folder of another.
@@ -74,44 +86,52 @@ type Tree = BTreeMap<&'static str, File>;
 /// Lines that come for others, at a place.
 #[derive(Debug, Clone)]
 struct Edit {
-    place: Index,
+    /// Anywhere, or so many lines below the place where most edits of the case are.
+    place: Result<Index, usize>,
     count: usize,
     lines: Vec<Vec<u8>>,
 }
 
+/// One of the files of a tree: any, or the one that most steps of the case are about.
+type Spot = Option<Index>;
+
 /// One thing that a commit does.
 #[derive(Debug, Clone)]
 enum Step {
-    Edit(Index, Vec<Edit>),
+    Edit(Spot, Vec<Edit>),
+    /// Changes every line whose number can be divided.
+    EditEvery(Spot, usize),
     Add(&'static str, File),
-    Delete(Index),
-    Rename(Index, &'static str),
-    Mode(Index, u32),
-    Ends(Index, Ends),
-    Closed(Index, bool),
-    Replace(Index, Content),
+    Delete(Spot),
+    Rename(Spot, &'static str),
+    Mode(Spot, u32),
+    Ends(Spot, Ends),
+    Closed(Spot, bool),
+    Replace(Spot, Content),
 }
 
 /// Any pull request with any patch on it.
 pub(super) fn any_case() -> impl Strategy<Value = Case> {
-    let trees = (tree(), vec(step(), 1..6), vec(step(), 1..6));
-    (trees, vec(any::<Index>(), 0..2), any::<bool>(), vec(any::<Index>(), 8)).prop_map(
-        |((base, to_head, to_after), omitted, omit, order)| {
-            let head = to_head.into_iter().fold(base.clone(), |tree, step| step.on(tree));
-            let after = to_after.into_iter().fold(head.clone(), |tree, step| step.on(tree));
-            Case {
-                base: files(&base),
-                head: files(&head),
-                after: files(&after),
-                omitted: if omit { omitted } else { Vec::new() },
-                order,
-            }
-        },
-    )
+    let trees = (tree(), vec(step(), 1..6), vec(step(), 1..6), any::<[Index; 2]>());
+    let omitted = prop_oneof![4 => Just(Vec::new()), 1 => vec(any::<Index>(), 1..3)];
+    (trees, omitted, vec(any::<Index>(), 8)).prop_map(|((base, to_head, to_after, focus), omitted, order)| {
+        let commit =
+            |tree: &Tree, steps: Vec<Step>| steps.into_iter().fold(tree.clone(), |tree, step| step.on(tree, focus));
+        let head = commit(&base, to_head);
+        let after = commit(&head, to_after);
+        Case {
+            base: files(&base),
+            head: files(&head),
+            after: files(&after),
+            omitted,
+            order,
+        }
+    })
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
-    vec((select(&NAMES[..]), file(0..24)), 1..5).prop_map(|files| files.into_iter().collect())
+    let file = prop_oneof![6 => file(0..24), 1 => file(60..150)];
+    vec((select(&NAMES[..]), file), 1..5).prop_map(|files| files.into_iter().collect())
 }
 
 fn file(lines: Range<usize>) -> impl Strategy<Value = File> {
@@ -205,9 +225,10 @@ fn broken(line: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let any_index = any::<Index>;
+    let any_index = || prop_oneof![2 => Just(None), 1 => any::<Index>().prop_map(Some)];
     prop_oneof![
         14 => (any_index(), vec(edit(), 1..4)).prop_map(|(file, edits)| Step::Edit(file, edits)),
+        1 => (any_index(), 1..5_usize).prop_map(|(file, divisor)| Step::EditEvery(file, divisor)),
         2 => (select(&NAMES[..]), file(0..8)).prop_map(|(name, file)| Step::Add(name, file)),
         1 => any_index().prop_map(Step::Delete),
         1 => (any_index(), select(&NAMES[..])).prop_map(|(file, name)| Step::Rename(file, name)),
@@ -219,19 +240,21 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
-    (any::<Index>(), 0..4_usize, vec(line(), 0..4)).prop_map(|(place, count, lines)| Edit { place, count, lines })
+    let place = prop_oneof![3 => (0..7_usize).prop_map(Err), 1 => any::<Index>().prop_map(Ok)];
+    (place, 0..4_usize, vec(line(), 0..4)).prop_map(|(place, count, lines)| Edit { place, count, lines })
 }
 
 impl Step {
-    fn on(self, mut tree: Tree) -> Tree {
+    fn on(self, mut tree: Tree, [file, line]: [Index; 2]) -> Tree {
         let name = match &self {
             Self::Edit(at, _)
+            | Self::EditEvery(at, _)
             | Self::Delete(at)
             | Self::Rename(at, _)
             | Self::Mode(at, _)
             | Self::Ends(at, _)
             | Self::Closed(at, _)
-            | Self::Replace(at, _) => tree.keys().nth(at.index(tree.len().max(1))).copied(),
+            | Self::Replace(at, _) => tree.keys().nth(at.unwrap_or(file).index(tree.len().max(1))).copied(),
             Self::Add(name, _) => Some(*name),
         };
         let Some(name) = name else { return tree };
@@ -246,10 +269,11 @@ impl Step {
             (Self::Rename(_, to), _) => new_name = to,
             (Self::Mode(_, mode), _) => file.mode = mode,
             (Self::Replace(_, content), _) => file.content = content,
-            (Self::Edit(_, edits), Content::Text(text)) => text.edit(edits),
+            (Self::Edit(_, edits), Content::Text(text)) => text.edit(edits, line),
+            (Self::EditEvery(_, divisor), Content::Text(text)) => text.edit_every(divisor),
             (Self::Ends(_, ends), Content::Text(text)) => text.ends = ends,
             (Self::Closed(_, closed), Content::Text(text)) => text.closed = closed,
-            (Self::Add(..) | Self::Edit(..) | Self::Ends(..) | Self::Closed(..), _) => {}
+            (Self::Add(..) | Self::Edit(..) | Self::EditEvery(..) | Self::Ends(..) | Self::Closed(..), _) => {}
         }
         tree.insert(new_name, file);
         tree
@@ -257,9 +281,18 @@ impl Step {
 }
 
 impl Text {
-    fn edit(&mut self, edits: Vec<Edit>) {
+    fn edit_every(&mut self, divisor: usize) {
+        for line in self.lines.iter_mut().step_by(divisor) {
+            line.extend_from_slice(b" e");
+        }
+    }
+
+    fn edit(&mut self, edits: Vec<Edit>, focus: Index) {
         for edit in edits {
-            let start = edit.place.index(self.lines.len() + 1);
+            let start = match edit.place {
+                Ok(place) => place.index(self.lines.len() + 1),
+                Err(below) => (focus.index(self.lines.len() + 1) + below).min(self.lines.len()),
+            };
             let end = (start + edit.count).min(self.lines.len());
             self.lines.splice(start..end, edit.lines);
         }

@@ -42,13 +42,17 @@ pub(super) fn patched(mut tree: Files, patch: &Patch) -> Files {
     tree
 }
 
-/// The diff as it is read from the API's list of files.
+/// The diff as it is read from the API's list of files. A file that becomes a link is on the list twice.
 pub(super) fn diff_files(shown: &[ShownFile]) -> Vec<DiffFile> {
-    let with_patch = shown.iter().filter_map(|file| Some((file, file.patch.as_deref()?)));
-    with_patch
-        .map(|(file, patch)| DiffFile {
+    let hunks = |file: &ShownFile| match &file.patch {
+        Some(patch) => parse_hunks(patch).unwrap_or_else(|error| panic!("{error}:\n{patch}")),
+        None => Vec::new(),
+    };
+    shown
+        .iter()
+        .map(|file| DiffFile {
             path: file.filename.parse().unwrap(),
-            hunks: parse_hunks(patch).unwrap_or_else(|error| panic!("{error}:\n{patch}")),
+            hunks: hunks(file),
         })
         .collect()
 }
