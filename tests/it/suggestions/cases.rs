@@ -112,7 +112,7 @@ enum Step {
 
 /// Any pull request with any patch on it.
 pub(super) fn any_case() -> impl Strategy<Value = Case> {
-    let trees = (tree(), vec(step(), 1..6), vec(step(), 1..6), any::<[Index; 2]>());
+    let trees = (tree(), vec(step(), 1..8), vec(step(), 1..8), any::<[Index; 2]>());
     let omitted = prop_oneof![4 => Just(Vec::new()), 1 => vec(any::<Index>(), 1..3)];
     (trees, omitted, vec(any::<Index>(), 8)).prop_map(|((base, to_head, to_after, focus), omitted, order)| {
         let commit =
@@ -152,7 +152,7 @@ fn text(lines: Range<usize>) -> impl Strategy<Value = Text> {
 }
 
 fn ends() -> impl Strategy<Value = Ends> {
-    prop_oneof![8 => Just(Ends::Lf), 3 => Just(Ends::CrLf), 1 => any::<u64>().prop_map(Ends::Mixed)]
+    prop_oneof![12 => Just(Ends::Lf), 4 => Just(Ends::CrLf), 1 => any::<u64>().prop_map(Ends::Mixed)]
 }
 
 /// Binary files of all sizes, most of them small.
@@ -225,11 +225,11 @@ fn broken(line: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let any_index = || prop_oneof![2 => Just(None), 1 => any::<Index>().prop_map(Some)];
+    let any_index = || prop_oneof![3 => Just(None), 1 => any::<Index>().prop_map(Some)];
     prop_oneof![
-        14 => (any_index(), vec(edit(), 1..4)).prop_map(|(file, edits)| Step::Edit(file, edits)),
-        1 => (any_index(), 1..5_usize).prop_map(|(file, divisor)| Step::EditEvery(file, divisor)),
-        2 => (select(&NAMES[..]), file(0..8)).prop_map(|(name, file)| Step::Add(name, file)),
+        30 => (any_index(), vec(edit(), 1..4)).prop_map(|(file, edits)| Step::Edit(file, edits)),
+        2 => (any_index(), 1..5_usize).prop_map(|(file, divisor)| Step::EditEvery(file, divisor)),
+        1 => (select(&NAMES[..]), file(0..8)).prop_map(|(name, file)| Step::Add(name, file)),
         1 => any_index().prop_map(Step::Delete),
         1 => (any_index(), select(&NAMES[..])).prop_map(|(file, name)| Step::Rename(file, name)),
         1 => (any_index(), mode()).prop_map(|(file, mode)| Step::Mode(file, mode)),

@@ -61,3 +61,14 @@ fn read(folder: &Path, prefix: &str, found: &mut Files) {
         }
     }
 }
+
+/// Whether the targets of all links can be the targets of links here.
+pub(super) fn can_be_checked_out(trees: [&Files; 2]) -> bool {
+    let mut links = trees
+        .into_iter()
+        .flat_map(|tree| tree.values())
+        .filter(|(mode, _)| *mode == 0o120_000);
+    links.all(|(_, target)| {
+        !target.is_empty() && target.len() < 4000 && !target.contains(&0) && std::str::from_utf8(target).is_ok()
+    })
+}

@@ -30,31 +30,30 @@ pub(super) fn patch_between(from: &Files, to: &Files) -> Patch {
 }
 
 /// Applies a patch that must be exactly on this tree.
-pub(super) fn patched(mut tree: Files, patch: &Patch) -> Files {
+pub(super) fn patched(mut tree: Files, patch: &Patch) -> Result<Files, String> {
     for (path, change) in patch.files() {
-        assert_eq!(blob(&tree, path.as_str()), change.before, "{path} is another file");
+        if blob(&tree, path.as_str()) != change.before {
+            return Err(format!("{path} is not what the remainder is on"));
+        }
         tree.remove(path.as_str());
         if let Some(after) = &change.after {
             let mode = u32::from_str_radix(after.mode.octal(), 8).unwrap();
             tree.insert(path.to_string(), (mode, after.bytes.clone()));
         }
     }
-    tree
+    Ok(tree)
 }
 
 /// The diff as it is read from the API's list of files. A file that becomes a link is on the list twice.
-pub(super) fn diff_files(shown: &[ShownFile]) -> Vec<DiffFile> {
-    let hunks = |file: &ShownFile| match &file.patch {
-        Some(patch) => parse_hunks(patch).unwrap_or_else(|error| panic!("{error}:\n{patch}")),
-        None => Vec::new(),
-    };
-    shown
-        .iter()
-        .map(|file| DiffFile {
+pub(super) fn diff_files(shown: &[ShownFile]) -> Result<Vec<DiffFile>, String> {
+    let read = |file: &ShownFile| {
+        let hunks = file.patch.as_deref().map_or(Ok(Vec::new()), parse_hunks);
+        Ok(DiffFile {
             path: file.filename.parse().unwrap(),
-            hunks: hunks(file),
+            hunks: hunks.map_err(|error| format!("{error}:\n{:?}", file.patch))?,
         })
-        .collect()
+    };
+    shown.iter().map(read).collect()
 }
 
 /// The comment that carries a suggestion, as it is sent to the API.
