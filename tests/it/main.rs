@@ -11,6 +11,7 @@ mod anchor;
 mod config;
 mod doors;
 mod double;
+mod fuzz;
 mod git;
 mod harness;
 mod install;
