@@ -66,7 +66,13 @@ enum Entry {
 
 pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Exported, Error> {
     let repository = open(mirror)?;
-    let found = differences(&repository, None, Some(root(mirror, &repository, sha)?))?;
+    let tree = root(mirror, &repository, sha)?;
+    write(&repository, tree, into)
+}
+
+/// Writes a tree into a directory that does not exist yet or is empty.
+pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<Exported, Error> {
+    let found = differences(repository, None, Some(tree))?;
     fresh(into)?;
     let mut made = HashSet::from([into.to_path_buf()]);
     let mut links = Vec::new();
@@ -86,7 +92,7 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
         } else {
             0o644
         };
-        let bytes = read(&repository, leaf.id, &mut budget)?;
+        let bytes = read(repository, leaf.id, &mut budget)?;
         OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -98,7 +104,7 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
     // Links come last, so that nothing above was written through one.
     for (path, leaf, target) in links {
         let mut budget = Budget::new("the target of a link", MAX_LINK);
-        let to = read(&repository, leaf.id, &mut budget)?;
+        let to = read(repository, leaf.id, &mut budget)?;
         if to.is_empty() || to.contains(&0) {
             return Err(refused(path.as_str(), "is a link to nowhere"));
         }
@@ -112,26 +118,37 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
 
 pub(super) fn file(mirror: &Path, sha: &CommitSha, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
     let repository = open(mirror)?;
-    let Some(leaf) = leaf(&repository, root(mirror, &repository, sha)?, path)? else {
+    let tree = root(mirror, &repository, sha)?;
+    blob_at(&repository, tree, path, max)
+}
+
+/// One file of a tree.
+pub(super) fn blob_at(repository: &Repository, tree: Oid, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
+    let Some(leaf) = leaf(repository, tree, path)? else {
         return Ok(None);
     };
-    let bytes = read(&repository, leaf.id, &mut Budget::new(path.as_str(), max))?;
+    let bytes = read(repository, leaf.id, &mut Budget::new(path.as_str(), max))?;
     Ok(Some(Blob { mode: leaf.mode, bytes }))
 }
 
 pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Result<Patch, Error> {
     let repository = open(mirror)?;
     let (before, after) = (root(mirror, &repository, before)?, root(mirror, &repository, after)?);
+    between(&repository, before, after)
+}
+
+/// What one tree changes against another.
+pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Result<Patch, Error> {
     let mut budget = Budget::new("the change", MAX_DIFF_BYTES);
     let mut blob = |leaf: Option<Leaf>| {
         leaf.map(|leaf| {
-            let bytes = read(&repository, leaf.id, &mut budget)?;
+            let bytes = read(repository, leaf.id, &mut budget)?;
             Ok(Blob { mode: leaf.mode, bytes })
         })
         .transpose()
     };
     let mut changes = Vec::new();
-    for Difference { path, before, after } in differences(&repository, Some(before), Some(after))?.leaves {
+    for Difference { path, before, after } in differences(repository, Some(before), Some(after))?.leaves {
         let (before, after) = (blob(before)?, blob(after)?);
         changes.push((path, FileChange { before, after }));
     }
