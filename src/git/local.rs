@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{DiffFindOptions, DiffOptions, ErrorCode, ObjectType, Oid, Repository};
 
-use super::{Error, Exported, apply, at, store, tree, unified};
+use super::{Error, Exported, apply, at, name, store, tree, unified};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 
@@ -51,6 +51,21 @@ impl LocalRepository {
     /// Where its files are; none in a bare repository.
     pub fn work_tree(&self) -> Option<&Path> {
         self.work_tree.as_deref()
+    }
+
+    /// `owner/name` of the remote `origin`, as far as its address ends in one.
+    pub fn origin(&self) -> Option<String> {
+        let repository = Repository::open(&self.git).ok()?;
+        let remote = repository.find_remote("origin").ok()?;
+        let address = remote
+            .url()
+            .ok()?
+            .trim_end_matches('/')
+            .trim_end_matches(".git")
+            .to_owned();
+        let mut parts = address.rsplit(['/', ':']);
+        let (name, owner) = (parts.next()?, parts.next()?);
+        Some(format!("{owner}/{name}"))
     }
 
     /// The commit that a name means: `HEAD`, a branch, a tag, a SHA, `main~2`.
@@ -167,6 +182,15 @@ impl LocalRepository {
         }
         fits(&repository, root, &patch)?;
         Ok(patch)
+    }
+
+    /// The name that git gives the tree of `head` with `patch` applied.
+    ///
+    /// # Errors
+    /// When the commit is not here, or the patch does not fit its tree.
+    pub fn tree_with(&self, head: &CommitSha, patch: &Patch) -> Result<String, Error> {
+        let repository = self.objects()?;
+        name::with(&repository, root(&repository, head)?, patch)
     }
 
     /// What the files of the working directory change against a commit. Files that git does not know yet count as

@@ -8,6 +8,7 @@
 mod apply;
 mod binary;
 mod local;
+mod name;
 mod store;
 mod transfer;
 mod tree;
@@ -160,7 +161,7 @@ impl Mirror {
     /// # Errors
     /// When the commit was not fetched, or the patch does not fit its tree.
     pub fn tree_with(&self, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
-        self.watch(tree::with(&self.directory, sha, patch))
+        self.watch(name::in_mirror(&self.directory, sha, patch))
     }
 
     /// Remembers that the mirror cannot be trusted, so that the next `open` makes it anew.

@@ -37,9 +37,9 @@ pub struct Exported {
 
 /// An entry that can be written as a file or a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Leaf {
-    mode: FileMode,
-    id: Oid,
+pub(super) struct Leaf {
+    pub(super) mode: FileMode,
+    pub(super) id: Oid,
 }
 
 /// One path at which two trees differ.
@@ -155,51 +155,12 @@ pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Resul
     Ok(Patch::new(changes))
 }
 
-pub(super) fn with(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
-    let repository = open(mirror)?;
-    let broken = |error: git2::Error| store::broken(&error);
-    // New objects go to memory only: the mirror holds what was fetched, and nothing else.
-    repository
-        .odb()
-        .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop))
-        .map_err(broken)?;
-    let base = root(mirror, &repository, sha)?;
-    let mut update = git2::build::TreeUpdateBuilder::new();
-    for (path, change) in patch.files() {
-        let hash = |blob: &Blob| {
-            let id = Oid::hash_object(ObjectType::Blob, &blob.bytes).map_err(broken)?;
-            Ok(Leaf { mode: blob.mode, id })
-        };
-        if leaf(&repository, base, path)? != change.before.as_ref().map(hash).transpose()? {
-            return Err(refused(path.as_str(), "is not the file that the patch changes"));
-        }
-        let Some(after) = &change.after else {
-            update.remove(path.as_str());
-            continue;
-        };
-        let mode = match after.mode {
-            FileMode::Regular => git2::FileMode::Blob,
-            FileMode::Executable => git2::FileMode::BlobExecutable,
-            FileMode::Symlink => git2::FileMode::Link,
-        };
-        update.upsert(path.as_str(), repository.blob(&after.bytes).map_err(broken)?, mode);
-    }
-    let base = repository.find_tree(base).map_err(broken)?;
-    let tree = update
-        .create_updated(&repository, &base)
-        .map_err(|error| match error.class() {
-            ErrorClass::Tree => refused("the patch", "puts a file where a directory is, or the other way round"),
-            _ => broken(error),
-        })?;
-    Ok(tree.to_string())
-}
-
-fn open(mirror: &Path) -> Result<Repository, Error> {
+pub(super) fn open(mirror: &Path) -> Result<Repository, Error> {
     store::objects(&[&mirror.join("objects")])
 }
 
 /// The tree of a commit that the mirror holds.
-fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Oid, Error> {
+pub(super) fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Oid, Error> {
     if !store::is_recorded(mirror, sha) {
         return Err(Error::Missing(sha.to_string()));
     }
@@ -210,7 +171,7 @@ fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Oid, 
 }
 
 /// The file or link at a path; none for anything else.
-fn leaf(repository: &Repository, mut tree: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
+pub(super) fn leaf(repository: &Repository, mut tree: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
     let mut parts = path.as_str().split('/').peekable();
     while let Some(part) = parts.next() {
         match (entries(repository, tree)?.remove(part.as_bytes()), parts.peek()) {
@@ -389,7 +350,7 @@ fn hidden(error: std::io::Error, target: &Path, path: &RepoPath) -> Error {
     }
 }
 
-fn refused(path: &str, reason: &'static str) -> Error {
+pub(super) fn refused(path: &str, reason: &'static str) -> Error {
     Error::UnsafeTree {
         path: path.into(),
         reason,
