@@ -9,6 +9,7 @@ mod fix;
 mod folder;
 mod sandbox;
 mod serve;
+mod suggest;
 mod terminal;
 
 use std::process::ExitCode;
@@ -35,6 +36,8 @@ enum Verb {
     Serve(serve::Arguments),
     /// Work off the event of a GitHub workflow step
     Action(action::Arguments),
+    /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
+    Suggest(suggest::Arguments),
     /// Run one command confined as a test run would be, and say what came of it
     Sandbox(sandbox::Arguments),
     /// Show which sandboxes work on this machine, what each guarantees, and what the others lack
@@ -58,6 +61,7 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),
             Verb::Action(arguments) => action::action(arguments).await.report(),
+            Verb::Suggest(arguments) => suggest::suggest(arguments).await.report(),
             Verb::Sandbox(arguments) => sandbox::sandbox(arguments).await.unwrap_or_else(Exit::report),
             Verb::Doctor(arguments) => doctor::doctor(arguments).await.report(),
         }

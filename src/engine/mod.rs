@@ -10,6 +10,7 @@ mod checks_failed;
 mod comment;
 pub mod desk;
 mod drive;
+pub mod given;
 mod interrupt;
 mod propose;
 mod reading;

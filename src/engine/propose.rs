@@ -42,7 +42,7 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
         })
         .collect();
     let can_land = can_be_pushed(&context.pull_request);
-    let body = reply::review_body(proposal, cut.suggestions.len(), &cut.remainder, can_land);
+    let body = reply::review_body(proposal, &cut, can_land);
     let review = NewReview {
         head: run.started.head.clone(),
         body,

@@ -5,9 +5,14 @@
 //! is no work tree either: an export writes plain files into a fresh directory, and what happens there later
 //! never finds its way back. Commits are made through GitHub's API, so nothing is pushed.
 
+mod apply;
+mod binary;
+mod local;
+mod name;
 mod store;
 mod transfer;
 mod tree;
+mod unified;
 mod wire;
 
 use std::fs::File;
@@ -22,6 +27,7 @@ use url::Url;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, Patch};
 
+pub use local::LocalRepository;
 pub use store::local_head;
 pub use tree::Exported;
 
@@ -52,6 +58,12 @@ pub enum Error {
     /// Objects of the mirror are missing or broken. It is made anew the next time it is opened.
     #[error("the mirror is damaged and will be fetched anew: {0}")]
     Damaged(String),
+    /// A local repository cannot be read, or a name in it means nothing.
+    #[error("{0}")]
+    Local(String),
+    /// A diff is not one, or does not fit the files it is for. The line is one of the diff.
+    #[error("the diff does not apply: {path}, line {line} of the diff: {reason}")]
+    DoesNotApply { path: String, line: usize, reason: String },
     #[error("cannot use {path}: {source}")]
     Io { path: String, source: io::Error },
 }
@@ -149,7 +161,7 @@ impl Mirror {
     /// # Errors
     /// When the commit was not fetched, or the patch does not fit its tree.
     pub fn tree_with(&self, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
-        self.watch(tree::with(&self.directory, sha, patch))
+        self.watch(name::in_mirror(&self.directory, sha, patch))
     }
 
     /// Remembers that the mirror cannot be trusted, so that the next `open` makes it anew.

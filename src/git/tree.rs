@@ -37,9 +37,9 @@ pub struct Exported {
 
 /// An entry that can be written as a file or a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Leaf {
-    mode: FileMode,
-    id: Oid,
+pub(super) struct Leaf {
+    pub(super) mode: FileMode,
+    pub(super) id: Oid,
 }
 
 /// One path at which two trees differ.
@@ -66,7 +66,13 @@ enum Entry {
 
 pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Exported, Error> {
     let repository = open(mirror)?;
-    let found = differences(&repository, None, Some(root(mirror, &repository, sha)?))?;
+    let tree = root(mirror, &repository, sha)?;
+    write(&repository, tree, into)
+}
+
+/// Writes a tree into a directory that does not exist yet or is empty.
+pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<Exported, Error> {
+    let found = differences(repository, None, Some(tree))?;
     fresh(into)?;
     let mut made = HashSet::from([into.to_path_buf()]);
     let mut links = Vec::new();
@@ -86,7 +92,7 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
         } else {
             0o644
         };
-        let bytes = read(&repository, leaf.id, &mut budget)?;
+        let bytes = read(repository, leaf.id, &mut budget)?;
         OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -98,7 +104,7 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
     // Links come last, so that nothing above was written through one.
     for (path, leaf, target) in links {
         let mut budget = Budget::new("the target of a link", MAX_LINK);
-        let to = read(&repository, leaf.id, &mut budget)?;
+        let to = read(repository, leaf.id, &mut budget)?;
         if to.is_empty() || to.contains(&0) {
             return Err(refused(path.as_str(), "is a link to nowhere"));
         }
@@ -112,77 +118,49 @@ pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Expo
 
 pub(super) fn file(mirror: &Path, sha: &CommitSha, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
     let repository = open(mirror)?;
-    let Some(leaf) = leaf(&repository, root(mirror, &repository, sha)?, path)? else {
+    let tree = root(mirror, &repository, sha)?;
+    blob_at(&repository, tree, path, max)
+}
+
+/// One file of a tree.
+pub(super) fn blob_at(repository: &Repository, tree: Oid, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
+    let Some(leaf) = leaf(repository, tree, path)? else {
         return Ok(None);
     };
-    let bytes = read(&repository, leaf.id, &mut Budget::new(path.as_str(), max))?;
+    let bytes = read(repository, leaf.id, &mut Budget::new(path.as_str(), max))?;
     Ok(Some(Blob { mode: leaf.mode, bytes }))
 }
 
 pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Result<Patch, Error> {
     let repository = open(mirror)?;
     let (before, after) = (root(mirror, &repository, before)?, root(mirror, &repository, after)?);
+    between(&repository, before, after)
+}
+
+/// What one tree changes against another.
+pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Result<Patch, Error> {
     let mut budget = Budget::new("the change", MAX_DIFF_BYTES);
     let mut blob = |leaf: Option<Leaf>| {
         leaf.map(|leaf| {
-            let bytes = read(&repository, leaf.id, &mut budget)?;
+            let bytes = read(repository, leaf.id, &mut budget)?;
             Ok(Blob { mode: leaf.mode, bytes })
         })
         .transpose()
     };
     let mut changes = Vec::new();
-    for Difference { path, before, after } in differences(&repository, Some(before), Some(after))?.leaves {
+    for Difference { path, before, after } in differences(repository, Some(before), Some(after))?.leaves {
         let (before, after) = (blob(before)?, blob(after)?);
         changes.push((path, FileChange { before, after }));
     }
     Ok(Patch::new(changes))
 }
 
-pub(super) fn with(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
-    let repository = open(mirror)?;
-    let broken = |error: git2::Error| store::broken(&error);
-    // New objects go to memory only: the mirror holds what was fetched, and nothing else.
-    repository
-        .odb()
-        .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop))
-        .map_err(broken)?;
-    let base = root(mirror, &repository, sha)?;
-    let mut update = git2::build::TreeUpdateBuilder::new();
-    for (path, change) in patch.files() {
-        let hash = |blob: &Blob| {
-            let id = Oid::hash_object(ObjectType::Blob, &blob.bytes).map_err(broken)?;
-            Ok(Leaf { mode: blob.mode, id })
-        };
-        if leaf(&repository, base, path)? != change.before.as_ref().map(hash).transpose()? {
-            return Err(refused(path.as_str(), "is not the file that the patch changes"));
-        }
-        let Some(after) = &change.after else {
-            update.remove(path.as_str());
-            continue;
-        };
-        let mode = match after.mode {
-            FileMode::Regular => git2::FileMode::Blob,
-            FileMode::Executable => git2::FileMode::BlobExecutable,
-            FileMode::Symlink => git2::FileMode::Link,
-        };
-        update.upsert(path.as_str(), repository.blob(&after.bytes).map_err(broken)?, mode);
-    }
-    let base = repository.find_tree(base).map_err(broken)?;
-    let tree = update
-        .create_updated(&repository, &base)
-        .map_err(|error| match error.class() {
-            ErrorClass::Tree => refused("the patch", "puts a file where a directory is, or the other way round"),
-            _ => broken(error),
-        })?;
-    Ok(tree.to_string())
-}
-
-fn open(mirror: &Path) -> Result<Repository, Error> {
+pub(super) fn open(mirror: &Path) -> Result<Repository, Error> {
     store::objects(&[&mirror.join("objects")])
 }
 
 /// The tree of a commit that the mirror holds.
-fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Oid, Error> {
+pub(super) fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Oid, Error> {
     if !store::is_recorded(mirror, sha) {
         return Err(Error::Missing(sha.to_string()));
     }
@@ -193,7 +171,7 @@ fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> Result<Oid, 
 }
 
 /// The file or link at a path; none for anything else.
-fn leaf(repository: &Repository, mut tree: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
+pub(super) fn leaf(repository: &Repository, mut tree: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
     let mut parts = path.as_str().split('/').peekable();
     while let Some(part) = parts.next() {
         match (entries(repository, tree)?.remove(part.as_bytes()), parts.peek()) {
@@ -372,7 +350,7 @@ fn hidden(error: std::io::Error, target: &Path, path: &RepoPath) -> Error {
     }
 }
 
-fn refused(path: &str, reason: &'static str) -> Error {
+pub(super) fn refused(path: &str, reason: &'static str) -> Error {
     Error::UnsafeTree {
         path: path.into(),
         reason,

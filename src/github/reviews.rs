@@ -27,7 +27,8 @@ pub struct ReviewComment {
 }
 
 impl ReviewComment {
-    fn wire(&self) -> Value {
+    /// As GitHub's API takes it.
+    pub fn wire(&self) -> Value {
         let mut wire = json!({ "path": self.path, "side": "RIGHT", "line": self.line, "body": self.body });
         if self.start_line < self.line {
             wire["start_side"] = json!("RIGHT");

@@ -93,6 +93,31 @@ pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
     }
 }
 
+/// The same, with everything in the remainder if the proof should fail: what is posted is always proved.
+pub fn proved_cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
+    let cut = cut(patch, diff);
+    if proves(&cut, patch) {
+        return cut;
+    }
+    let left_out = patch.paths().map(|path| (path.clone(), vec![LeftOut::NotProved]));
+    Cut {
+        suggestions: Vec::new(),
+        remainder: patch.clone(),
+        left_out: left_out.collect(),
+    }
+}
+
+/// The files of a diff by name and hunks; without those whose name or hunks cannot be read, which so have no anchors.
+pub fn diff_files<'a>(files: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Vec<DiffFile> {
+    let file = |(path, hunks): (&str, Option<&str>)| {
+        Some(DiffFile {
+            path: path.parse().ok()?,
+            hunks: parse_hunks(hunks?).ok()?,
+        })
+    };
+    files.into_iter().filter_map(file).collect()
+}
+
 /// Whether committing all suggestions and then the remainder gives what the patch gives, byte for byte.
 pub fn proves(cut: &Cut, patch: &Patch) -> bool {
     let changes: BTreeMap<_, _> = patch.files().collect();

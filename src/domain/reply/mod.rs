@@ -4,6 +4,7 @@
 //! log or a stranger wrote goes through `redact` on its way in.
 
 mod evidence;
+mod remainder;
 mod review;
 mod state;
 

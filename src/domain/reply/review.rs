@@ -2,9 +2,8 @@
 
 use super::super::proposal::{Author, Proposal};
 use super::super::redact;
-use super::state::folded;
 use super::{SUGGESTION_MARKER, review_marker};
-use crate::domain::patch::Patch;
+use crate::domain::anchor::Cut;
 
 /// What stands under a suggestion block.
 pub fn suggestion(block: &str, of: usize) -> String {
@@ -15,9 +14,8 @@ pub fn suggestion(block: &str, of: usize) -> String {
     format!("{block}{together}\n{SUGGESTION_MARKER}")
 }
 
-/// The body of a review. `remainder` is the part of the patch that no suggestion carries; `can_land` says whether
-/// greenlight may push to the branch.
-pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, can_land: bool) -> String {
+/// The body of a review; `can_land` says whether greenlight may push to the branch.
+pub fn review_body(proposal: &Proposal, cut: &Cut, can_land: bool) -> String {
     let mut parts = vec![review_marker(&proposal.head)];
     let state = if proposal.evidence.is_some() {
         "tested"
@@ -25,20 +23,7 @@ pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, c
         "**not executed** yet: made from reading the log and the code"
     };
     parts.push(format!("{} ({state})", summary(proposal)));
-    if !remainder.is_empty() {
-        let diff = redact::code("diff", &remainder.unified());
-        let what = if suggestions == 0 {
-            "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch."
-        } else {
-            "This part lies outside the changed lines."
-        };
-        let lands = if can_land {
-            " It lands with the same approval."
-        } else {
-            ""
-        };
-        parts.push(format!("{what}{lands}\n\n{}", folded("Patch", &diff)));
-    }
+    parts.extend(super::remainder::remainder(cut, can_land));
     if let Some(evidence) = &proposal.evidence {
         parts.push(super::evidence::evidence(evidence));
     }

@@ -1,0 +1,247 @@
+//! `greenlight suggest`: the review that a patch would become, from a formatter, a codemod or a person; and its posting.
+//!
+//! Nothing of the repository is executed. Printed is what GitHub would show of the two commits, posted what it does show.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Exit, terminal};
+use crate::config::environment::Environment;
+use crate::config::flags::{Flags, GithubFlags, LogFlags};
+use crate::config::settings::Settings;
+use crate::domain::anchor::{self, Cut};
+use crate::domain::id::{CommitSha, PullRequestId, RepositoryName};
+use crate::domain::patch::Patch;
+use crate::engine::given::{self as suggest, Review};
+use crate::git::{self, LocalRepository};
+
+/// A longer patch is no review any more.
+const MAX_PATCH_BYTES: u64 = 64 << 20;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The patch for the head: a unified diff as git, `diff -u` or a formatter prints it; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    patch: PathBuf,
+    /// What the pull request is merged into; its diff begins where the histories part
+    #[arg(long, value_name = "REV", required_unless_present = "pull_request")]
+    base: Option<String>,
+    /// What the pull request proposes, and what the patch applies to
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    head: String,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Post the review on this pull request, whose head has to be the head here
+    #[arg(long, value_name = "NUMBER")]
+    pull_request: Option<u64>,
+    /// The repository of the pull request, if not that of the remote `origin` [env: GITHUB_REPOSITORY]
+    #[arg(long, value_name = "OWNER/NAME", requires = "pull_request")]
+    repository: Option<String>,
+    #[command(flatten)]
+    github: GithubFlags,
+    #[command(flatten)]
+    log: LogFlags,
+}
+
+/// What was found out about a patch.
+struct Found {
+    base: CommitSha,
+    head: CommitSha,
+    patch: Patch,
+    cut: Cut,
+    /// The name of the tree that head and patch give.
+    tree: String,
+}
+
+pub(super) async fn suggest(arguments: Arguments) -> Exit {
+    let as_json = arguments.json;
+    let exit = run(arguments).await.err().unwrap_or(Exit::Done);
+    if let (true, Exit::Usage(text) | Exit::Refused(text) | Exit::Fault(text)) = (as_json, &exit) {
+        terminal::show_document(&json!({ "error": text }));
+    }
+    exit
+}
+
+async fn run(arguments: Arguments) -> Result<(), Exit> {
+    let environment = Environment::of_this_process();
+    let flags = Flags {
+        github: arguments.github.clone(),
+        log: arguments.log.clone(),
+        ..Flags::default()
+    };
+    let settings = Settings::new(flags, &environment)?;
+    terminal::start_logging(&settings, Some("warn"));
+    match arguments.pull_request {
+        Some(number) => post(arguments, (&settings, &environment), number).await,
+        None => print(arguments).await,
+    }
+}
+
+async fn print(arguments: Arguments) -> Result<(), Exit> {
+    let as_json = arguments.json;
+    let found = blocking(move || find(&arguments)).await?;
+    let review = suggest::review(&found.patch, &found.cut);
+    if as_json {
+        terminal::show_document(&document(&found, &review));
+    } else {
+        show(&found, &review);
+    }
+    Ok(())
+}
+
+/// Cuts the patch by the diff that GitHub would show, and proves the result.
+fn find(arguments: &Arguments) -> Result<Found, Exit> {
+    let repository = LocalRepository::open(Path::new(".")).map_err(usage)?;
+    let head = repository.resolve(&arguments.head).map_err(usage)?;
+    let base = repository
+        .resolve(arguments.base.as_deref().unwrap_or_default())
+        .map_err(usage)?;
+    let patch = read_patch(&repository, &head, &arguments.patch)?;
+    let base = repository.merge_base(&base, &head).map_err(usage)?;
+    let shown = repository.diff_files(&base, &head).map_err(usage)?;
+    let diff = anchor::diff_files(shown.iter().map(|(path, hunks)| (path.as_str(), hunks.as_deref())));
+    let cut = anchor::proved_cut(&patch, &diff);
+    let tree = repository.tree_with(&head, &patch).map_err(usage)?;
+    Ok(Found {
+        base,
+        head,
+        patch,
+        cut,
+        tree,
+    })
+}
+
+fn read_patch(repository: &LocalRepository, head: &CommitSha, file: &Path) -> Result<Patch, Exit> {
+    let unreadable = |error| Exit::Usage(format!("{}: {error}", file.display()));
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin()
+            .lock()
+            .take(MAX_PATCH_BYTES + 1)
+            .read_to_end(&mut bytes)
+    } else {
+        let file = std::fs::File::open(file).map_err(unreadable)?;
+        file.take(MAX_PATCH_BYTES + 1).read_to_end(&mut bytes)
+    };
+    read.map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_PATCH_BYTES {
+        let most = MAX_PATCH_BYTES >> 20;
+        return Err(Exit::Usage(format!("{}: longer than {most} MiB", file.display())));
+    }
+    let patch = repository.apply(head, &bytes).map_err(usage)?;
+    if patch.is_empty() {
+        return Err(Exit::Usage(format!(
+            "{}: changes nothing in {}",
+            file.display(),
+            head.short()
+        )));
+    }
+    Ok(patch)
+}
+
+async fn post(
+    arguments: Arguments,
+    (settings, environment): (&Settings, &Environment),
+    number: u64,
+) -> Result<(), Exit> {
+    let named = arguments.repository.clone();
+    let named = named.or_else(|| environment.get("GITHUB_REPOSITORY").map(str::to_owned));
+    let as_json = arguments.json;
+    let (id, head, patch) = blocking(move || {
+        let repository = LocalRepository::open(Path::new(".")).map_err(usage)?;
+        let named = named.or_else(|| repository.origin()).ok_or_else(|| {
+            let nobody = "there is no remote `origin` that says which repository this is";
+            Exit::Usage(format!("{nobody}; name it with --repository owner/name"))
+        })?;
+        let name: RepositoryName = named
+            .parse()
+            .map_err(|error| Exit::Usage(format!("--repository: {error}")))?;
+        let id = PullRequestId {
+            repository: name,
+            number,
+        };
+        let head = repository.resolve(&arguments.head).map_err(usage)?;
+        let patch = read_patch(&repository, &head, &arguments.patch)?;
+        Ok((id, head, patch))
+    })
+    .await?;
+    let _ = (settings, as_json, patch);
+    Err(Exit::Refused(format!(
+        "posting to {id} on {} is not part of this version yet",
+        head.short()
+    )))
+}
+
+fn document(found: &Found, review: &Review) -> Value {
+    let left_out: Vec<Value> = found
+        .cut
+        .left_out
+        .iter()
+        .map(|(path, reasons)| {
+            let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+            json!({ "path": path.as_str(), "reasons": reasons })
+        })
+        .collect();
+    let comments: Vec<Value> = review.comments.iter().map(crate::github::ReviewComment::wire).collect();
+    let batches: Vec<usize> = comments.chunks(suggest::BATCH).map(<[Value]>::len).collect();
+    json!({
+        "base": found.base.as_str(),
+        "head": found.head.as_str(),
+        "body": review.body,
+        "comments": comments,
+        "batches": batches,
+        "remainder": found.cut.remainder.unified(),
+        "left_out": left_out,
+        "proof": { "holds": true, "tree": found.tree, "patch": found.patch.digest() },
+    })
+}
+
+fn show(found: &Found, review: &Review) {
+    terminal::show(&counted(&found.cut));
+    for comment in &review.comments {
+        let lines = if comment.start_line == comment.line {
+            comment.line.to_string()
+        } else {
+            format!("{}-{}", comment.start_line, comment.line)
+        };
+        terminal::show(&format!("\n{}:{lines}", comment.path));
+        terminal::show_code(&comment.body);
+    }
+    for (path, reasons) in &found.cut.left_out {
+        let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+        terminal::show(&format!("\nno suggestion in {path}: {}", reasons.join("; ")));
+    }
+    if !found.cut.remainder.is_empty() {
+        terminal::show("\nremainder, on top of the suggestions:");
+        terminal::show_code(found.cut.remainder.unified().trim_end());
+    }
+    terminal::show(&format!(
+        "\nproved: committing the suggestions on {} and applying the remainder gives tree {}, byte for byte",
+        found.head.short(),
+        found.tree,
+    ));
+}
+
+fn counted(cut: &Cut) -> String {
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let files = cut.remainder.paths().count();
+    let rest = if files == 0 {
+        "no remainder".to_string()
+    } else {
+        format!("a remainder in {}", plural(files, "file"))
+    };
+    format!("{}, {rest}", plural(cut.suggestions.len(), "suggestion"))
+}
+
+fn usage(error: git::Error) -> Exit {
+    Exit::Usage(error.to_string())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Exit> + Send + 'static) -> Result<T, Exit> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Exit::Fault(error.to_string()))?
+}

@@ -1,0 +1,160 @@
+//! Git's own form of a change to a binary file: zlib in base 85, whole or as a delta against the old content.
+//! <https://git-scm.com/docs/gitformat-pack#_deltified_representation>
+
+use std::io::Read as _;
+
+use super::Error;
+use super::unified::{Reader, wrong};
+
+/// What a binary file may have afterwards.
+const MAX_BYTES: usize = 64 << 20;
+/// Git's alphabet, by value. <https://datatracker.ietf.org/doc/html/rfc1924>
+const ALPHABET: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+
+/// The forward half of a `GIT binary patch`.
+#[derive(Debug)]
+pub(super) enum Binary {
+    Literal(Vec<u8>),
+    Delta { line: usize, bytes: Vec<u8> },
+}
+
+/// Reads what follows `GIT binary patch`, with the reverse half if it is there.
+pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Binary, Error> {
+    let forward = half(reader)?.ok_or_else(|| wrong("a binary file", reader.number(), "its content is missing"))?;
+    // The way back is only read over.
+    half(reader)?;
+    Ok(forward)
+}
+
+fn half(reader: &mut Reader<'_>) -> Result<Option<Binary>, Error> {
+    let line = reader.number();
+    let bad = |reason: &str| wrong("a binary file", line, reason);
+    let Some(header) = reader.peek_trimmed() else {
+        return Ok(None);
+    };
+    let (literal, size) = if let Some(size) = header.strip_prefix(b"literal ") {
+        (true, size)
+    } else if let Some(size) = header.strip_prefix(b"delta ") {
+        (false, size)
+    } else {
+        return Ok(None);
+    };
+    let size: usize = std::str::from_utf8(size)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| bad("its size cannot be read"))?;
+    if size > MAX_BYTES {
+        return Err(bad("it is larger than 64 MiB"));
+    }
+    reader.next();
+    let mut packed = Vec::new();
+    while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
+        decode(line, &mut packed).ok_or_else(|| bad("a line of its content is not base 85 as git writes it"))?;
+    }
+    let mut bytes = Vec::new();
+    flate2::read::ZlibDecoder::new(&packed[..])
+        .take(size as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|_| bad("its content cannot be unpacked"))?;
+    if bytes.len() != size {
+        return Err(bad("its content has another size than it says"));
+    }
+    Ok(Some(if literal {
+        Binary::Literal(bytes)
+    } else {
+        Binary::Delta { line, bytes }
+    }))
+}
+
+/// One line: a letter for the number of bytes, then five characters for each four of them.
+fn decode(line: &[u8], into: &mut Vec<u8>) -> Option<()> {
+    let (length, text) = line.split_first()?;
+    let length = match length {
+        b'A'..=b'Z' => usize::from(length - b'A') + 1,
+        b'a'..=b'z' => usize::from(length - b'a') + 27,
+        _ => return None,
+    };
+    let mut bytes = Vec::with_capacity(text.len());
+    for group in text.chunks(5) {
+        let mut value = 0_u32;
+        for byte in group {
+            let digit = ALPHABET.iter().position(|letter| letter == byte)?;
+            value = value.checked_mul(85)?.checked_add(u32::try_from(digit).ok()?)?;
+        }
+        (group.len() == 5).then_some(())?;
+        bytes.extend_from_slice(&value.to_be_bytes());
+    }
+    (bytes.len().div_ceil(4) == length.div_ceil(4)).then_some(())?;
+    into.extend_from_slice(bytes.get(..length)?);
+    Some(())
+}
+
+/// The content afterwards.
+///
+/// # Errors
+/// When a delta is not one for this content.
+pub(super) fn result(binary: &Binary, before: &[u8], path: &str) -> Result<Vec<u8>, Error> {
+    match binary {
+        Binary::Literal(bytes) => Ok(bytes.clone()),
+        Binary::Delta { line, bytes } => {
+            undelta(bytes, before).ok_or_else(|| wrong(path, *line, "the binary change is for another content"))
+        }
+    }
+}
+
+fn undelta(delta: &[u8], base: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = delta;
+    if size(&mut rest)? != base.len() {
+        return None;
+    }
+    let length = size(&mut rest)?;
+    if length > MAX_BYTES {
+        return None;
+    }
+    let mut out = Vec::new();
+    while let Some((code, tail)) = rest.split_first() {
+        rest = tail;
+        let part = if code & 0x80 == 0 {
+            let (part, tail) = rest.split_at_checked(usize::from(*code)).filter(|_| *code > 0)?;
+            rest = tail;
+            part
+        } else {
+            let mut number = |bits: std::ops::Range<u8>| {
+                let mut value = 0_usize;
+                for (place, bit) in bits.enumerate() {
+                    if code & (1 << bit) != 0 {
+                        let (byte, tail) = rest.split_first()?;
+                        rest = tail;
+                        value |= usize::from(*byte) << (8 * place);
+                    }
+                }
+                Some(value)
+            };
+            let offset = number(0..4)?;
+            let count = match number(4..7)? {
+                0 => 0x10000,
+                count => count,
+            };
+            base.get(offset..offset.checked_add(count)?)?
+        };
+        if out.len() + part.len() > length {
+            return None;
+        }
+        out.extend_from_slice(part);
+    }
+    (out.len() == length).then_some(out)
+}
+
+/// Seven bits at a time, the low ones first.
+fn size(rest: &mut &[u8]) -> Option<usize> {
+    let mut value = 0_usize;
+    for place in 0..5 {
+        let (byte, tail) = rest.split_first()?;
+        *rest = tail;
+        value |= usize::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}

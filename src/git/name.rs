@@ -1,0 +1,55 @@
+//! The name that git gives a tree with a patch applied. Nothing is written.
+
+use std::path::Path;
+
+use git2::{ErrorClass, ObjectType, Oid, Repository};
+
+use super::tree::{self, Leaf, refused};
+use super::{Error, store};
+use crate::domain::id::CommitSha;
+use crate::domain::patch::{Blob, FileMode, Patch};
+
+/// The name of the tree of a commit in a mirror.
+pub(super) fn in_mirror(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
+    let repository = tree::open(mirror)?;
+    let base = tree::root(mirror, &repository, sha)?;
+    with(&repository, base, patch)
+}
+
+/// The name of a tree.
+pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<String, Error> {
+    let broken = |error: git2::Error| store::broken(&error);
+    // New objects go to memory only.
+    repository
+        .odb()
+        .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop))
+        .map_err(broken)?;
+    let mut update = git2::build::TreeUpdateBuilder::new();
+    for (path, change) in patch.files() {
+        let hash = |blob: &Blob| {
+            let id = Oid::hash_object(ObjectType::Blob, &blob.bytes).map_err(broken)?;
+            Ok(Leaf { mode: blob.mode, id })
+        };
+        if tree::leaf(repository, base, path)? != change.before.as_ref().map(hash).transpose()? {
+            return Err(refused(path.as_str(), "is not the file that the patch changes"));
+        }
+        let Some(after) = &change.after else {
+            update.remove(path.as_str());
+            continue;
+        };
+        let mode = match after.mode {
+            FileMode::Regular => git2::FileMode::Blob,
+            FileMode::Executable => git2::FileMode::BlobExecutable,
+            FileMode::Symlink => git2::FileMode::Link,
+        };
+        update.upsert(path.as_str(), repository.blob(&after.bytes).map_err(broken)?, mode);
+    }
+    let base = repository.find_tree(base).map_err(broken)?;
+    let tree = update
+        .create_updated(repository, &base)
+        .map_err(|error| match error.class() {
+            ErrorClass::Tree => refused("the patch", "puts a file where a directory is, or the other way round"),
+            _ => broken(error),
+        })?;
+    Ok(tree.to_string())
+}
