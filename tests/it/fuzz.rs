@@ -1,6 +1,7 @@
 //! The seeds of the fuzz targets, so that they and what is checked with them stay alive without a nightly compiler.
 
 #[path = "../../fuzz/src/lib.rs"]
+#[expect(unreachable_pub, reason = "it is the library of the fuzz targets")]
 mod targets;
 
 use std::fs;
