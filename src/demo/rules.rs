@@ -15,7 +15,7 @@ use super::diff_rules::{self, FileDiff};
 use super::routing::{Answer, Body};
 use super::state::Place;
 use super::suggestions::{self, Suggestion};
-use super::{DoubleError, reviews, store};
+use super::{DoubleError, reviews, store, threads};
 
 /// The files of a tree, by path: git's mode, such as `0o100644`, and the bytes.
 pub type Files = BTreeMap<String, (u32, Vec<u8>)>;
@@ -82,19 +82,43 @@ impl PullRequestDiff {
     /// # Errors
     /// [`DoubleError::Refused`] with the text of GitHub's page when it would not let the button be pressed.
     pub fn commit(&self, comments: &[Value]) -> Result<Files, DoubleError> {
+        let tree = self.commit_on(self.head, self.place(comments)?)?;
+        read(&self.git, tree)
+    }
+
+    /// Commits the suggestions of these comments one after the other, and gives the tree of the last commit. The lines
+    /// of a comment move with the lines around them.
+    ///
+    /// # Errors
+    /// As [`Self::commit`], and when one of them is outdated by those before it.
+    pub fn commit_each(&self, comments: &[Value]) -> Result<Files, DoubleError> {
+        let posted = self.git.find_tree(self.head)?;
+        let mut tree = self.head;
+        for (mut place, body) in self.place(comments)? {
+            let moved = threads::moved_lines(&self.git, (&posted, &self.git.find_tree(tree)?), &place);
+            let Some((first, last)) = moved else {
+                return suggestions::refuse("Outdated suggestions cannot be applied.");
+            };
+            (place.start_line, place.line) = (Some(first), last);
+            tree = self.commit_on(tree, vec![(place, body)])?;
+        }
+        read(&self.git, tree)
+    }
+
+    fn commit_on(&self, tree: Oid, comments: Vec<(Place, String)>) -> Result<Oid, DoubleError> {
         let mut batch: BTreeMap<String, Vec<Suggestion>> = BTreeMap::new();
-        for (place, body) in self.place(comments)? {
+        for (place, body) in comments {
             let suggestion = suggestion(place, &body)?;
             batch.entry(suggestion.path.clone()).or_default().push(suggestion);
         }
-        let head = self.git.find_tree(self.head)?;
+        let tree = self.git.find_tree(tree)?;
         let mut changes = Vec::new();
         for (path, suggestions) in batch {
-            let before = self.git.find_blob(head.get_path(path.as_ref())?.id())?;
+            let before = self.git.find_blob(tree.get_path(path.as_ref())?.id())?;
             let after = suggestions::apply(before.content(), suggestions)?;
             changes.push((path, Some(after)));
         }
-        read(&self.git, store::write_changes(&self.git, Some(&head), &changes)?)
+        Ok(store::write_changes(&self.git, Some(&tree), &changes)?)
     }
 
     fn place(&self, comments: &[Value]) -> Result<Vec<(Place, String)>, DoubleError> {
@@ -193,6 +217,16 @@ mod tests {
         };
         assert_eq!((file.filename.as_str(), file.status), ("a b/f", "modified"));
         assert_eq!(file.patch.as_deref(), Some("@@ -5,4 +5,4 @@\n 5\n 6\n 7\n-8\n+VIII"));
+    }
+
+    #[test]
+    fn comments_move_with_their_lines_when_they_are_committed_one_by_one() {
+        let five = comment(5, "```suggestion\n5\n5.5\n```");
+        let eight = comment(8, "```suggestion\neight\n```");
+        let expected = tree("1\n2\n3\n4\n5\n5.5\n6\n7\neight\n");
+        assert_eq!(diff().commit_each(&[five, eight.clone()]).unwrap(), expected);
+        let twice = diff().commit_each(&[eight.clone(), eight]).unwrap_err();
+        assert!(twice.to_string().contains("Outdated"));
     }
 
     #[test]
