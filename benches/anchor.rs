@@ -110,6 +110,15 @@ fn hard(criterion: &mut Criterion) {
         &changed,
         &[shown_whole(&equal)],
     );
+    let mut blank = vec![String::new(); 10_000];
+    blank.insert(5_000, "    ".into());
+    measure(
+        &mut group,
+        "blank_lines/10000",
+        &blank[1..],
+        &blank,
+        &[shown_whole(&blank[1..])],
+    );
     let fewer = equal[..99_000].to_vec();
     measure(
         &mut group,
