@@ -7,6 +7,7 @@ mod flags;
 mod sandbox;
 mod serve;
 mod stage;
+mod suggest;
 mod terminal;
 
 use std::collections::BTreeMap;
