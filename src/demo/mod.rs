@@ -30,6 +30,7 @@ mod refs;
 mod repositories;
 mod reviews;
 mod routing;
+mod rules;
 mod server;
 mod state;
 mod store;
@@ -52,6 +53,7 @@ pub use faults::Fault;
 pub use opening::NewPullRequest;
 pub use reading::{CheckRunView, CommentView, CommitView, Entry, LineComment, ReviewView, What};
 pub use record::RecordedExchange;
+pub use rules::{Files, PullRequestDiff, ShownFile};
 pub use webhooks::Delivery;
 pub use world::{AUTHOR, DEFAULT_BRANCH, MAINTAINER, READER, Role, STRANGER, World};
 

@@ -76,7 +76,7 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 /// The keys GitHub documents for one comment of a review.
-const COMMENT_KEYS: [&str; 7] = ["path", "position", "body", "line", "side", "start_line", "start_side"];
+pub(super) const COMMENT_KEYS: [&str; 7] = ["path", "position", "body", "line", "side", "start_line", "start_side"];
 
 fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let (repository, pull) = call.pull()?;
@@ -215,6 +215,11 @@ pub(super) fn place_all(
         return Ok(Vec::new());
     }
     let files = files_at(call.repository()?, pull, commit)?;
+    place_in(&files, comments)
+}
+
+/// Finds the place of every comment in the diff, or refuses them all with everything that is wrong.
+pub(super) fn place_in(files: &[diff_rules::FileDiff], comments: &[Value]) -> Result<Vec<(Place, String)>, Answer> {
     let mut errors: Vec<String> = Vec::new();
     let mut placed = Vec::new();
     for comment in comments {
@@ -224,7 +229,7 @@ pub(super) fn place_all(
         if body.trim().is_empty() {
             errors.push("Body can't be blank".into());
         }
-        match diff_rules::place(&files, wanted) {
+        match diff_rules::place(files, wanted) {
             Ok(place) => placed.push((place, body)),
             Err(reasons) => errors.extend(reasons),
         }

@@ -15,12 +15,12 @@ use super::world::Role;
 use super::{Double, DoubleError};
 
 /// One suggestion on the lines of the head it would replace.
-struct Suggestion {
-    path: String,
-    first: u32,
-    last: u32,
-    text: String,
-    author: String,
+pub(super) struct Suggestion {
+    pub(super) path: String,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) text: String,
+    pub(super) author: String,
 }
 
 impl Double {
@@ -36,7 +36,7 @@ impl Double {
     }
 }
 
-fn refuse<T>(text: &str) -> Result<T, DoubleError> {
+pub(super) fn refuse<T>(text: &str) -> Result<T, DoubleError> {
     Err(DoubleError::Refused(text.into()))
 }
 
@@ -138,7 +138,7 @@ fn read(state: &State, comment: &ReviewComment) -> Result<Suggestion, DoubleErro
 }
 
 /// The content of the first fenced block whose info string is `suggestion`.
-fn block(body: &str) -> Option<String> {
+pub(super) fn block(body: &str) -> Option<String> {
     let body = body.replace("\r\n", "\n");
     let mut text: Option<String> = None;
     for event in Parser::new(&body) {
@@ -155,7 +155,7 @@ fn block(body: &str) -> Option<String> {
 }
 
 /// Replaces the lines of every suggestion, the last one first so that the numbers stay right.
-fn apply(before: &[u8], mut suggestions: Vec<Suggestion>) -> Result<Vec<u8>, DoubleError> {
+pub(super) fn apply(before: &[u8], mut suggestions: Vec<Suggestion>) -> Result<Vec<u8>, DoubleError> {
     suggestions.sort_by_key(|one| one.first);
     if suggestions.windows(2).any(|pair| pair[0].last >= pair[1].first) {
         return refuse("Only one suggestion per line can be applied in a batch.");

@@ -8,7 +8,7 @@ use super::objects;
 use super::pulls;
 use super::reviews;
 use super::routing::{Answer, Call};
-use super::state::{Happening, Review, ReviewComment, State};
+use super::state::{Happening, Place, Review, ReviewComment, State};
 use super::store;
 
 pub(super) fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
@@ -185,7 +185,16 @@ pub(super) fn current_lines(state: &State, comment: &ReviewComment) -> Option<(u
     }
     let git = &repository.git;
     let tree = |id| git.find_commit(id).and_then(|commit| commit.tree()).ok();
-    let diff = store::tree_diff(git, &tree(comment.commit)?, &tree(head)?).ok()?;
+    moved_lines(git, (&tree(comment.commit)?, &tree(head)?), place)
+}
+
+/// Where the lines of a place are in a later tree; none if they were touched.
+pub(super) fn moved_lines(
+    git: &git2::Repository,
+    (from, to): (&git2::Tree<'_>, &git2::Tree<'_>),
+    place: &Place,
+) -> Option<(u32, u32)> {
+    let diff = store::tree_diff(git, from, to).ok()?;
     let files = diff_rules::files(&diff).ok()?;
     let touched = files
         .iter()
@@ -193,7 +202,7 @@ pub(super) fn current_lines(state: &State, comment: &ReviewComment) -> Option<(u
     if touched.is_some_and(|file| file.path != place.path) {
         return None;
     }
-    diff_rules::follow(touched, first, last)
+    diff_rules::follow(touched, place.start_line.unwrap_or(place.line), place.line)
 }
 
 /// `pull-request-review-comment`, which is `review-comment` as well.

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 pub use hunk::{DiffError, Hunk, added_lines, parse_hunks};
 pub use left_out::LeftOut;
-pub use suggestion::{ApplyError, Suggestion, apply};
+pub use suggestion::{ApplyError, Suggestion, apply, read_block};
 
 use self::text::{LineEnd, Text};
 use super::id::RepoPath;

@@ -93,7 +93,7 @@ fn with_ends_of<'a>(replaced: &[&[u8]], replacement: &'a str) -> Cow<'a, str> {
 }
 
 /// What a Markdown renderer finds in a suggestion's block; none if it is not exactly one block.
-pub(super) fn read_block(block: &str) -> Option<String> {
+pub fn read_block(block: &str) -> Option<String> {
     use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
     let mut events = Parser::new(block);
     match events.next()? {

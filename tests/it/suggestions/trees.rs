@@ -1,0 +1,69 @@
+//! Trees as plain values: what leads from one to another, and what a review of that is made of.
+
+use std::collections::BTreeSet;
+
+use greenlight::demo::{Files, ShownFile};
+use greenlight::domain::anchor::{DiffFile, Suggestion, parse_hunks};
+use greenlight::domain::patch::{Blob, FileChange, FileMode, Patch};
+use greenlight::domain::reply;
+use serde_json::{Value, json};
+
+fn blob(files: &Files, path: &str) -> Option<Blob> {
+    let (mode, bytes) = files.get(path)?;
+    let mode = match mode {
+        0o100_755 => FileMode::Executable,
+        0o120_000 => FileMode::Symlink,
+        _ => FileMode::Regular,
+    };
+    let bytes = bytes.clone();
+    Some(Blob { mode, bytes })
+}
+
+/// The patch that leads from one tree to another.
+pub(super) fn patch_between(from: &Files, to: &Files) -> Patch {
+    let paths: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
+    let changes = paths.into_iter().map(|path| {
+        let (before, after) = (blob(from, path), blob(to, path));
+        (path.parse().unwrap(), FileChange { before, after })
+    });
+    Patch::new(changes)
+}
+
+/// Applies a patch that must be exactly on this tree.
+pub(super) fn patched(mut tree: Files, patch: &Patch) -> Result<Files, String> {
+    for (path, change) in patch.files() {
+        if blob(&tree, path.as_str()) != change.before {
+            return Err(format!("{path} is not what the remainder is on"));
+        }
+        tree.remove(path.as_str());
+        if let Some(after) = &change.after {
+            let mode = u32::from_str_radix(after.mode.octal(), 8).unwrap();
+            tree.insert(path.to_string(), (mode, after.bytes.clone()));
+        }
+    }
+    Ok(tree)
+}
+
+/// The diff as it is read from the API's list of files. A file that becomes a link is on the list twice.
+pub(super) fn diff_files(shown: &[ShownFile]) -> Result<Vec<DiffFile>, String> {
+    let read = |file: &ShownFile| {
+        let hunks = file.patch.as_deref().map_or(Ok(Vec::new()), parse_hunks);
+        Ok(DiffFile {
+            path: file.filename.parse().unwrap(),
+            hunks: hunks.map_err(|error| format!("{error}:\n{:?}", file.patch))?,
+        })
+    };
+    shown.iter().map(read).collect()
+}
+
+/// The comment that carries a suggestion, as it is sent to the API.
+pub(super) fn comment(suggestion: &Suggestion, of: usize) -> Value {
+    let body = reply::suggestion(&suggestion.block(), of);
+    let mut comment =
+        json!({ "path": suggestion.path.as_str(), "side": "RIGHT", "line": suggestion.line, "body": body });
+    if suggestion.start_line < suggestion.line {
+        comment["start_line"] = suggestion.start_line.into();
+        comment["start_side"] = "RIGHT".into();
+    }
+    comment
+}
