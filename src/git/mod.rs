@@ -8,6 +8,7 @@
 mod apply;
 mod binary;
 mod local;
+mod quoted;
 mod store;
 mod transfer;
 mod tree;
