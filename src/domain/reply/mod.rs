@@ -7,6 +7,7 @@ mod evidence;
 mod review;
 mod state;
 
+pub use evidence::left_out;
 pub use review::{commit_message, review_body, suggestion};
 pub use state::{CheckState, CheckText, check, sticky};
 
