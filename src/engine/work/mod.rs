@@ -1,5 +1,6 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
+mod minimize;
 mod model;
 
 use futures::future::BoxFuture;
@@ -118,12 +119,14 @@ pub async fn prove(
     patched.reset();
     patched.apply(patch);
     let after = suite::run_fresh(suite, &patched, &[], cancel).await?;
-    Ok(proposal::prove(head, patch, before.clone(), after).map(|evidence| Evidence {
-        // What a caller knows better than from the one run it has shown here.
-        triage: Some(judge(std::slice::from_ref(before))),
-        install: installed(desk, suite),
-        ..evidence
-    }))
+    Ok(
+        proposal::prove(head, patch, before.clone(), after).map(|evidence| Evidence {
+            // What a caller knows better than from the one run it has shown here.
+            triage: Some(judge(std::slice::from_ref(before))),
+            install: installed(desk, suite),
+            ..evidence
+        }),
+    )
 }
 
 /// What was installed, as an approval says it; none if nothing was.

@@ -8,6 +8,7 @@ mod sandbox;
 mod serve;
 mod stage;
 mod terminal;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
