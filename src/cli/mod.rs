@@ -11,6 +11,7 @@ mod sandbox;
 mod serve;
 mod suggest;
 mod terminal;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,8 @@ pub struct Cli {
 enum Verb {
     /// Fix the failing tests of a local checkout
     Fix(fix::Arguments),
+    /// Recompute the evidence of a fix from a checkout that has it
+    Verify(verify::Arguments),
     /// Play the whole story on this machine: no account, no key, no network
     Demo(demo::Arguments),
     /// Serve a GitHub App: webhooks in, reviews out
@@ -58,6 +61,7 @@ pub fn main(cli: Cli) -> ExitCode {
     let ended = runtime.block_on(async {
         match cli.verb {
             Verb::Fix(arguments) => fix::fix(arguments).await.report(),
+            Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),
             Verb::Action(arguments) => action::action(arguments).await.report(),

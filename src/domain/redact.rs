@@ -32,16 +32,51 @@ pub fn redact(text: &str) -> String {
     }
 }
 
+/// A header with a scheme and a literal value.
+static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^authorization\s*:\s*(?:bearer|basic|token)\s+[a-z0-9+/=_.~-]{12,}",
+        r"|^x-api-key\s*:\s*[a-z0-9+/=_.~-]{20,}",
+    ))
+    .ok()
+});
+
+/// Where a text holds what would be taken for a credential in code: byte offset and match.
+///
+/// A header needs a scheme and a value here, because `authorization: Option<String>` is code like any other.
+pub fn credentials(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_header = |found: &str| {
+        let starts = |name: &str| {
+            found
+                .get(..name.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(name))
+        };
+        starts("authorization") || starts("x-api-key")
+    };
+    let found = SECRETS.as_ref().into_iter().flat_map(|secrets| secrets.find_iter(text));
+    found
+        .map(|found| (found.start(), found.as_str()))
+        .filter(move |(_, found)| !is_header(found) || HEADER.as_ref().is_none_or(|header| header.is_match(found)))
+}
+
+/// The characters that [`visible`] drops, with their places, but for the carriage returns of line ends.
+pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> {
+    text.char_indices().filter(|(at, c)| {
+        let is_line_end = *c == '\r' && text[at + 1..].starts_with('\n');
+        !is_line_end && !is_visible(*c)
+    })
+}
+
 /// Drops control characters except line feed and tab, and characters that hide or reorder text
 /// (zero width, bidirectional controls, tags: the carriers of "Trojan Source", <https://trojansource.codes>).
 pub fn visible(text: &str) -> String {
-    text.chars()
-        .filter(|&c| {
-            matches!(c, '\n' | '\t')
-                || !(c.is_control()
-                    || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'))
-        })
-        .collect()
+    text.chars().filter(|c| is_visible(*c)).collect()
+}
+
+fn is_visible(c: char) -> bool {
+    matches!(c, '\n' | '\t')
+        || !(c.is_control()
+            || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'))
 }
 
 /// At most `max` bytes: the head and the tail, with a line between them that says what is missing.

@@ -8,6 +8,7 @@ mod remainder;
 mod review;
 mod state;
 
+pub use evidence::left_out;
 pub use review::{commit_message, review_body, suggestion};
 pub use state::{CheckState, CheckText, check, sticky};
 

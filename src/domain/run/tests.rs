@@ -50,6 +50,10 @@ fn evidence() -> Evidence {
         before: run.clone(),
         after: run,
         digest: "d".into(),
+        head: None,
+        triage: None,
+        install: None,
+        left_out: None,
     }
 }
 
