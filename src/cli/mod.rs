@@ -7,6 +7,7 @@ mod doctor;
 mod exit;
 mod fix;
 mod folder;
+mod patch_file;
 mod sandbox;
 mod serve;
 mod suggest;

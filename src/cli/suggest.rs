@@ -2,12 +2,11 @@
 //!
 //! Nothing of the repository is executed. Printed is what GitHub would show of the two commits, posted what it does show.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Exit, terminal};
+use super::{Exit, patch_file, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, GithubFlags, LogFlags};
 use crate::config::settings::Settings;
@@ -16,9 +15,6 @@ use crate::domain::id::{CommitSha, PullRequestId, RepositoryName};
 use crate::domain::patch::Patch;
 use crate::engine::given::{self as suggest, Review};
 use crate::git::{self, LocalRepository};
-
-/// A longer patch is no review any more.
-const MAX_PATCH_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -115,23 +111,7 @@ fn find(arguments: &Arguments) -> Result<Found, Exit> {
 }
 
 fn read_patch(repository: &LocalRepository, head: &CommitSha, file: &Path) -> Result<Patch, Exit> {
-    let unreadable = |error| Exit::Usage(format!("{}: {error}", file.display()));
-    let mut bytes = Vec::new();
-    let read = if file == Path::new("-") {
-        std::io::stdin()
-            .lock()
-            .take(MAX_PATCH_BYTES + 1)
-            .read_to_end(&mut bytes)
-    } else {
-        let file = std::fs::File::open(file).map_err(unreadable)?;
-        file.take(MAX_PATCH_BYTES + 1).read_to_end(&mut bytes)
-    };
-    read.map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_PATCH_BYTES {
-        let most = MAX_PATCH_BYTES >> 20;
-        return Err(Exit::Usage(format!("{}: longer than {most} MiB", file.display())));
-    }
-    let patch = repository.apply(head, &bytes).map_err(usage)?;
+    let patch = repository.apply(head, &patch_file::read(file)?).map_err(usage)?;
     if patch.is_empty() {
         return Err(Exit::Usage(format!(
             "{}: changes nothing in {}",

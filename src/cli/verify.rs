@@ -4,13 +4,12 @@
 //! working directory, a commit or a file, and both trees are tested on copies of their own. The working directory is
 //! only read.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, folder, terminal};
+use super::{Exit, app, folder, patch_file, terminal};
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
@@ -24,9 +23,6 @@ use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::git::{self, LocalRepository};
 use crate::sandbox::{Code, Sandbox};
 use crate::suite::{self, Suite};
-
-/// A larger diff is refused.
-const MAX_DIFF: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -186,7 +182,7 @@ fn read(root: &Path, named: &Named, into: &Path) -> Result<(CommitSha, Patch, Ve
     let repository = LocalRepository::open(root).map_err(not_there)?;
     let head = repository.resolve(&named.head).map_err(not_there)?;
     let patch = match (&named.patch, &named.tree) {
-        (Some(file), _) => repository.apply(&head, &diff(file)?),
+        (Some(file), _) => repository.apply(&head, &patch_file::read(file)?),
         (None, Some(tree)) => repository
             .resolve(tree)
             .and_then(|tree| repository.patch_between(&head, &tree)),
@@ -195,19 +191,6 @@ fn read(root: &Path, named: &Named, into: &Path) -> Result<(CommitSha, Patch, Ve
     let patch = patch.map_err(not_there)?;
     let exported = repository.export(&head, into).map_err(not_there)?;
     Ok((head, patch, exported.skipped))
-}
-
-fn diff(file: &Path) -> Result<Vec<u8>, Exit> {
-    let unreadable = |error: std::io::Error| Exit::Usage(format!("{}: {error}", file.display()));
-    let mut bytes = Vec::new();
-    if file == Path::new("-") {
-        std::io::stdin().lock().take(MAX_DIFF + 1).read_to_end(&mut bytes)
-    } else {
-        let opened = std::fs::File::open(file).map_err(unreadable)?;
-        opened.take(MAX_DIFF + 1).read_to_end(&mut bytes)
-    }
-    .map_err(unreadable)?;
-    Ok(bytes)
 }
 
 fn not_there(error: git::Error) -> Exit {

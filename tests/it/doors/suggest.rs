@@ -191,7 +191,11 @@ async fn what_cannot_be_a_review_is_said() {
         (&["--base", "HEAD~1"], &good.replace("-two", "-zwei"), "does not apply"),
         (&["--base", "HEAD~1"], &good.replace("old.txt", "../old.txt"), "old.txt"),
         (&["--base", "nowhere"], &good, "there is no commit \"nowhere\""),
-        (&["--base", "HEAD~1", "--head", "--upload-pack=x"], &good, "--upload-pack"),
+        (
+            &["--base", "HEAD~1", "--head", "--upload-pack=x"],
+            &good,
+            "--upload-pack",
+        ),
         (&[], &good, "--base"),
     ] {
         let ended = suggest(checkout.path(), arguments, patch).await.with(2).saying(words);
