@@ -6,12 +6,18 @@
 //! changes of mode, lines outside the hunks, and files with carriage returns or without a final line feed, whose line
 //! ends GitHub is known to rewrite.
 
+mod bound;
+mod fate;
+mod fingerprint;
 mod hunk;
 mod suggestion;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+pub use bound::{MAX_SUGGESTIONS, cut_within};
+pub use fate::{Fate, fate};
+pub use fingerprint::Fingerprint;
 pub use hunk::{DiffError, Hunk, added_lines, parse_hunks};
 pub use suggestion::{ApplyError, Suggestion, apply};
 
