@@ -9,9 +9,11 @@ mod checks;
 mod client;
 mod comments;
 mod commits;
+mod graphql;
 mod pulls;
 mod reviews;
 pub mod state;
+mod threads;
 pub mod webhook;
 
 use std::collections::HashMap;
@@ -24,12 +26,13 @@ use serde::Deserialize;
 use tokio::sync::{Mutex, OnceCell};
 
 pub use actions::{Job, WorkflowRun};
-pub use checks::{Annotation, Button, CheckRun, Conclusion};
+pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS};
 pub use client::{Client, Error};
 pub use comments::IssueComment;
 pub use commits::{LandError, Landing};
 pub use pulls::{ChangedFile, PullRequest};
-pub use reviews::{NewReview, Review, ReviewComment};
+pub use reviews::{MAX_COMMENTS, NewReview, Review, ReviewComment};
+pub use threads::{Classifier, SuggestionComment};
 
 use crate::domain::id::{InstallationId, Login, RepositoryName};
 

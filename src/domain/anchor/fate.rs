@@ -8,7 +8,7 @@ use super::Suggestion;
 use super::fingerprint::lines;
 
 /// Beyond this product of changed lines on both sides a diff would take too long, and the whole is called rewritten.
-const MAX_COMPARED: usize = 25_000_000;
+const MAX_COMPARED: usize = 4_000_000;
 
 /// What became of a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

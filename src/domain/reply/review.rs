@@ -3,21 +3,28 @@
 use super::super::proposal::{Author, Proposal};
 use super::super::redact;
 use super::state::folded;
-use super::{SUGGESTION_MARKER, review_marker};
+use super::{part_marker, review_marker};
+use crate::domain::anchor::Cut;
+use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 
-/// What stands under a suggestion block.
-pub fn suggestion(block: &str, of: usize) -> String {
-    let together = match of {
-        0 | 1 => String::new(),
-        of => format!("\n\n<sub>One of {of} suggestions that are only right together.</sub>"),
-    };
-    format!("{block}{together}\n{SUGGESTION_MARKER}")
+/// How a patch is laid out on a pull request.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout<'a> {
+    pub cut: &'a Cut,
+    /// How many of its suggestions stand in threads that were there before.
+    pub carried: usize,
+    /// Whether greenlight may push to the branch.
+    pub can_land: bool,
+    /// Whether GitHub refused the suggestions, so that all of the patch is in the remainder.
+    pub is_refused: bool,
 }
 
-/// The body of a review. `remainder` is the part of the patch that no suggestion carries; `can_land` says whether
-/// greenlight may push to the branch.
-pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, can_land: bool) -> String {
+/// A longer patch, in bytes, is not shown in a review: the rest of it must have room, too.
+const MAX_REMAINDER: usize = 40_000;
+
+/// The body of the review of a proposal.
+pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     let mut parts = vec![review_marker(&proposal.head)];
     let state = if proposal.evidence.is_some() {
         "tested"
@@ -25,32 +32,82 @@ pub fn review_body(proposal: &Proposal, suggestions: usize, remainder: &Patch, c
         "**not executed** yet: made from reading the log and the code"
     };
     parts.push(format!("{} ({state})", summary(proposal)));
-    if !remainder.is_empty() {
-        let diff = redact::code("diff", &remainder.unified());
-        let what = if suggestions == 0 {
-            "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch."
-        } else {
-            "This part lies outside the changed lines."
-        };
-        let lands = if can_land {
-            " It lands with the same approval."
-        } else {
-            ""
-        };
-        parts.push(format!("{what}{lands}\n\n{}", folded("Patch", &diff)));
-    }
+    parts.extend(laid_out(layout));
     if let Some(evidence) = &proposal.evidence {
         parts.push(super::evidence::evidence(evidence));
     }
     // Two proposals may say the same in words; the review is brought up to date when its text differs.
     parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
-    if can_land {
+    if layout.can_land {
         parts.push(
             "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
                 .into(),
         );
     }
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
+}
+
+/// The body of the review of a patch that somebody gave, and greenlight did not run.
+pub fn given_body(head: &CommitSha, summary: &str, patch: &Patch, layout: &Layout<'_>) -> String {
+    let mut parts = vec![review_marker(head)];
+    let summary = redact::prose(summary, 1_500);
+    let state = "**not executed** by greenlight: this patch was given to it as it is";
+    parts.push(if summary.trim().is_empty() {
+        format!("A patch for {} ({state})", head.short())
+    } else {
+        format!("{summary} ({state})")
+    });
+    parts.extend(laid_out(layout));
+    parts.push(format!("<sub>Patch `{}`.</sub>", &patch.digest()[..12]));
+    redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
+}
+
+/// The body of a further review of the same head: everything there is to say stands in the first.
+pub fn review_part(head: &CommitSha, part: usize, parts: usize) -> String {
+    format!("{}\nSuggestions, part {part} of {parts}.", part_marker(head, part, parts))
+}
+
+/// What a reader has to know of threads that were there, and of what no suggestion carries.
+fn laid_out(layout: &Layout<'_>) -> Vec<String> {
+    let mut parts = Vec::new();
+    match layout.carried {
+        0 => {}
+        1 => parts.push("One of the suggestions stands in a thread of an earlier review; it still holds.".into()),
+        carried => parts.push(format!(
+            "{carried} of the suggestions stand in threads of an earlier review; they still hold."
+        )),
+    }
+    let remainder = &layout.cut.remainder;
+    if remainder.is_empty() {
+        return parts;
+    }
+    let what = if layout.is_refused {
+        "GitHub did not take the suggestions for these lines, so all of it comes as a patch."
+    } else if layout.cut.suggestions.is_empty() {
+        "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch."
+    } else {
+        "This part lies outside the changed lines."
+    };
+    let lands = if layout.can_land {
+        " It lands with the same approval."
+    } else {
+        ""
+    };
+    let diff = remainder.unified();
+    let shown = if diff.len() <= MAX_REMAINDER {
+        folded("Patch", &redact::code("diff", &diff))
+    } else {
+        let paths: Vec<_> = remainder
+            .paths()
+            .take(50)
+            .map(|path| format!("- {}", redact::inline(path.as_str(), 200)))
+            .collect();
+        let count = remainder.paths().count();
+        let body = format!("It is too long to be shown here.\n\n{}", paths.join("\n"));
+        folded(&format!("Patch of {}", super::changed_files(count)), &body)
+    };
+    parts.push(format!("{what}{lands}\n\n{shown}"));
+    parts
 }
 
 fn summary(proposal: &Proposal) -> String {
