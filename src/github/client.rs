@@ -66,6 +66,8 @@ impl Error {
 pub struct Client {
     crab: Arc<Octocrab>,
     token: Option<SecretString>,
+    /// Below which address GraphQL is, where that is not the one of the REST API: on GitHub Enterprise Server.
+    graphql: Option<url::Url>,
 }
 
 pub(super) struct Answer {
@@ -76,7 +78,31 @@ pub(super) struct Answer {
 
 impl Client {
     pub(super) fn new(crab: Arc<Octocrab>, token: Option<SecretString>) -> Self {
-        Self { crab, token }
+        let graphql = None;
+        Self { crab, token, graphql }
+    }
+
+    /// The same client, with GraphQL where it is beside this REST API.
+    pub(super) fn beside(mut self, api: &url::Url) -> Self {
+        self.graphql = super::graphql::beside(api);
+        self
+    }
+
+    /// The client for GraphQL. octocrab puts everything below one address, so another one takes another octocrab.
+    pub(super) async fn for_graphql(&self) -> Result<Self, Error> {
+        let Some(address) = &self.graphql else {
+            return Ok(self.clone());
+        };
+        let token = match &self.token {
+            Some(token) => token.clone(),
+            None => {
+                let granted = self.crab.installation_token().await;
+                granted.map_err(|error| Error::Unreachable(describe(&error)))?
+            }
+        };
+        let crab = super::builder(address)?.personal_token(token.clone()).build();
+        let crab = crab.map_err(|error| Error::Setup(describe(&error)))?;
+        Ok(Self::new(Arc::new(crab), Some(token)))
     }
 
     pub(super) fn token(&self) -> Option<&SecretString> {

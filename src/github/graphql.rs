@@ -5,8 +5,17 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Error, SECONDARY_WAIT};
 
-/// On GitHub Enterprise Server it is beside the REST API (`/api/v3`), not below it.
-pub(super) const ROUTE: &str = "/graphql";
+const ROUTE: &str = "/graphql";
+
+/// Below which address GraphQL is, where it is not below that of the REST API: GitHub Enterprise Server has
+/// `/api/graphql` beside `/api/v3`.
+/// <https://docs.github.com/en/enterprise-server@latest/graphql/guides/managing-enterprise-accounts>
+pub(super) fn beside(api: &url::Url) -> Option<url::Url> {
+    let path = api.path().trim_end_matches('/').strip_suffix("/v3")?;
+    let mut url = api.clone();
+    url.set_path(path);
+    Some(url)
+}
 
 #[derive(Deserialize)]
 struct Answer {
@@ -30,7 +39,7 @@ impl Client {
     /// When GitHub cannot be reached or refuses. GraphQL refuses with status 200, which is told as 403 here.
     pub(super) async fn graphql(&self, query: &str, variables: &Value) -> Result<Value, Error> {
         let body = json!({ "query": query, "variables": variables });
-        let answer: Answer = self.post_again(ROUTE, &body).await?;
+        let answer: Answer = self.for_graphql().await?.post_again(ROUTE, &body).await?;
         let Some(mistake) = answer.errors.into_iter().next() else {
             return Ok(answer.data);
         };
