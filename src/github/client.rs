@@ -18,7 +18,7 @@ const MAX_ANSWER_BYTES: usize = 24 << 20;
 const MAX_WAIT: Duration = Duration::from_secs(120);
 /// GitHub asks for at least a minute between attempts when it names no time.
 /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately>
-const SECONDARY_WAIT: Duration = Duration::from_secs(60);
+pub(super) const SECONDARY_WAIT: Duration = Duration::from_secs(60);
 const PER_PAGE: usize = 50;
 const MAX_PAGES: usize = 60;
 
@@ -66,6 +66,8 @@ impl Error {
 pub struct Client {
     crab: Arc<Octocrab>,
     token: Option<SecretString>,
+    /// Below which address GraphQL is, where that is not the one of the REST API: on GitHub Enterprise Server.
+    graphql: Option<url::Url>,
 }
 
 pub(super) struct Answer {
@@ -76,7 +78,31 @@ pub(super) struct Answer {
 
 impl Client {
     pub(super) fn new(crab: Arc<Octocrab>, token: Option<SecretString>) -> Self {
-        Self { crab, token }
+        let graphql = None;
+        Self { crab, token, graphql }
+    }
+
+    /// The same client, with GraphQL where it is beside this REST API.
+    pub(super) fn beside(mut self, api: &url::Url) -> Self {
+        self.graphql = super::graphql::beside(api);
+        self
+    }
+
+    /// The client for GraphQL. octocrab puts everything below one address, so another one takes another octocrab.
+    pub(super) async fn for_graphql(&self) -> Result<Self, Error> {
+        let Some(address) = &self.graphql else {
+            return Ok(self.clone());
+        };
+        let token = match &self.token {
+            Some(token) => token.clone(),
+            None => {
+                let granted = self.crab.installation_token().await;
+                granted.map_err(|error| Error::Unreachable(describe(&error)))?
+            }
+        };
+        let crab = super::builder(address)?.personal_token(token.clone()).build();
+        let crab = crab.map_err(|error| Error::Setup(describe(&error)))?;
+        Ok(Self::new(Arc::new(crab), Some(token)))
     }
 
     pub(super) fn token(&self) -> Option<&SecretString> {
@@ -158,12 +184,27 @@ impl Client {
         T: DeserializeOwned,
         F: Future<Output = Result<Option<T>, Error>> + Send,
     {
+        self.once_by(Method::POST, route, body, find).await
+    }
+
+    /// The same with another method, for changes that add up when they are sent twice.
+    pub(super) async fn once_by<T, F>(
+        &self,
+        method: Method,
+        route: &str,
+        body: &Value,
+        find: impl Fn() -> F + Send,
+    ) -> Result<T, Error>
+    where
+        T: DeserializeOwned,
+        F: Future<Output = Result<Option<T>, Error>> + Send,
+    {
         let mut waits = waits();
         loop {
             if let Some(found) = find().await? {
                 return Ok(found);
             }
-            match self.send(Method::POST, route, Some(body), JSON).await {
+            match self.send(method.clone(), route, Some(body), JSON).await {
                 Ok(answer) => return json(route, &answer.body),
                 Err(Error::Unclear(message)) => match waits.next() {
                     Some(wait) => tokio::time::sleep(wait).await,

@@ -1,5 +1,6 @@
 //! The state of a run, as the sticky comment and the check run tell it.
 
+use super::super::anchor::Fate;
 use super::super::gate::GateKind;
 use super::super::redact;
 use super::super::run::{Consent, End, Run};
@@ -28,6 +29,7 @@ pub enum CheckState {
 pub fn sticky(run: &Run, branch: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.push(headline(run));
+    parts.extend(fates(run));
     if let Some(open) = run.open_gates().first() {
         parts.push(gate_request(open, branch));
     }
@@ -76,6 +78,12 @@ fn headline(run: &Run) -> String {
             commit.short()
         );
     }
+    if run.is_all_accepted() && !matches!(run.end, Some(End::Landed { .. })) {
+        return match run.parts {
+            1 => format!("🟢 **The suggestion for {head} was committed.** Nothing of the fix is left."),
+            parts => format!("🟢 **All {parts} suggestions for {head} were committed.** Nothing of the fix is left."),
+        };
+    }
     match &run.end {
         None => open_headline(run, head),
         Some(End::Landed { commit }) => {
@@ -104,6 +112,29 @@ fn headline(run: &Run) -> String {
         }
         Some(End::Expired) => "⚪ **Expired:** nobody answered in time. `/greenlight fix` starts again.".into(),
     }
+}
+
+/// What became of the suggestions, if that is not said already.
+fn fates(run: &Run) -> Option<String> {
+    if run.is_all_accepted() || matches!(run.end, Some(End::Landed { .. })) {
+        return None;
+    }
+    let named = [
+        (Fate::Accepted, "accepted"),
+        (Fate::Edited, "edited"),
+        (Fate::Withdrawn, "withdrawn"),
+        (Fate::Ignored, "ignored"),
+    ];
+    let mut text = String::new();
+    for (count, name) in named.map(|(fate, name)| (run.count(fate), name)) {
+        match count {
+            0 => {}
+            _ if !text.is_empty() => text += &format!(", {count} {name}"),
+            1 => text = format!("1 suggestion {name}"),
+            _ => text = format!("{count} suggestions {name}"),
+        }
+    }
+    (!text.is_empty()).then(|| text + ".")
 }
 
 fn open_headline(run: &Run, head: &str) -> String {
@@ -169,6 +200,7 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         None if run.open_gates().is_empty() => CheckState::Working,
         None => CheckState::Waiting,
         Some(End::Landed { .. }) => CheckState::Green,
+        Some(_) if run.is_all_accepted() => CheckState::NothingDone,
         Some(End::NothingToFix { .. } | End::Suggested) => CheckState::NothingDone,
         Some(End::GaveUp { .. } | End::Refused { .. }) => CheckState::NoFix,
         Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {

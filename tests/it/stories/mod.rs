@@ -9,6 +9,7 @@ mod faults;
 mod fix;
 mod hostile;
 mod install;
+mod lifecycle;
 mod minimal;
 mod model;
 mod reject;
