@@ -188,7 +188,7 @@ fn anchored(files: &[ChangedFile], pull_request: &PullRequest) -> Vec<DiffFile> 
 }
 
 fn comments(patch: &Patch, cut: &Cut) -> Vec<ReviewComment> {
-    let parts = parts(cut);
+    let whole = (cut.suggestions.len(), !cut.remainder.is_empty());
     let before = |path| {
         let change = patch.files().find(|(other, _)| *other == path);
         change.and_then(|(_, change)| change.before.as_ref())
@@ -202,7 +202,7 @@ fn comments(patch: &Patch, cut: &Cut) -> Vec<ReviewComment> {
                 path: suggestion.path.to_string(),
                 start_line: suggestion.start_line,
                 line: suggestion.line,
-                body: reply::suggestion(&suggestion.block(), &id, parts),
+                body: reply::suggestion(&suggestion.block(), &id, whole),
                 id,
             }
         })

@@ -17,11 +17,14 @@ const NOTE: (&str, &str) = ("<sub>", " and not on the newer head.</sub>");
 /// What a marker says once nothing more can become of its suggestion.
 const SETTLED: &str = " settled";
 
-/// A comment with a suggestion. `of` is how many parts the proposal has that are only right together.
-pub fn suggestion(block: &str, id: &Fingerprint, of: usize) -> String {
-    let together = match of {
-        0 | 1 => String::new(),
-        of => format!("\n\n<sub>One of {of} suggestions that are only right together.</sub>"),
+/// A comment with a suggestion, one of so many; `has_remainder` says that there is a part which none of them carries.
+pub fn suggestion(block: &str, id: &Fingerprint, (of, has_remainder): (usize, bool)) -> String {
+    let patch = "with the patch in the text of this review";
+    let together = match (of, has_remainder) {
+        (0 | 1, false) => String::new(),
+        (0 | 1, true) => format!("\n\n<sub>Only right together {patch}.</sub>"),
+        (of, false) => format!("\n\n<sub>One of {of} suggestions that are only right together.</sub>"),
+        (of, true) => format!("\n\n<sub>One of {of} suggestions that are only right together, and {patch}.</sub>"),
     };
     format!("{block}{together}\n{}", marker(id))
 }
@@ -121,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        for of in [1, 3] {
+        for of in [(1, false), (1, true), (3, true)] {
             let body = suggestion("```suggestion\na\n\n```", &id(), of);
             let read = read_suggestion(&format!("{}\r\n", body.replace('\n', "\r\n"))).unwrap();
             assert_eq!((read.id, read.replacement.as_deref()), (id(), Some("a\n\n")));
@@ -133,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_marker_counts_only_as_the_last_line() {
-        let inside = suggestion("```suggestion\na\n```", &id(), 1);
+        let inside = suggestion("```suggestion\na\n```", &id(), (1, false));
         for body in [
             format!("```suggestion\n{inside}\n```"),
             format!("{inside}\nand more"),
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn it_is_said_once_on_which_head_it_was_tested() {
-        let body = suggestion("```suggestion\na\n```", &id(), 2);
+        let body = suggestion("```suggestion\na\n```", &id(), (2, false));
         let said = left_behind(&body, &head(), true).unwrap();
         insta::assert_snapshot!(said, @r"
         ```suggestion
@@ -167,7 +170,7 @@ mod tests {
         let code = suggestion(
             "```suggestion\n<sub>Tested on `a` and not on the newer head.</sub>\n```",
             &id(),
-            1,
+            (1, false),
         );
         assert!(left_behind(&code, &head(), false).is_some());
     }

@@ -115,10 +115,9 @@ async fn a_fix_of_several_files_is_right_only_together() {
     let review = story.review();
     assert_eq!(review.comments.len(), 2);
     assert!(
-        review
-            .comments
-            .iter()
-            .all(|comment| comment.body.contains("One of 3 suggestions")),
+        review.comments.iter().all(|comment| comment
+            .body
+            .contains("One of 2 suggestions that are only right together, and with the patch")),
         "{review:#?}"
     );
     assert!(review.body.contains("outside the changed lines"), "{}", review.body);

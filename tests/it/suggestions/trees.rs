@@ -58,7 +58,7 @@ pub(super) fn diff_files(shown: &[ShownFile]) -> Result<Vec<DiffFile>, String> {
 
 /// The comment that carries a suggestion, as it is sent to the API.
 pub(super) fn comment(suggestion: &Suggestion, of: usize) -> Value {
-    let body = reply::suggestion(&suggestion.block(), &Fingerprint::of(suggestion, &[]), of);
+    let body = reply::suggestion(&suggestion.block(), &Fingerprint::of(suggestion, &[]), (of, false));
     let mut comment =
         json!({ "path": suggestion.path.as_str(), "side": "RIGHT", "line": suggestion.line, "body": body });
     if suggestion.start_line < suggestion.line {
