@@ -127,8 +127,8 @@ fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange,
     if let Some(answer) = git_http::serve(state, parts, body) {
         return (record, answer);
     }
-    let found = graphql::rest_path(&state.prefix, parts.uri.path())
-        .and_then(|path| routing::find(&record.method, path));
+    let found =
+        graphql::rest_path(&state.prefix, parts.uri.path()).and_then(|path| routing::find(&record.method, path));
     let Some((route, captures)) = found else {
         let answer = unknown_route(state, &record);
         return (record, answer);

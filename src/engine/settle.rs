@@ -64,12 +64,7 @@ fn owns(run: &Run, comment: &SuggestionComment) -> bool {
 }
 
 /// Shows on GitHub what became of a suggestion.
-async fn show(
-    context: &Context<'_>,
-    comment: &SuggestionComment,
-    fate: Fate,
-    run: Option<&Run>,
-) -> Result<(), Broken> {
+async fn show(context: &Context<'_>, comment: &SuggestionComment, fate: Fate, run: Option<&Run>) -> Result<(), Broken> {
     let repository = &context.id().repository;
     let classifier = match fate {
         Fate::Ignored => return Ok(()),
@@ -111,7 +106,12 @@ async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> R
             return Ok(None);
         };
         let suggestions = suggestions.clone();
-        match context.app.journal.append(&mut run, Step::Settled { suggestions }).await {
+        match context
+            .app
+            .journal
+            .append(&mut run, Step::Settled { suggestions })
+            .await
+        {
             Err(journal::Error::Taken) => {}
             result => return Ok(result.map(|()| Some(run))?),
         }
@@ -145,7 +145,9 @@ impl Files<'_> {
         if comment.original_commit == head {
             return Ok((!is_open).then_some(Fate::Ignored));
         }
-        let Ok(path) = comment.path.parse() else { return Ok(None) };
+        let Ok(path) = comment.path.parse() else {
+            return Ok(None);
+        };
         self.read(&comment.original_commit, &comment.path).await?;
         self.read(&head, &comment.path).await?;
         let at = |commit: &CommitSha| self.read.get(&(commit.clone(), comment.path.clone()));

@@ -220,7 +220,12 @@ impl GitHub {
 fn builder(
     api: &url::Url,
 ) -> Result<
-    octocrab::OctocrabBuilder<octocrab::NoSvc, octocrab::DefaultOctocrabBuilderConfig, octocrab::NoAuth, octocrab::NotLayerReady>,
+    octocrab::OctocrabBuilder<
+        octocrab::NoSvc,
+        octocrab::DefaultOctocrabBuilderConfig,
+        octocrab::NoAuth,
+        octocrab::NotLayerReady,
+    >,
     Error,
 > {
     Ok(Octocrab::builder()

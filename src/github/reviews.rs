@@ -113,7 +113,10 @@ impl Client {
         for (part, all) in (1..).zip(&parts) {
             let comments: Vec<&ReviewComment> = all.iter().filter(missing).copied().collect();
             if part == 1 && first.is_none() {
-                first = Some(self.post(id, me, (&marker, &review.body), (&review.head, &comments)).await?);
+                first = Some(
+                    self.post(id, me, (&marker, &review.body), (&review.head, &comments))
+                        .await?,
+                );
             } else if part == 1 {
                 // Somebody deleted them, or they were hidden, since the review was posted.
                 self.add(id, me, (review, there), &comments).await?;
@@ -146,9 +149,7 @@ impl Client {
         let route = format!("/repos/{}/pulls/{}/reviews", id.repository, id.number);
         let comments: Vec<Value> = comments.iter().map(|comment| comment.wire()).collect();
         let wire = json!({ "commit_id": head, "event": "COMMENT", "body": body, "comments": comments });
-        let posted: Review = self
-            .once(&route, &wire, || self.find_review(id, me, marker))
-            .await?;
+        let posted: Review = self.once(&route, &wire, || self.find_review(id, me, marker)).await?;
         Ok(posted.id)
     }
 
@@ -172,7 +173,10 @@ impl Client {
             wire["commit_id"] = json!(review.head);
             let find = || async {
                 let now = self.suggestions(id, me).await?;
-                Ok(now.iter().any(|other| comment.is_carried_by(other)).then_some(Posted {}))
+                Ok(now
+                    .iter()
+                    .any(|other| comment.is_carried_by(other))
+                    .then_some(Posted {}))
             };
             let _: Posted = self.once(&threads, &wire, find).await?;
         }

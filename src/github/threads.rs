@@ -67,10 +67,7 @@ impl Client {
         let route = format!("/repos/{}/pulls/{}/comments", id.repository, id.number);
         let all: Vec<Wire> = self.get_all(&route).await?;
         let replied: Vec<u64> = all.iter().filter_map(|comment| comment.in_reply_to_id).collect();
-        Ok(all
-            .into_iter()
-            .filter_map(|wire| read(wire, me, &replied))
-            .collect())
+        Ok(all.into_iter().filter_map(|wire| read(wire, me, &replied)).collect())
     }
 
     /// Sets the text of a review comment, unless it is that already: edits notify nobody.

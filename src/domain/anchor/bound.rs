@@ -31,7 +31,11 @@ pub fn cut_within(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
     let cut_again = if beyond.is_empty() {
         all
     } else {
-        let within: Vec<DiffFile> = diff.iter().filter(|file| !beyond.contains(&file.path)).cloned().collect();
+        let within: Vec<DiffFile> = diff
+            .iter()
+            .filter(|file| !beyond.contains(&file.path))
+            .cloned()
+            .collect();
         cut(patch, &within)
     };
     if proves(&cut_again, patch) && cut_again.suggestions.len() <= most {
@@ -51,7 +55,13 @@ mod tests {
     fn file(name: &str, lines: usize) -> (DiffFile, (RepoPath, FileChange)) {
         let path: RepoPath = name.parse().unwrap();
         let text = |odd: &str| {
-            let line = |at: usize| if at % 2 == 1 { format!("{odd} {at}\n") } else { format!("same {at}\n") };
+            let line = |at: usize| {
+                if at % 2 == 1 {
+                    format!("{odd} {at}\n")
+                } else {
+                    format!("same {at}\n")
+                }
+            };
             (0..lines).map(line).collect::<String>()
         };
         let (before, after) = (text("before"), text("after"));
@@ -61,7 +71,13 @@ mod tests {
             before: Some(Blob::regular(before)),
             after: Some(Blob::regular(after)),
         };
-        (DiffFile { path: path.clone(), hunks }, (path, change))
+        (
+            DiffFile {
+                path: path.clone(),
+                hunks,
+            },
+            (path, change),
+        )
     }
 
     #[test]

@@ -64,7 +64,10 @@ pub fn given_body(head: &CommitSha, summary: &str, patch: &Patch, layout: &Layou
 
 /// The body of a further review of the same head: everything there is to say stands in the first.
 pub fn review_part(head: &CommitSha, part: usize, parts: usize) -> String {
-    format!("{}\nSuggestions, part {part} of {parts}.", part_marker(head, part, parts))
+    format!(
+        "{}\nSuggestions, part {part} of {parts}.",
+        part_marker(head, part, parts)
+    )
 }
 
 /// What a reader has to know of threads that were there, and of what no suggestion carries.

@@ -68,7 +68,12 @@ pub fn left_behind(body: &str, head: &CommitSha, is_tested: bool) -> Option<Stri
         return None;
     }
     let what = if is_tested { "Tested on" } else { "Made for" };
-    Some(format!("{text}\n\n{}{what} `{}`{}\n{marker}", NOTE.0, head.short(), NOTE.1))
+    Some(format!(
+        "{text}\n\n{}{what} `{}`{}\n{marker}",
+        NOTE.0,
+        head.short(),
+        NOTE.1
+    ))
 }
 
 /// The comment with a marker that says that nothing more can become of it: for suggestions that belong to no run.
@@ -159,7 +164,11 @@ mod tests {
         assert_eq!(left_behind(&said, &head(), true), None);
         assert_eq!(read_suggestion(&said), read_suggestion(&body));
         // Code that says so is not a note.
-        let code = suggestion("```suggestion\n<sub>Tested on `a` and not on the newer head.</sub>\n```", &id(), 1);
+        let code = suggestion(
+            "```suggestion\n<sub>Tested on `a` and not on the newer head.</sub>\n```",
+            &id(),
+            1,
+        );
         assert!(left_behind(&code, &head(), false).is_some());
     }
 }

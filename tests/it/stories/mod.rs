@@ -11,6 +11,7 @@ mod hostile;
 mod install;
 mod lifecycle;
 mod model;
+mod posting;
 mod reject;
 mod required;
 mod restart;
