@@ -278,3 +278,19 @@ async fn without_a_failed_job_there_is_no_button_for_it() {
     assert_eq!(actions.len(), 2, "{actions:?}");
     story.finish().await;
 }
+
+#[tokio::test]
+async fn what_the_author_of_a_fork_commits_is_told_as_well() {
+    let story = Scene::default().author(STRANGER).forked(false).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let id = only(&story).id;
+    story.double.commit_suggestions(&[id], STRANGER).await.unwrap();
+    story.settle().await;
+    assert_eq!(story.run().await.count(Fate::Accepted), 1);
+    assert!(
+        story.sticky().contains("The suggestion was committed"),
+        "{}",
+        story.sticky()
+    );
+    story.finish().await;
+}
