@@ -133,7 +133,7 @@ impl Client {
         mut sent: usize,
     ) -> Result<(), Error> {
         let route = format!("/repos/{repository}/check-runs/{id}");
-        while sent % ANNOTATIONS_A_REQUEST == 0 && sent < all.len() {
+        while sent.is_multiple_of(ANNOTATIONS_A_REQUEST) && sent < all.len() {
             let end = all.len().min(sent + ANNOTATIONS_A_REQUEST);
             let body = json!({ "output": {
                 "title": output["title"], "summary": output["summary"], "annotations": &all[sent..end],

@@ -64,10 +64,10 @@ impl Error {
 /// A client of one installation or token. Cloning shares it, and with it octocrab's cached token.
 #[derive(Clone)]
 pub struct Client {
-    crab: Arc<Octocrab>,
-    token: Option<SecretString>,
+    pub(super) crab: Arc<Octocrab>,
+    pub(super) token: Option<SecretString>,
     /// Below which address GraphQL is, where that is not the one of the REST API: on GitHub Enterprise Server.
-    graphql: Option<url::Url>,
+    pub(super) graphql: Option<url::Url>,
 }
 
 pub(super) struct Answer {
@@ -80,29 +80,6 @@ impl Client {
     pub(super) fn new(crab: Arc<Octocrab>, token: Option<SecretString>) -> Self {
         let graphql = None;
         Self { crab, token, graphql }
-    }
-
-    /// The same client, with GraphQL where it is beside this REST API.
-    pub(super) fn beside(mut self, api: &url::Url) -> Self {
-        self.graphql = super::graphql::beside(api);
-        self
-    }
-
-    /// The client for GraphQL. octocrab puts everything below one address, so another one takes another octocrab.
-    pub(super) async fn for_graphql(&self) -> Result<Self, Error> {
-        let Some(address) = &self.graphql else {
-            return Ok(self.clone());
-        };
-        let token = match &self.token {
-            Some(token) => token.clone(),
-            None => {
-                let granted = self.crab.installation_token().await;
-                granted.map_err(|error| Error::Unreachable(describe(&error)))?
-            }
-        };
-        let crab = super::builder(address)?.personal_token(token.clone()).build();
-        let crab = crab.map_err(|error| Error::Setup(describe(&error)))?;
-        Ok(Self::new(Arc::new(crab), Some(token)))
     }
 
     pub(super) fn token(&self) -> Option<&SecretString> {

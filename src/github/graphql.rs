@@ -1,9 +1,11 @@
 //! The one way to GraphQL, for the little that GitHub's REST API does not have.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, Error, SECONDARY_WAIT};
+use super::client::{Client, Error, SECONDARY_WAIT, describe};
 
 const ROUTE: &str = "/graphql";
 
@@ -33,6 +35,29 @@ struct Mistake {
 }
 
 impl Client {
+    /// The same client, with GraphQL where it is beside this REST API.
+    pub(super) fn beside(mut self, api: &url::Url) -> Self {
+        self.graphql = beside(api);
+        self
+    }
+
+    /// The client for GraphQL. octocrab puts everything below one address, so another one takes another octocrab.
+    async fn for_graphql(&self) -> Result<Self, Error> {
+        let Some(address) = &self.graphql else {
+            return Ok(self.clone());
+        };
+        let token = match &self.token {
+            Some(token) => token.clone(),
+            None => {
+                let granted = self.crab.installation_token().await;
+                granted.map_err(|error| Error::Unreachable(describe(&error)))?
+            }
+        };
+        let crab = super::builder(address)?.personal_token(token.clone()).build();
+        let crab = crab.map_err(|error| Error::Setup(describe(&error)))?;
+        Ok(Self::new(Arc::new(crab), Some(token)))
+    }
+
     /// Sends a query, or a mutation that may safely be sent again.
     ///
     /// # Errors

@@ -74,8 +74,8 @@ impl Followed {
         let tail = rest.iter().rev().zip(other_rest.iter().rev()).take_while(same).count();
         let (middle, other) = (&rest[..rest.len() - tail], &other_rest[..other_rest.len() - tail]);
         let mut places = vec![None; from.len()];
-        for at in 0..head {
-            places[at] = Some(at);
+        for (at, place) in places.iter_mut().enumerate().take(head) {
+            *place = Some(at);
         }
         for back in 1..=tail {
             places[from.len() - back] = Some(to.len() - back);

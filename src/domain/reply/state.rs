@@ -79,10 +79,15 @@ fn headline(run: &Run) -> String {
         );
     }
     if run.is_all_accepted() && !matches!(run.end, Some(End::Landed { .. })) {
-        return match run.parts {
-            1 => format!("🟢 **The suggestion for {head} was committed.** Nothing of the fix is left."),
-            parts => format!("🟢 **All {parts} suggestions for {head} were committed.** Nothing of the fix is left."),
+        let what = match run.parts {
+            1 => "The suggestion was committed".into(),
+            parts => format!("All {parts} suggestions were committed"),
         };
+        let moved = match &run.end {
+            Some(End::Superseded { head: new }) => format!("the head moved from {head} to {}, and ", new.short()),
+            _ => String::new(),
+        };
+        return format!("🟢 **{what}:** {moved}nothing of the fix is left.");
     }
     match &run.end {
         None => open_headline(run, head),

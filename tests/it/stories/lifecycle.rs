@@ -1,52 +1,26 @@
-//! What becomes of suggestions: posted in parts, followed over pushes, settled by content, never said twice.
+//! What becomes of suggestions: followed over pushes, settled by content, never said twice. And the third button.
 
 use greenlight::demo::{AUTHOR, Fault, LineComment, MAINTAINER, READER, STRANGER};
 use greenlight::domain::anchor::Fate;
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
-use crate::harness::story::{CHANGE, FIXED, LOG, Scene, Story};
-
-/// How many lines of the long module are wrong.
-const WRONG: usize = 36;
-
-fn long_module(value: usize) -> String {
-    (0..WRONG)
-        .map(|at| format!("x{at} = {value}\n# The next one.\n"))
-        .collect()
-}
-
-/// A pull request whose every second line is wrong, and a model that knows it.
-fn long_scene() -> Scene {
-    let test = format!(
-        "import unittest\n\nimport fare\n\n\nclass Fares(unittest.TestCase):\n    def test_all(self):\n        \
-         self.assertEqual([getattr(fare, f\"x{{at}}\") for at in range({WRONG})], [1] * {WRONG})\n"
-    );
-    let turns = [
-        calls("write_file", json!({ "path": "fare.py", "text": long_module(1) })),
-        calls("submit", json!({ "summary": "Every one is one." })),
-    ];
-    Scene::of(
-        &[("README", "A rail.\n")],
-        &[("fare.py", &long_module(0)), ("test_fare.py", &test)],
-    )
-    .model(turns)
-}
+use crate::harness::story::{CHANGE, FIXED, Scene, Story};
 
 /// greenlight's suggestions of all reviews, and the threads it began beside them.
-fn all(story: &Story) -> Vec<LineComment> {
+pub(super) fn all(story: &Story) -> Vec<LineComment> {
     let reviews = story.double.reviews(story.number);
     reviews.into_iter().flat_map(|review| review.comments).collect()
 }
 
 #[track_caller]
-fn only(story: &Story) -> LineComment {
+pub(super) fn only(story: &Story) -> LineComment {
     let mut all = all(story);
     assert_eq!(all.len(), 1, "{all:#?}");
     all.remove(0)
 }
 
-async fn push(story: &Story, path: &str, text: &str) {
+pub(super) async fn push(story: &Story, path: &str, text: &str) {
     let files = [(path, Some(text.as_bytes()))];
     story.double.push(story.number, AUTHOR, &files).await.unwrap();
     story.settle().await;
@@ -65,45 +39,6 @@ async fn two_suggestions() -> Story {
     story.maintainer_says("/greenlight fix").await;
     assert_eq!(all(&story).len(), 2);
     story
-}
-
-#[track_caller]
-fn has_two_reviews_with_everything(story: &Story) {
-    let reviews = story.double.reviews(story.number);
-    let counts: Vec<usize> = reviews.iter().map(|review| review.comments.len()).collect();
-    assert_eq!(counts, [30, WRONG - 30]);
-    assert!(reviews[0].body.contains("Every one is one."), "{}", reviews[0].body);
-    let second = reviews[1].body.split_once('\n').unwrap();
-    assert!(second.0.ends_with(" part=2/2 -->"), "{second:?}");
-    assert_eq!(second.1, "Suggestions, part 2 of 2.");
-}
-
-#[tokio::test]
-async fn more_than_thirty_suggestions_come_in_several_reviews() {
-    let story = long_scene().begin().await;
-    story.maintainer_says("/greenlight fix").await;
-    has_two_reviews_with_everything(&story);
-    let ids: Vec<u64> = all(&story).iter().map(|comment| comment.id).collect();
-    story.double.commit_suggestions(&ids, AUTHOR).await.unwrap();
-    story.settle().await;
-    assert_eq!(story.file("fare.py"), long_module(1));
-    assert!(story.sticky().contains("**All 36 suggestions"), "{}", story.sticky());
-    story.finish().await;
-}
-
-#[tokio::test]
-async fn killed_between_the_parts_none_is_repeated() {
-    let mut story = long_scene().begin().await;
-    let gateway = story.gateway().await;
-    gateway.kill_at_every_change();
-    story
-        .double
-        .comment(story.number, MAINTAINER, "/greenlight fix")
-        .await
-        .unwrap();
-    story.settle_through(&gateway).await;
-    has_two_reviews_with_everything(&story);
-    story.finish().await;
 }
 
 #[tokio::test]
@@ -141,7 +76,7 @@ async fn when_all_suggestions_were_committed_the_headline_says_so() {
     assert_eq!(story.file("fare.py"), FIXED);
     let sticky = story.sticky();
     assert!(
-        sticky.contains("was committed.** Nothing of the fix is left."),
+        sticky.contains("**The suggestion was committed:** the head moved from"),
         "{sticky}"
     );
     assert_eq!(story.check_on(&head).conclusion.as_deref(), Some("neutral"));
@@ -308,46 +243,6 @@ async fn killed_at_every_change_a_push_is_settled_once() {
 }
 
 #[tokio::test]
-async fn suggestions_that_github_refuses_come_as_a_patch() {
-    let story = Story::new().await;
-    story.double.plan_fault("POST", "/reviews", Fault::LineNotInDiff);
-    story.maintainer_says("/greenlight fix").await;
-    let review = story.review();
-    assert_eq!(review.comments, []);
-    assert!(
-        review.body.contains("GitHub did not take the suggestions"),
-        "{}",
-        review.body
-    );
-    assert!(
-        review.body.contains("+    return paid - fare(stops)"),
-        "{}",
-        review.body
-    );
-    story.maintainer_says("/greenlight approve").await;
-    story.has_landed();
-    story.finish().await;
-}
-
-#[tokio::test]
-async fn when_github_refuses_a_later_part_all_of_it_comes_as_a_patch() {
-    let story = long_scene().begin().await;
-    // The first part is there, although it is not said; the second one is refused.
-    for fault in [Fault::BadGatewayAfter, Fault::LineNotInDiff] {
-        story.double.plan_fault("POST", "/reviews", fault);
-    }
-    story.maintainer_says("/greenlight fix").await;
-    let review = story.review();
-    assert_eq!(review.comments, []);
-    assert!(
-        review.body.contains("GitHub did not take the suggestions"),
-        "{}",
-        review.body
-    );
-    story.finish().await;
-}
-
-#[tokio::test]
 async fn the_button_runs_the_failed_jobs_again() {
     let story = Story::new().await;
     story.ci_fails().await;
@@ -384,39 +279,18 @@ async fn without_a_failed_job_there_is_no_button_for_it() {
     story.finish().await;
 }
 
-/// The log of the default scene with so many failing tests, on a line each.
-fn long_log(failures: usize) -> String {
-    let (head, rest) = LOG.split_once("2026-01-05T10:00:01.0300000Z ===").unwrap();
-    let at = "2026-01-05T10:00:01.0300000Z";
-    let one = |number: usize| {
-        format!(
-            "{at} {}\n{at} FAIL: test_{number} (test_fare.Fares.test_{number})\n{at} {}\n\
-             {at} Traceback (most recent call last):\n\
-             {at}   File \"/home/runner/work/rail/rail/test_fare.py\", line {number}, in test_{number}\n\
-             {at}     self.fail()\n{at} AssertionError: {number}\n{at}\n",
-            "=".repeat(70),
-            "-".repeat(70)
-        )
-    };
-    let tail = &rest[rest.find("2026-01-05T10:00:01.1100000Z").unwrap()..];
-    let tail = tail.replace("failures=1", &format!("failures={failures}"));
-    format!("{head}{}{tail}", (1..=failures).map(one).collect::<String>())
-}
-
 #[tokio::test]
-async fn more_than_fifty_annotations_come_in_several_requests_and_none_twice() {
-    for (failures, shown) in [(70, 70), (50, 50), (170, 150)] {
-        let story = Story::new().await;
-        story.double.plan_fault("PATCH", "/check-runs/", Fault::BadGatewayAfter);
-        story.ci_fails_with(&long_log(failures)).await;
-        story.maintainer_says("/greenlight reject").await;
-        let annotations = story.check().annotations;
-        let mut lines: Vec<u64> = annotations
-            .iter()
-            .map(|one| one["start_line"].as_u64().unwrap())
-            .collect();
-        lines.sort_unstable();
-        assert_eq!(lines, (1..=shown).collect::<Vec<_>>());
-        story.finish().await;
-    }
+async fn what_the_author_of_a_fork_commits_is_told_as_well() {
+    let story = Scene::default().author(STRANGER).forked(false).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let id = only(&story).id;
+    story.double.commit_suggestions(&[id], STRANGER).await.unwrap();
+    story.settle().await;
+    assert_eq!(story.run().await.count(Fate::Accepted), 1);
+    assert!(
+        story.sticky().contains("The suggestion was committed"),
+        "{}",
+        story.sticky()
+    );
+    story.finish().await;
 }

@@ -12,6 +12,7 @@ mod install;
 mod lifecycle;
 mod minimal;
 mod model;
+mod posting;
 mod reject;
 mod required;
 mod restart;
