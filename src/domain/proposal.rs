@@ -132,7 +132,8 @@ pub fn check(patch: &Patch, bounds: &Bounds<'_>) -> Result<(), Unfit> {
             limit: bounds.patch_lines,
         });
     }
-    if patch.unified().len() > MAX_SHOWN {
+    // What hides text is shown as an escape, which is longer.
+    if redact::code("diff", &patch.unified()).len() > MAX_SHOWN {
         return Err(Unfit::TooLong);
     }
     Ok(())

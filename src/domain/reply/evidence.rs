@@ -6,7 +6,7 @@ use super::super::test_run::TestRun;
 use super::state::folded;
 
 /// How many names of tests a list has at most.
-const SHOWN: usize = 20;
+const SHOWN: usize = 10;
 
 /// Before and after in one line, the rest folded away.
 pub(super) fn evidence(evidence: &Evidence) -> String {
@@ -123,7 +123,7 @@ fn names(title: &str, names: &[&str]) -> Option<String> {
     let mut lines: Vec<_> = names
         .iter()
         .take(SHOWN)
-        .map(|name| format!("- {}", redact::inline(name, 200)))
+        .map(|name| format!("- {}", redact::inline(name, 120)))
         .collect();
     if names.len() > SHOWN {
         lines.push(format!("- … and {} more", names.len() - SHOWN));
