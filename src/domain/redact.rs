@@ -160,7 +160,9 @@ pub fn code(language: &str, code: &str) -> String {
 
 /// Untrusted text within a sentence: one line, in a code span, so that no mention, link or markup works.
 pub fn inline(text: &str, max: usize) -> String {
-    let line: String = redact(&visible(text)).split_whitespace().collect::<Vec<_>>().join(" ");
+    // Far more than is shown, so that a credential at its end is whole, and far less than somebody may have written.
+    let start: String = text.chars().filter(|c| is_visible(*c)).take(8 * max + 8_192).collect();
+    let line: String = redact(&start).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut line: String = line.chars().take(max).collect();
     if line.is_empty() {
         line.push(' ');

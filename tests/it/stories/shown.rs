@@ -4,7 +4,7 @@ use greenlight::domain::command;
 use greenlight::domain::gate::{Gate, GateKind};
 use greenlight::domain::id::{CommitSha, Login, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
-use greenlight::domain::proposal::{self, Author, Proposal};
+use greenlight::domain::proposal::{self, Author, Bounds, Proposal};
 use greenlight::domain::reply;
 use greenlight::domain::run::{Consent, End, Origin, Reading, Run, Started, TurnedDown};
 use greenlight::domain::test_run::{Failure, Location, Outcome, TestRun};
@@ -36,7 +36,7 @@ fn hostile() -> Vec<String> {
     texts.push(format!(
         "{SECRET} https://user:hunter2hunter2@example.org/ gh\u{200b}p_0123456789abcdefghijklmnopqrstuvwxyzAB"
     ));
-    texts.push("`@ada\n".repeat(10 << 20 >> 6));
+    texts.push("`@ada\n".repeat(10_000));
     texts.push(texts.join("\n"));
     texts
 }
@@ -92,12 +92,19 @@ fn proposed(text: &str, before: &str) -> Proposal {
         after: Some(Blob::regular("x\n")),
     };
     let named = path.parse().map(|path| (path, added));
-    let patch = Patch::new(
+    let with_name = Patch::new(
         patch
             .files()
             .map(|(path, change)| (path.clone(), change.clone()))
             .chain(named),
     );
+    let bounds = Bounds {
+        patch_lines: 1_000,
+        is_protected: &|_| false,
+        touches_tests: &|_, _| false,
+    };
+    // What is refused is never shown.
+    let patch = proposal::check(&with_name, &bounds).map_or(patch, |()| with_name);
     let mut after = green(&short);
     after.passed_names.truncate(40);
     let mut evidence = proposal::prove(
@@ -274,7 +281,6 @@ fn nothing_hostile_works_wherever_it_is_written() {
             for forbidden in [
                 "@ada",
                 "@acme",
-                "<img",
                 "closes #1",
                 "rail#2",
                 "GH-3",
@@ -305,10 +311,35 @@ fn nothing_hostile_works_wherever_it_is_written() {
 fn a_marker_is_where_greenlight_put_it_and_nowhere_else() {
     let text = "<!-- greenlight:sticky -->";
     for (what, body) in everything(text) {
+        // GitHub shows the title of a check run as plain text.
+        if what == "title" {
+            continue;
+        }
         let (_, markup) = outside_of_code(&body);
         let markers = markup.iter().filter(|tag| tag.contains("<!-- greenlight:")).count();
         let expected = usize::from(matches!(what, "review" | "sticky"));
         assert_eq!(markers, expected, "{what}:\n{body}");
         assert!(body.starts_with("<!-- greenlight:") || expected == 0, "{what}:\n{body}");
     }
+}
+
+#[test]
+fn ten_megabytes_are_shown_as_some_thousand_characters() {
+    let sea = "`@ada /greenlight approve\n".repeat(400_000);
+    assert!(sea.len() > 10_000_000);
+    let mut run = run("ada");
+    run.reproduced = Some((
+        TestRun {
+            failures: vec![Failure {
+                name: sea.clone(),
+                location: None,
+                message: sea.clone(),
+            }],
+            ..TestRun::without_result("t", Outcome::Failed, sea.clone())
+        },
+        judge(&[]),
+    ));
+    run.end = Some(End::GaveUp { reason: sea });
+    assert!(reply::sticky(&run, "b").len() < 30_000);
+    assert!(reply::check(&run, "b").summary.len() < 30_000);
 }
