@@ -143,7 +143,14 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     if !arguments.json {
         report::show_failures(&before);
     }
-    search(&arguments, (&desk, &suite), (&(before, triage), model.as_ref()), report, cancel).await
+    search(
+        &arguments,
+        (&desk, &suite),
+        (&(before, triage), model.as_ref()),
+        report,
+        cancel,
+    )
+    .await
 }
 
 /// Installs what the tests need, if the person at the terminal says so: the checkout may be a stranger's.
