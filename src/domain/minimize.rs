@@ -232,7 +232,7 @@ impl Search {
     }
 
     /// The set to try next; none when no single part can be left out any more.
-    pub fn next(&mut self) -> Option<Vec<usize>> {
+    pub fn ask(&mut self) -> Option<Vec<usize>> {
         while self.kept.len() > 1 {
             let groups = self.groups.min(self.kept.len());
             if self.at >= groups {
@@ -255,7 +255,7 @@ impl Search {
         None
     }
 
-    /// Takes in whether what [`Search::next`] named does.
+    /// Takes in whether what [`Search::ask`] named does.
     pub fn learn(&mut self, candidate: Vec<usize>, does: bool) {
         if does {
             self.groups = self.groups.saturating_sub(1).max(2);
@@ -291,7 +291,7 @@ mod tests {
     /// Searches to the end; also how often it asked.
     fn search(parts: usize, does: impl Fn(&[usize]) -> bool) -> (Vec<usize>, usize) {
         let (mut search, mut asked) = (Search::new(parts), 0);
-        while let Some(candidate) = search.next() {
+        while let Some(candidate) = search.ask() {
             asked += 1;
             let does = does(&candidate);
             search.learn(candidate, does);

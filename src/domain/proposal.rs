@@ -97,6 +97,9 @@ pub enum Unfit {
     Credential { path: RepoPath, line: usize },
     #[error("it adds characters that hide or reorder text in `{path}`, line {line}")]
     Hidden { path: RepoPath, line: usize },
+    /// Never quoted, for the reason it is refused for.
+    #[error("the name of a file that it adds looks like a credential, or hides or reorders text")]
+    Name,
     #[error("{0}")]
     NotBetter(NotBetter),
 }
@@ -132,7 +135,8 @@ pub fn check(patch: &Patch, bounds: &Bounds<'_>) -> Result<(), Unfit> {
             limit: bounds.patch_lines,
         });
     }
-    if patch.unified().len() > MAX_SHOWN {
+    // What hides text is shown as an escape, which is longer.
+    if redact::code("diff", &patch.unified()).len() > MAX_SHOWN {
         return Err(Unfit::TooLong);
     }
     Ok(())
@@ -141,6 +145,11 @@ pub fn check(patch: &Patch, bounds: &Bounds<'_>) -> Result<(), Unfit> {
 /// Refuses what nobody who reads the diff could see, and what nobody should be able to read.
 fn is_open(path: &RepoPath, change: &super::patch::FileChange) -> Result<(), Unfit> {
     let Some(after) = &change.after else { return Ok(()) };
+    let name = path.as_str();
+    let is_plain = redact::hidden(name).next().is_none() && redact::credentials(name).next().is_none();
+    if change.before.is_none() && !is_plain {
+        return Err(Unfit::Name);
+    }
     let text = |blob: &super::patch::Blob| String::from_utf8_lossy(&blob.bytes).into_owned();
     let (before, now) = (change.before.as_ref().map(text).unwrap_or_default(), text(after));
     let path = || path.clone();
@@ -148,9 +157,6 @@ fn is_open(path: &RepoPath, change: &super::patch::FileChange) -> Result<(), Unf
     if let Some((at, _)) = redact::credentials(&now).find(|(_, credential)| !before.contains(credential)) {
         let (path, line) = (path(), line_of(at));
         return Err(Unfit::Credential { path, line });
-    }
-    if change.before.is_none() && redact::hidden(path().as_str()).next().is_some() {
-        return Err(Unfit::Hidden { path: path(), line: 1 });
     }
     if after.text().is_none() {
         return Ok(());
@@ -341,6 +347,14 @@ mod tests {
         assert_eq!(unfit("a\r\n", "a\r\nb\r\n"), None);
         assert_eq!(unfit("x = '\u{200d}'\n", "y = '\u{200d}'\n"), None);
         assert_eq!(unfit("x = '\u{200d}'\n", "x = '\u{200d}'\ny\u{200d} = 1\n"), hidden(2));
+        for name in [token, "a\u{202e}b"] {
+            let file = FileChange {
+                before: None,
+                after: Some(Blob::regular("x\n")),
+            };
+            let patch = Patch::new([(name.parse().unwrap(), file)]);
+            assert_eq!(check(&patch, &bounds), Err(Unfit::Name));
+        }
         let said = unfit("a\n", token).unwrap().to_string();
         assert!(said.contains("src/a.py") && !said.contains("ghp_"), "{said}");
     }

@@ -10,6 +10,10 @@ const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
 /// What a diff may say about one file.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a line that the header has or has not"
+)]
 pub(super) struct Section {
     /// The line of the diff where it starts, from 1.
     pub(super) line: usize,

@@ -2,11 +2,12 @@
 
 use super::super::proposal::{self, Evidence, LeftOut, Worse};
 use super::super::redact;
-use super::super::test_run::TestRun;
+use super::super::test_run::{Outcome, TestRun};
+use super::super::triage::Triage;
 use super::state::folded;
 
 /// How many names of tests a list has at most.
-const SHOWN: usize = 20;
+const SHOWN: usize = 10;
 
 /// Before and after in one line, the rest folded away.
 pub(super) fn evidence(evidence: &Evidence) -> String {
@@ -26,11 +27,13 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
     folded(&format!("Evidence: {}", line(evidence, &worse)), &parts.join("\n\n"))
 }
 
-/// `red 2 of 2 → 9 of 9 tests green, no new failures`.
+/// `1 red in 2 of 2 runs → 9 of 9 green, no new failures`.
 fn line(evidence: &Evidence, worse: &Worse) -> String {
-    let red = match evidence.triage {
-        Some(triage) => format!("red {} of {}", triage.red_at_head, triage.runs_at_head),
-        None => evidence.before.summary(),
+    let before = &evidence.before;
+    let red = match (before.outcome, evidence.triage) {
+        (_, None) => before.summary(),
+        (Outcome::Failed, Some(triage)) => format!("{} red in {}", before.failed, of_runs(triage)),
+        (_, Some(triage)) => format!("{} in {}", before.summary(), of_runs(triage)),
     };
     let after = &evidence.after;
     let ran = after.passed.saturating_add(after.failed);
@@ -43,7 +46,13 @@ fn line(evidence: &Evidence, worse: &Worse) -> String {
         1 => "1 new failure".into(),
         count => format!("{count} new failures"),
     };
-    format!("{red} → {} of {ran} tests green, {new}{missing}", after.passed)
+    format!("{red} → {} of {ran} green, {new}{missing}", after.passed)
+}
+
+/// `2 of 2 runs`.
+fn of_runs(triage: Triage) -> String {
+    let runs = if triage.runs_at_head == 1 { "run" } else { "runs" };
+    format!("{} of {} {runs}", triage.red_at_head, triage.runs_at_head)
 }
 
 fn table(evidence: &Evidence) -> String {
@@ -56,8 +65,7 @@ fn table(evidence: &Evidence) -> String {
     };
     let rows = [row("before", &evidence.before), row("after", &evidence.after)].join("\n");
     let red = evidence.triage.map_or_else(String::new, |triage| {
-        let (red, runs) = (triage.red_at_head, triage.runs_at_head);
-        format!("\n\nRuns on the head: {red} of {runs} red.")
+        format!("\n\nRed in {} on the head.", of_runs(triage))
     });
     format!("| | result | time |\n|---|---|---|\n{rows}{red}")
 }
@@ -123,7 +131,7 @@ fn names(title: &str, names: &[&str]) -> Option<String> {
     let mut lines: Vec<_> = names
         .iter()
         .take(SHOWN)
-        .map(|name| format!("- {}", redact::inline(name, 200)))
+        .map(|name| format!("- {}", redact::inline(name, 120)))
         .collect();
     if names.len() > SHOWN {
         lines.push(format!("- … and {} more", names.len() - SHOWN));
@@ -141,8 +149,8 @@ fn seconds(milliseconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test_run::{Failure, Outcome};
-    use super::super::super::triage::{Triage, Verdict};
+    use super::super::super::test_run::Failure;
+    use super::super::super::triage::Verdict;
     use super::*;
 
     fn proof() -> Evidence {
@@ -188,14 +196,14 @@ mod tests {
     #[test]
     fn the_proof_is_one_line_and_the_rest_is_folded_away() {
         insta::assert_snapshot!(evidence(&proof()), @r"
-        <details><summary>Evidence: red 2 of 2 → 2 of 2 tests green, no new failures</summary>
+        <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
         | | result | time |
         |---|---|---|
         | before | 1 failed, 1 passed | 1.2 s |
         | after | 2 passed, 1 skipped | 2 min 5 s |
 
-        Runs on the head: 2 of 2 red.
+        Red in 2 of 2 runs on the head.
 
         Red before, green after:
 
@@ -231,7 +239,7 @@ mod tests {
             ..proof()
         };
         let shown = evidence(&old);
-        let line = "Evidence: 1 failed, 1 passed → 2 of 2 tests green, no new failures</summary>";
+        let line = "Evidence: 1 failed, 1 passed → 2 of 2 green, no new failures</summary>";
         assert!(shown.contains(line), "{shown}");
         assert!(
             shown.contains("Digest `d1`") && !shown.contains("greenlight verify"),

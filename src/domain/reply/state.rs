@@ -157,6 +157,8 @@ fn open_headline(run: &Run, head: &str) -> String {
 
 /// A reason that may quote a command in backticks: bounded, mentions and markup inert, code spans kept.
 fn sentence(text: &str) -> String {
+    // A cut through the middle of the whole comment could leave a fence open.
+    let text = redact::bounded(&redact::redact(&redact::visible(text)), 3_000);
     let text: String = text
         .split('`')
         .enumerate()

@@ -146,7 +146,7 @@ impl<'a> Trial<'a> {
     /// The pieces that are needed, as far as the budget allows to find out.
     async fn search(&mut self, pieces: Vec<Piece>) -> Result<Vec<Piece>, Broken> {
         let mut search = Search::new(pieces.len());
-        while let Some(candidate) = search.next() {
+        while let Some(candidate) = search.ask() {
             if self.is_over() {
                 break;
             }

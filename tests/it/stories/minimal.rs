@@ -101,7 +101,7 @@ async fn what_other_tests_need_stays() {
 }
 
 #[tokio::test]
-async fn a_credential_or_hidden_text_is_never_suggested() {
+async fn a_credential_is_never_suggested() {
     let token = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
     let story = fixed_with(vec![
         edits(
@@ -110,22 +110,13 @@ async fn a_credential_or_hidden_text_is_never_suggested() {
             &format!("paid - fare(stops)  # {token}"),
         ),
         submits(),
-        edits("fare.py", token, "\u{202e}evil"),
-        submits(),
-        edits("fare.py", "  # \u{202e}evil", ""),
+        edits("fare.py", &format!("  # {token}"), ""),
         submits(),
     ])
     .await;
     assert!(!story.told().contains(token), "{}", story.told());
-    let results = story.model().requests().last().unwrap().to_string();
-    assert!(
-        results.contains("looks like a credential in `fare.py`, line 6"),
-        "{results}"
-    );
-    assert!(
-        results.contains("hide or reorder text in `fare.py`, line 6"),
-        "{results}"
-    );
+    let said = story.model().results().join("\n");
+    assert!(said.contains("looks like a credential in `fare.py`, line 6"), "{said}");
     story.maintainer_says("/greenlight approve").await;
     assert_eq!(story.file("fare.py"), FIXED);
     story.finish().await;

@@ -17,6 +17,7 @@ mod reject;
 mod required;
 mod restart;
 mod secrets;
+mod shown;
 mod suggestions;
 mod traffic;
 mod trigger;
