@@ -38,7 +38,7 @@ pub(super) async fn action(arguments: Arguments) -> Exit {
     // The runner obeys lines such as `::set-output …` in what a step prints, and logs quote strangers. This ends that
     // for the rest of the step; nobody knows the word that would begin it again.
     if environment.get("GITHUB_ACTIONS").is_some() {
-        terminal::show(&format!("::stop-commands::{}", ulid::Ulid::new()));
+        terminal::command(&format!("::stop-commands::{}", ulid::Ulid::new()));
     }
     try_action(arguments, &environment).await.err().unwrap_or(Exit::Done)
 }

@@ -7,10 +7,12 @@ mod doctor;
 mod exit;
 mod fix;
 mod folder;
+mod patch_file;
 mod sandbox;
 mod serve;
 mod suggest;
 mod terminal;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,8 @@ pub struct Cli {
 enum Verb {
     /// Fix the failing tests of a local checkout
     Fix(fix::Arguments),
+    /// Recompute the evidence of a fix from a checkout that has it
+    Verify(verify::Arguments),
     /// Play the whole story on this machine: no account, no key, no network
     Demo(demo::Arguments),
     /// Serve a GitHub App: webhooks in, reviews out
@@ -58,6 +62,7 @@ pub fn main(cli: Cli) -> ExitCode {
     let ended = runtime.block_on(async {
         match cli.verb {
             Verb::Fix(arguments) => fix::fix(arguments).await.report(),
+            Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),
             Verb::Action(arguments) => action::action(arguments).await.report(),

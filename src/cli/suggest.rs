@@ -2,23 +2,21 @@
 //!
 //! Nothing of the repository is executed. Printed is what GitHub would show of the two commits, posted what it does show.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Exit, terminal};
+use super::{Exit, app, patch_file, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, GithubFlags, LogFlags};
 use crate::config::settings::Settings;
-use crate::domain::anchor::{self, Cut};
+use crate::domain::anchor::{self, Cut, MAX_SUGGESTIONS};
 use crate::domain::id::{CommitSha, PullRequestId, RepositoryName};
 use crate::domain::patch::Patch;
-use crate::engine::given::{self as suggest, Review};
+use crate::engine::Broken;
+use crate::engine::suggest::{self, Posted};
 use crate::git::{self, LocalRepository};
-
-/// A longer patch is no review any more.
-const MAX_PATCH_BYTES: u64 = 64 << 20;
+use crate::github::{self, GitHub, MAX_COMMENTS, ReviewComment};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -40,6 +38,9 @@ pub(super) struct Arguments {
     /// The repository of the pull request, if not that of the remote `origin` [env: GITHUB_REPOSITORY]
     #[arg(long, value_name = "OWNER/NAME", requires = "pull_request")]
     repository: Option<String>,
+    /// What the patch is good for, as the first sentence of the review
+    #[arg(long, value_name = "TEXT", requires = "pull_request", default_value = "")]
+    summary: String,
     #[command(flatten)]
     github: GithubFlags,
     #[command(flatten)]
@@ -83,11 +84,11 @@ async fn run(arguments: Arguments) -> Result<(), Exit> {
 async fn print(arguments: Arguments) -> Result<(), Exit> {
     let as_json = arguments.json;
     let found = blocking(move || find(&arguments)).await?;
-    let review = suggest::review(&found.patch, &found.cut);
+    let (body, comments) = suggest::given(&found.head, &found.patch, &found.cut);
     if as_json {
-        terminal::show_document(&document(&found, &review));
+        terminal::show_document(&document(&found, (&body, &comments)));
     } else {
-        show(&found, &review);
+        show(&found, &comments);
     }
     Ok(())
 }
@@ -103,7 +104,7 @@ fn find(arguments: &Arguments) -> Result<Found, Exit> {
     let base = repository.merge_base(&base, &head).map_err(usage)?;
     let shown = repository.diff_files(&base, &head).map_err(usage)?;
     let diff = anchor::diff_files(shown.iter().map(|(path, hunks)| (path.as_str(), hunks.as_deref())));
-    let cut = anchor::proved_cut(&patch, &diff);
+    let cut = anchor::cut_within(&patch, &diff, MAX_SUGGESTIONS);
     let tree = repository.tree_with(&head, &patch).map_err(usage)?;
     Ok(Found {
         base,
@@ -115,23 +116,7 @@ fn find(arguments: &Arguments) -> Result<Found, Exit> {
 }
 
 fn read_patch(repository: &LocalRepository, head: &CommitSha, file: &Path) -> Result<Patch, Exit> {
-    let unreadable = |error| Exit::Usage(format!("{}: {error}", file.display()));
-    let mut bytes = Vec::new();
-    let read = if file == Path::new("-") {
-        std::io::stdin()
-            .lock()
-            .take(MAX_PATCH_BYTES + 1)
-            .read_to_end(&mut bytes)
-    } else {
-        let file = std::fs::File::open(file).map_err(unreadable)?;
-        file.take(MAX_PATCH_BYTES + 1).read_to_end(&mut bytes)
-    };
-    read.map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_PATCH_BYTES {
-        let most = MAX_PATCH_BYTES >> 20;
-        return Err(Exit::Usage(format!("{}: longer than {most} MiB", file.display())));
-    }
-    let patch = repository.apply(head, &bytes).map_err(usage)?;
+    let patch = repository.apply(head, &patch_file::read(file)?).map_err(usage)?;
     if patch.is_empty() {
         return Err(Exit::Usage(format!(
             "{}: changes nothing in {}",
@@ -149,7 +134,7 @@ async fn post(
 ) -> Result<(), Exit> {
     let named = arguments.repository.clone();
     let named = named.or_else(|| environment.get("GITHUB_REPOSITORY").map(str::to_owned));
-    let as_json = arguments.json;
+    let (as_json, summary) = (arguments.json, arguments.summary.clone());
     let (id, head, patch) = blocking(move || {
         let repository = LocalRepository::open(Path::new(".")).map_err(usage)?;
         let named = named.or_else(|| repository.origin()).ok_or_else(|| {
@@ -168,14 +153,55 @@ async fn post(
         Ok((id, head, patch))
     })
     .await?;
-    let _ = (settings, as_json, patch);
-    Err(Exit::Refused(format!(
-        "posting to {id} on {} is not part of this version yet",
-        head.short()
-    )))
+    let github = app::github(settings).await?;
+    let posted = put(&github, &id, (&head, &patch, &summary)).await?;
+    if as_json {
+        terminal::show_document(&json!({
+            "pull_request": id.to_string(),
+            "review": posted.review,
+            "suggestions": posted.cut.suggestions.len(),
+            "remainder": posted.cut.remainder.unified(),
+        }));
+    } else {
+        terminal::show(&format!("posted on {id}: {}", counted(&posted.cut)));
+    }
+    Ok(())
 }
 
-fn document(found: &Found, review: &Review) -> Value {
+/// Posts on the pull request as it is now, if that is what the patch was made for.
+async fn put(
+    github: &GitHub,
+    id: &PullRequestId,
+    (head, patch, summary): (&CommitSha, &Patch, &str),
+) -> Result<Posted, Exit> {
+    let broken = |error: github::Error| Exit::Fault(error.to_string());
+    let client = github.client(None, &id.repository).await.map_err(broken)?;
+    let me = github.me().await.map_err(broken)?;
+    let now = client.pull_request(id).await.map_err(|error| match error.status() {
+        Some(404) => Exit::Usage(format!(
+            "there is no pull request {id}, or these credentials may not see it"
+        )),
+        _ => Exit::Fault(error.to_string()),
+    })?;
+    if !now.is_open {
+        return Err(Exit::Refused(format!("{id} is closed; nothing was posted")));
+    }
+    let moved = |now: &CommitSha| {
+        let (now, head) = (now.short(), head.short());
+        Exit::Refused(format!(
+            "the head of {id} is {now}, and the patch is for {head}; nothing was posted"
+        ))
+    };
+    if now.head != *head {
+        return Err(moved(&now.head));
+    }
+    match suggest::post(&client, me, &now, patch, summary).await {
+        Err(Broken::HeadMoved { head }) => Err(moved(&head)),
+        posted => Ok(posted?),
+    }
+}
+
+fn document(found: &Found, (body, comments): (&str, &[ReviewComment])) -> Value {
     let left_out: Vec<Value> = found
         .cut
         .left_out
@@ -185,12 +211,12 @@ fn document(found: &Found, review: &Review) -> Value {
             json!({ "path": path.as_str(), "reasons": reasons })
         })
         .collect();
-    let comments: Vec<Value> = review.comments.iter().map(crate::github::ReviewComment::wire).collect();
-    let batches: Vec<usize> = comments.chunks(suggest::BATCH).map(<[Value]>::len).collect();
+    let comments: Vec<Value> = comments.iter().map(ReviewComment::wire).collect();
+    let batches: Vec<usize> = comments.chunks(MAX_COMMENTS).map(<[Value]>::len).collect();
     json!({
         "base": found.base.as_str(),
         "head": found.head.as_str(),
-        "body": review.body,
+        "body": body,
         "comments": comments,
         "batches": batches,
         "remainder": found.cut.remainder.unified(),
@@ -199,9 +225,9 @@ fn document(found: &Found, review: &Review) -> Value {
     })
 }
 
-fn show(found: &Found, review: &Review) {
+fn show(found: &Found, comments: &[ReviewComment]) {
     terminal::show(&counted(&found.cut));
-    for comment in &review.comments {
+    for comment in comments {
         let lines = if comment.start_line == comment.line {
             comment.line.to_string()
         } else {

@@ -7,13 +7,25 @@ const MAX_ANSWER: usize = 8 << 10;
 
 /// One line to standard error: progress, or why it ended. A closed pipe is nobody's fault.
 pub(super) fn tell(line: &str) {
-    let _nobody_listens = writeln!(std::io::stderr().lock(), "{}", crate::domain::redact::visible(line));
+    let line = crate::domain::redact::visible(line);
+    let line = crate::domain::redact::without_commands(&line);
+    let _nobody_listens = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Text to standard output: the result.
 pub(super) fn show(text: &str) {
+    let text = crate::domain::redact::visible(text);
+    print(&crate::domain::redact::without_commands(&text));
+}
+
+/// A workflow command of greenlight's own to standard output. Never for text of anybody else.
+pub(super) fn command(command: &str) {
+    print(command);
+}
+
+fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _nobody_listens = writeln!(out, "{}", crate::domain::redact::visible(text)).and_then(|()| out.flush());
+    let _nobody_listens = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
 /// Code to standard output. What would hide or reorder text is shown as an escape: this is what somebody approves.

@@ -20,6 +20,8 @@ pub enum Fault {
     TooManyRequests { retry_after: u64 },
     /// 401 as for a token that was revoked; nothing was done.
     BadCredentials,
+    /// 422 as for a line that GitHub's own view of the diff does not have; nothing was done.
+    LineNotInDiff,
 }
 
 #[derive(Debug)]
@@ -74,6 +76,12 @@ impl Faults {
                 let answer =
                     Answer::error(429, "API rate limit exceeded").header("retry-after", retry_after.to_string());
                 Effect::Instead(Some(answer))
+            }
+            Fault::LineNotInDiff => {
+                let errors = serde_json::json!(["Pull request review thread line must be part of the diff"]);
+                let message = "Unprocessable Entity";
+                let body = serde_json::json!({ "message": message, "errors": errors, "status": "422" });
+                Effect::Instead(Some(Answer::json(422, body)))
             }
             Fault::BadCredentials => Effect::Instead(Some(Answer::error(401, "Bad credentials"))),
         })

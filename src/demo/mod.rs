@@ -16,6 +16,7 @@ mod diff_rules;
 mod faults;
 mod git_data;
 mod git_http;
+mod graphql;
 mod limits;
 mod objects;
 mod opening;

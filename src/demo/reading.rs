@@ -62,6 +62,8 @@ pub struct LineComment {
     pub lines: Option<(u32, u32)>,
     pub hunk: String,
     pub body: String,
+    /// Why the page hides it, such as `RESOLVED`; none while it is shown.
+    pub minimized: Option<String>,
     pub reactions: Vec<(String, String)>,
 }
 
@@ -304,6 +306,7 @@ fn line_comment(state: &State, comment: &ReviewComment) -> LineComment {
         lines: threads::current_lines(state, comment),
         hunk: place.hunk.clone(),
         body: comment.body.clone(),
+        minimized: comment.minimized.clone(),
         reactions: reactions(state, comment.id),
     }
 }

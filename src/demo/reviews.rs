@@ -315,6 +315,7 @@ fn add(state: &mut State, new: NewReview) -> Review {
             place,
             commit,
             reply_to: None,
+            minimized: None,
             created_at: now.clone(),
             updated_at: now.clone(),
         };

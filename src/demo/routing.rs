@@ -125,7 +125,7 @@ pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<
         .skip(1)
         .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
         .collect();
-    let tables: [&'static [Route]; 10] = [
+    let tables: [&'static [Route]; 11] = [
         super::apps::ROUTES,
         super::repositories::ROUTES,
         super::contents::ROUTES,
@@ -136,6 +136,7 @@ pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<
         super::checks::ROUTES,
         super::actions::ROUTES,
         super::git_data::ROUTES,
+        super::graphql::ROUTES,
     ];
     tables
         .into_iter()

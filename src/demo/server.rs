@@ -14,6 +14,7 @@ use super::Shared;
 use super::auth::{self, Credentials};
 use super::faults::Effect;
 use super::git_http;
+use super::graphql;
 use super::limits::conditional;
 use super::record::RecordedExchange;
 use super::routing::{self, Answer, Body, Call, Needs, Route};
@@ -126,17 +127,15 @@ fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange,
     if let Some(answer) = git_http::serve(state, parts, body) {
         return (record, answer);
     }
-    let found = parts
-        .uri
-        .path()
-        .strip_prefix(&state.prefix)
-        .and_then(|path| routing::find(&record.method, path));
+    let found =
+        graphql::rest_path(&state.prefix, parts.uri.path()).and_then(|path| routing::find(&record.method, path));
     let Some((route, captures)) = found else {
         let answer = unknown_route(state, &record);
         return (record, answer);
     };
     let path = record.path.clone();
-    record.route = (route.needs != Needs::Nothing).then_some(route.path);
+    let is_described = route.needs != Needs::Nothing && route.path != graphql::PATH;
+    record.route = is_described.then_some(route.path);
     let credentials = match auth::credentials(state, &parts.headers) {
         Ok(credentials) => credentials,
         Err(refusal) => return (record, refusal),

@@ -183,6 +183,8 @@ pub(super) struct ReviewComment {
     pub(super) place: Place,
     pub(super) commit: git2::Oid,
     pub(super) reply_to: Option<u64>,
+    /// The classifier it was minimised with.
+    pub(super) minimized: Option<String>,
     pub(super) created_at: String,
     pub(super) updated_at: String,
 }

@@ -52,6 +52,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
         place,
         commit,
         reply_to: None,
+        minimized: None,
         created_at: String::new(),
         updated_at: String::new(),
     };
@@ -118,6 +119,7 @@ pub(super) fn add_reply(state: &mut State, top: &ReviewComment, author: &str, bo
         author: author.into(),
         body: body.into(),
         reply_to: Some(top.reply_to.unwrap_or(top.id)),
+        minimized: None,
         ..top.clone()
     };
     add(state, reply)

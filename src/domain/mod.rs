@@ -9,6 +9,7 @@ pub mod event;
 pub mod gate;
 pub mod guarantees;
 pub mod id;
+pub mod minimize;
 pub mod patch;
 pub mod permission;
 pub mod proposal;

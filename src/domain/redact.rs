@@ -32,16 +32,87 @@ pub fn redact(text: &str) -> String {
     }
 }
 
+/// A header with a scheme and a literal value.
+static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^authorization\s*:\s*(?:bearer|basic|token)\s+[a-z0-9+/=_.~-]{12,}",
+        r"|^x-api-key\s*:\s*[a-z0-9+/=_.~-]{20,}",
+    ))
+    .ok()
+});
+
+/// Where a text holds what would be taken for a credential in code: byte offset and match.
+///
+/// A header needs a scheme and a value here, because `authorization: Option<String>` is code like any other.
+pub fn credentials(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_header = |found: &str| {
+        let starts = |name: &str| {
+            found
+                .get(..name.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(name))
+        };
+        starts("authorization") || starts("x-api-key")
+    };
+    let found = SECRETS.as_ref().into_iter().flat_map(|secrets| secrets.find_iter(text));
+    found
+        .map(|found| (found.start(), found.as_str()))
+        .filter(move |(_, found)| !is_header(found) || HEADER.as_ref().is_none_or(|header| header.is_match(found)))
+}
+
+/// The characters that [`visible`] drops, with their places, but for the carriage returns of line ends.
+pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> {
+    text.char_indices().filter(|(at, c)| {
+        let is_line_end = *c == '\r' && text[at + 1..].starts_with('\n');
+        !is_line_end && !is_visible(*c)
+    })
+}
+
 /// Drops control characters except line feed and tab, and characters that hide or reorder text
 /// (zero width, bidirectional controls, tags: the carriers of "Trojan Source", <https://trojansource.codes>).
 pub fn visible(text: &str) -> String {
-    text.chars()
-        .filter(|&c| {
-            matches!(c, '\n' | '\t')
-                || !(c.is_control()
-                    || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'))
-        })
-        .collect()
+    text.chars().filter(|c| is_visible(*c)).collect()
+}
+
+/// Emoji need U+FE0E and U+FE0F; the other variation selectors can carry any text unseen.
+fn is_visible(c: char) -> bool {
+    matches!(c, '\n' | '\t') || !(c.is_control() || is_format(c))
+}
+
+/// Default-ignorable characters and those that start a line in some places and not in others.
+/// <https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point>
+fn is_format(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// What GitHub's runner obeys when a step prints it: `::name …::` at the start of a line, white space before it or
+/// not, and `##[name …]` anywhere in it.
+/// <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>
+static WORKFLOW_COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let names = "add-mask|add-matcher|add-path|command|debug|echo|endgroup|error|group|internal-set-repo-path|notice|\
+                 remove-matcher|save-state|section|set-env|set-output|stop-commands|warning";
+    Regex::new(&format!(
+        r"(?im)(?P<v2>^\s*:)(?P<rest2>:(?:{names})\b)|(?P<v1>#)(?P<rest1>#\[(?:{names})\b)"
+    ))
+    .ok()
+});
+
+/// Makes workflow commands in what is printed to a terminal, or to the log of a workflow step, inert: their second
+/// character stands as an escape. Everything else stays as it is.
+pub fn without_commands(text: &str) -> std::borrow::Cow<'_, str> {
+    match WORKFLOW_COMMANDS.as_ref() {
+        Some(commands) => commands.replace_all(text, |found: &regex::Captures<'_>| {
+            let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
+            match part("v2") {
+                "" => format!("{}\\u0023{}", part("v1"), &part("rest1")[1..]),
+                start => format!("{start}\\u003a{}", &part("rest2")[1..]),
+            }
+        }),
+        None => text.into(),
+    }
 }
 
 /// At most `max` bytes: the head and the tail, with a line between them that says what is missing.
@@ -89,7 +160,9 @@ pub fn code(language: &str, code: &str) -> String {
 
 /// Untrusted text within a sentence: one line, in a code span, so that no mention, link or markup works.
 pub fn inline(text: &str, max: usize) -> String {
-    let line: String = redact(&visible(text)).split_whitespace().collect::<Vec<_>>().join(" ");
+    // Far more than is shown, so that a credential at its end is whole, and far less than somebody may have written.
+    let start: String = text.chars().filter(|c| is_visible(*c)).take(8 * max + 8_192).collect();
+    let line: String = redact(&start).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut line: String = line.chars().take(max).collect();
     if line.is_empty() {
         line.push(' ');
@@ -110,6 +183,7 @@ pub fn prose(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
+            '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '@' => out.push_str("@\u{2060}"),
@@ -125,6 +199,13 @@ pub fn prose(text: &str, max: usize) -> String {
     // A line that would command greenlight again when somebody quotes or edits it stays plain text.
     out.replace("/greenlight", "/\u{2060}greenlight")
         .replace("://", ":\u{2060}//")
+        // Links and references that need no brackets, and fences, which would swallow what comes after.
+        .replace("www.", "www\u{2060}.")
+        .replace("WWW.", "WWW\u{2060}.")
+        .replace("GH-", "GH\u{2060}-")
+        .replace("gh-", "gh\u{2060}-")
+        .replace("```", "\\`\\`\\`")
+        .replace("~~~", "\\~\\~\\~")
 }
 
 #[cfg(test)]
@@ -176,6 +257,30 @@ mod tests {
             shown.len() < 160 && shown.ends_with("END") && shown.contains("left out"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn prose_opens_no_fence_and_hides_nothing_in_entities() {
+        let shown = prose("a &#64;ada\n```\nb ~~~~ GH-12 www.example.org", 500);
+        assert_eq!(
+            shown,
+            "a &amp;#\u{2060}64;ada\n\\`\\`\\`\nb \\~\\~\\~~ GH\u{2060}-12 www\u{2060}.example.org"
+        );
+    }
+
+    #[test]
+    fn workflow_commands_are_printed_and_not_obeyed() {
+        for (text, expected) in [
+            ("::set-env name=A::b", ":\\u003aset-env name=A::b"),
+            ("a\n   ::add-mask::x", "a\n   :\\u003aadd-mask::x"),
+            ("+::Error file=x::y", "+::Error file=x::y"),
+            ("::ERROR::y", ":\\u003aERROR::y"),
+            ("x ##[add-path]/tmp", "x #\\u0023[add-path]/tmp"),
+            ("::std::mem::swap(a, b)", "::std::mem::swap(a, b)"),
+            ("#[derive] ##[other]", "#[derive] ##[other]"),
+        ] {
+            assert_eq!(without_commands(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -77,6 +77,11 @@ impl TestRun {
         !matches!(self.outcome, Outcome::Passed | Outcome::Failed)
     }
 
+    /// Whether a test of this run, which was cut short, has a longer name in a later one.
+    pub(super) fn has_renamed(&self, name: &str, later: &Self) -> bool {
+        self.was_cut_short() && has_moved(name, later)
+    }
+
     /// `3 failed, 12 passed`, for people.
     pub fn summary(&self) -> String {
         match self.outcome {
@@ -146,7 +151,7 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     if is_complete {
         let now: HashSet<&str> = after.passed_names.iter().map(String::as_str).collect();
         let mut expected = before.passed_names.iter().map(String::as_str).chain(failing);
-        let is_there = |name: &str| now.contains(name) || before.was_cut_short() && has_moved(name, after);
+        let is_there = |name: &str| now.contains(name) || before.has_renamed(name, after);
         let missing = expected.find(|name| !is_there(name));
         if let Some(name) = missing {
             return Err(NotBetter::TestWentMissing { name: name.into() });

@@ -3,9 +3,9 @@
 use crate::domain::gate::GateKind;
 use crate::domain::reply::{self, CheckState};
 use crate::domain::run::{End, Run};
-use crate::github::{Annotation, Button, CheckRun, Conclusion, Error};
+use crate::github::{Annotation, Button, CheckRun, Conclusion, Error, MAX_ANNOTATIONS};
 
-use super::{Broken, Context};
+use super::{Broken, Context, retry};
 
 /// Brings sticky comment and check run up to date. Done twice, the second time changes nothing.
 ///
@@ -36,13 +36,14 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
         title: text.title,
         summary: text.summary,
         annotations: annotations(run),
-        buttons: buttons(run),
+        buttons: buttons(run, &runs),
     };
     said(context.client.check(&context.id().repository, &check).await)?;
     if let Some(End::Landed { commit }) = &run.end {
         // What landed is the tree that was tested, so the new head is green, too.
         check.head = commit.clone();
         check.annotations.clear();
+        check.buttons.clear();
         said(context.client.check(&context.id().repository, &check).await)?;
     }
     Ok(())
@@ -82,6 +83,9 @@ fn annotations(run: &Run) -> Vec<Annotation> {
         .filter_map(|failure| {
             let at = failure.location.as_ref()?;
             let path: crate::domain::id::RepoPath = at.path.parse().ok()?;
+            // The path is a claim of the test's, too, and shown as it is.
+            (crate::domain::redact::redact(&crate::domain::redact::visible(path.as_str())) == path.as_str())
+                .then_some(())?;
             let message = crate::domain::redact::bounded(
                 &crate::domain::redact::redact(&crate::domain::redact::visible(&failure.message)),
                 2_000,
@@ -97,29 +101,37 @@ fn annotations(run: &Run) -> Vec<Annotation> {
                 message,
             })
         })
-        .take(20)
+        .take(MAX_ANNOTATIONS)
         .collect()
 }
 
-fn buttons(run: &Run) -> Vec<Button> {
-    let Some(gate) = run.open_gates().into_iter().next() else {
-        return Vec::new();
-    };
-    let does = match gate.kind {
-        GateKind::Search { .. } => "Run the tests and search for a fix",
-        GateKind::VerifyAndLand { .. } => "Run the tests and commit if green",
-        GateKind::Land { .. } => "Commit exactly what was tested",
-    };
-    vec![
-        Button {
-            label: "Approve",
-            description: does,
-            identifier: format!("approve:{}", gate.id),
-        },
-        Button {
-            label: "Reject",
-            description: "Do not do this",
-            identifier: format!("reject:{}", gate.id),
-        },
-    ]
+/// What can be pressed: an open gate's two answers, and the jobs again where GitHub Actions is known to have failed.
+fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
+    let mut buttons = run.open_gates().first().map_or_else(Vec::new, |gate| {
+        let does = match gate.kind {
+            GateKind::Search { .. } => "Run the tests and search for a fix",
+            GateKind::VerifyAndLand { .. } => "Run the tests and commit if green",
+            GateKind::Land { .. } => "Commit exactly what was tested",
+        };
+        vec![
+            Button {
+                label: "Approve",
+                description: does,
+                identifier: format!("approve:{}", gate.id),
+            },
+            Button {
+                label: "Reject",
+                description: "Do not do this",
+                identifier: format!("reject:{}", gate.id),
+            },
+        ]
+    });
+    if retry::failed_on(runs, &run.started.head).is_some() {
+        buttons.push(Button {
+            label: "Re-run failed jobs",
+            description: "Have GitHub run the failed CI jobs again",
+            identifier: retry::BUTTON.into(),
+        });
+    }
+    buttons
 }

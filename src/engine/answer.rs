@@ -8,7 +8,7 @@ use crate::domain::permission::authorize;
 use crate::domain::run::{End, Run, Step};
 
 use super::comment::Verdict;
-use super::{App, Broken, Context, drive};
+use super::{App, Broken, Context, drive, retry};
 
 /// The comment an answer was given in; a button needs none, because it names its gate.
 #[derive(Debug, Clone, Copy)]
@@ -93,10 +93,7 @@ pub(super) async fn button(
     pull_requests: Vec<PullRequestId>,
     (head, identifier, by): (&CommitSha, &str, &Login),
 ) -> Result<(), Broken> {
-    let Some((verb, gate)) = identifier.split_once(':') else {
-        return Ok(());
-    };
-    let Ok(gate) = gate.parse::<GateId>() else {
+    let Some(pressed) = Pressed::read(identifier) else {
         return Ok(());
     };
     for id in pull_requests {
@@ -109,16 +106,41 @@ pub(super) async fn button(
             tracing::info!(login = %by, ?refusal, "a button was pressed without the right to");
             continue;
         }
-        let verdict = match verb {
-            "approve" => approve(&context, Some(&gate), by, None).await?,
-            "reject" => reject(&context, Some(&gate), (by, None), None).await?,
-            _ => continue,
+        let verdict = match &pressed {
+            Pressed::Approve(gate) => approve(&context, Some(gate), by, None).await?,
+            Pressed::Reject(gate) => reject(&context, Some(gate), (by, None), None).await?,
+            Pressed::Retry => retry::retry(&context).await?,
         };
-        if let Err(refusal) = verdict {
-            tracing::info!(login = %by, ?refusal, "a button did nothing");
+        match verdict {
+            Ok(None) => {}
+            // There is no comment to answer.
+            Ok(Some(text)) => tracing::warn!(login = %by, text, "a button did nothing"),
+            Err(refusal) => tracing::info!(login = %by, ?refusal, "a button did nothing"),
         }
     }
     Ok(())
+}
+
+/// What a button of the check run means.
+enum Pressed {
+    Approve(GateId),
+    Reject(GateId),
+    Retry,
+}
+
+impl Pressed {
+    fn read(identifier: &str) -> Option<Self> {
+        if identifier == retry::BUTTON {
+            return Some(Self::Retry);
+        }
+        let (verb, gate) = identifier.split_once(':')?;
+        let gate = gate.parse().ok()?;
+        match verb {
+            "approve" => Some(Self::Approve(gate)),
+            "reject" => Some(Self::Reject(gate)),
+            _ => None,
+        }
+    }
 }
 
 enum Found {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::checkout::Checkout;
 use crate::config::repository::{REGISTRIES, RepoConfig};
-use crate::domain::anchor::{self, DiffFile};
+use crate::domain::anchor;
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::proposal::Bounds;
 use crate::git::{FetchLimits, Mirror, Remote};
@@ -282,20 +282,6 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
         done: OnceLock::new(),
         _folder: Some(folder),
     })
-}
-
-/// GitHub's own hunks, as the anchor engine takes them.
-pub fn diff_files(files: &[ChangedFile]) -> Vec<DiffFile> {
-    files
-        .iter()
-        .filter_map(|file| {
-            let hunks = anchor::parse_hunks(file.patch.as_deref()?).ok()?;
-            Some(DiffFile {
-                path: file.path()?,
-                hunks,
-            })
-        })
-        .collect()
 }
 
 /// The lines a pull request added, by file.

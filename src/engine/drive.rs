@@ -279,6 +279,7 @@ async fn attempt(
     let brief = Brief {
         head: &before.started.head,
         before: before.reproduced.as_ref().map(|(before, _)| before),
+        triage: before.reproduced.as_ref().map(|(_, triage)| *triage),
         reading: before.reading.as_ref(),
         turned_down: &before.turned_down,
         said: &before.said,

@@ -10,13 +10,14 @@ mod checks_failed;
 mod comment;
 pub mod desk;
 mod drive;
-pub mod given;
 mod interrupt;
 mod propose;
 mod reading;
 mod retry;
+mod settle;
 mod start;
 mod stop;
+pub mod suggest;
 mod undo;
 pub mod work;
 
@@ -27,7 +28,7 @@ pub use interrupt::{Interrupt, Interrupts};
 
 use crate::config::allow_list::AllowList;
 use crate::domain::event::{Event, Fact, FailedChecks};
-use crate::domain::id::{InstallationId, Login, PullRequestId};
+use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
 use crate::domain::run::{End, Run};
 use crate::github::{Client, GitHub, PullRequest};
 use crate::journal::Journal;
@@ -70,6 +71,8 @@ pub enum Broken {
     Agent(#[from] agent::Error),
     #[error("{0}: {1}")]
     Disk(String, io::Error),
+    #[error("the head moved to {head} meanwhile: make the patch for that one")]
+    HeadMoved { head: CommitSha },
     #[error("a fault of greenlight's own: {0}")]
     Bug(String),
 }
@@ -133,13 +136,15 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
                 let head = now.head.clone();
                 (run.started.head != head).then_some(End::Superseded { head })
             })
-            .await
+            .await?;
+            settle::settle(app, installation, &pull_request).await
         }
         Fact::PullRequestClosed { pull_request } => {
             end_open_runs(app, installation, &pull_request, |_, now| {
                 (!now.is_open).then_some(End::Cancelled { by: None })
             })
-            .await
+            .await?;
+            settle::settle(app, installation, &pull_request).await
         }
         Fact::PullRequestLabelled {
             pull_request,

@@ -1,16 +1,14 @@
 //! Puts a proposal on the pull request: as suggestions where its diff allows, the rest as a patch, and asks at a gate.
 
-use crate::domain::anchor;
+use std::collections::BTreeSet;
+
 use crate::domain::gate::{Gate, GateKind};
-use crate::domain::reply;
+use crate::domain::reply::{self, Layout};
 use crate::domain::run::{End, GateNeeded, Run, Step};
-use crate::github::{NewReview, PullRequest, ReviewComment};
 
 use super::desk::{self, Desk};
+use super::suggest::{Target, can_be_pushed};
 use super::{Broken, Context};
-
-/// At most so many suggestions a review: more trip GitHub's abuse limits. The rest travels as a patch.
-const MAX_SUGGESTIONS: usize = 30;
 
 /// Posts the review of the proposal, or turns the review of this head into it.
 ///
@@ -20,40 +18,32 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing to review".into()));
     };
-    // The head is read again: a review on an old head would be shown as outdated at once.
-    let now = context.client.pull_request(context.id()).await?;
-    if now.head != run.started.head {
-        return Ok(Step::Ended(End::Superseded { head: now.head }));
-    }
-    let files = context.client.changed_files(context.id()).await?;
-    let mut cut = anchor::cut(&proposal.patch, &desk::diff_files(&files));
-    if cut.suggestions.len() > MAX_SUGGESTIONS {
-        cut = anchor::cut(&proposal.patch, &[]);
-    }
-    let of = cut.suggestions.len() + usize::from(!cut.remainder.is_empty());
-    let comments = cut
-        .suggestions
-        .iter()
-        .map(|suggestion| ReviewComment {
-            path: suggestion.path.to_string(),
-            start_line: suggestion.start_line,
-            line: suggestion.line,
-            body: reply::suggestion(&suggestion.block(), of),
-        })
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    let settled = runs.iter().flat_map(|run| &run.settled);
+    let hidden: BTreeSet<u64> = settled
+        .filter(|(_, fate)| fate.is_final())
+        .map(|(comment, _)| *comment)
         .collect();
-    let can_land = can_be_pushed(&context.pull_request);
-    let body = reply::review_body(proposal, &cut, can_land);
-    let review = NewReview {
-        head: run.started.head.clone(),
-        body,
-        comments,
+    // A review on an old head would be shown as outdated at once.
+    if context.pull_request.head != run.started.head {
+        let head = context.pull_request.head.clone();
+        return Ok(Step::Ended(End::Superseded { head }));
+    }
+    let target = Target {
+        client: &context.client,
+        me: &context.me,
+        pull_request: &context.pull_request,
     };
-    let marker = reply::review_marker(&run.started.head);
-    let id = context
-        .client
-        .review_once(context.id(), &context.me, &marker, &review)
-        .await?;
-    Ok(Step::ReviewPosted { review: id })
+    let body = |layout: &Layout<'_>| reply::review_body(proposal, layout);
+    match target.post(&proposal.patch, &hidden, &body).await {
+        Ok(posted) => Ok(Step::ReviewPosted {
+            review: posted.review,
+            parts: posted.parts(),
+            carried: posted.carried,
+        }),
+        Err(Broken::HeadMoved { head }) => Ok(Step::Ended(End::Superseded { head })),
+        Err(broken) => Err(broken),
+    }
 }
 
 /// Opens the gate that comes next; where nothing can be pushed, the run ends with the suggestions.
@@ -131,12 +121,6 @@ async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Resul
         .await?
         .unwrap_or_default();
     Ok(found(&desk::fetch(context, &run.started.head, config).await?))
-}
-
-/// Whether a commit can land on the head's branch from here. "Allow edits by maintainers" is for people: an App reaches
-/// only the repositories it is installed in.
-fn can_be_pushed(pull_request: &PullRequest) -> bool {
-    !pull_request.is_from_fork()
 }
 
 /// The name of the tree that was tested, computed from git's own objects. Without it nothing may land.

@@ -1,14 +1,14 @@
 //! What the logs of failed CI jobs say. Nothing is executed.
 
 use crate::domain::run::{Origin, Reading, Run};
-use crate::domain::test_run::{Failure, TestRun};
+use crate::domain::test_run::Failure;
 use crate::suite;
 
 use super::{Broken, Context};
 
 /// How much of a failed job's log is read.
 const MAX_LOG_BYTES: usize = 8 << 20;
-/// How many failed jobs' logs are read.
+/// How many failed jobs' logs are read; each tells at most `TestRun::MAX_FAILURES` failures.
 const MAX_LOGS: usize = 3;
 
 /// Reads the logs of the failed jobs.
@@ -41,7 +41,6 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading
             reading.excerpt = distilled.excerpt;
         }
     }
-    reading.failures.truncate(TestRun::MAX_FAILURES);
     Ok(reading)
 }
 

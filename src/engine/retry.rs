@@ -1,12 +1,16 @@
 //! Has GitHub run the failed CI jobs of this head again.
 
 use crate::domain::gate::Refusal;
+use crate::domain::id::CommitSha;
 use crate::domain::reply;
-use crate::domain::run::Origin;
+use crate::domain::run::{Origin, Run};
 use crate::github::Error;
 
 use super::comment::Verdict;
 use super::{Broken, Context};
+
+/// What the button of the check run is called in events.
+pub(super) const BUTTON: &str = "retry";
 
 /// Runs the failed jobs of the workflow run that was last seen red on this head again.
 ///
@@ -14,15 +18,7 @@ use super::{Broken, Context};
 /// When something broke.
 pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
-    let on_this_head = runs
-        .iter()
-        .rev()
-        .filter(|run| run.started.head == context.pull_request.head);
-    let mut seen = on_this_head.filter_map(|run| match run.started.origin {
-        Origin::Ci { workflow_run } => workflow_run,
-        Origin::Comment { .. } | Origin::Label { .. } => None,
-    });
-    let Some(workflow_run) = seen.next() else {
+    let Some(workflow_run) = failed_on(&runs, &context.pull_request.head) else {
         return Ok(Err(Refusal::NoFailedJobs));
     };
     match context
@@ -36,4 +32,14 @@ pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
         }) => Ok(Ok(Some(reply::not_rerun(&message)))),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The workflow run that was last seen red on this head.
+pub(super) fn failed_on(runs: &[Run], head: &CommitSha) -> Option<u64> {
+    let on_this_head = runs.iter().rev().filter(|run| run.started.head == *head);
+    let mut seen = on_this_head.filter_map(|run| match run.started.origin {
+        Origin::Ci { workflow_run } => workflow_run,
+        Origin::Comment { .. } | Origin::Label { .. } => None,
+    });
+    seen.next()
 }

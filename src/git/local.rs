@@ -289,10 +289,9 @@ fn hunks(patch: &git2::Patch<'_>) -> Result<Option<String>, Error> {
         text.extend_from_slice(hunk.header());
         for line in 0..lines {
             let line = patch.line_in_hunk(index, line).map_err(|error| said(&error))?;
-            match line.origin() {
-                origin @ ('+' | '-' | ' ') => text.push(u8::try_from(origin).unwrap_or(b' ')),
-                // The remark about a missing line end brings its own.
-                _ => {}
+            // The remark about a missing line end brings its own.
+            if let origin @ ('+' | '-' | ' ') = line.origin() {
+                text.push(u8::try_from(origin).unwrap_or(b' '));
             }
             text.extend_from_slice(line.content());
         }

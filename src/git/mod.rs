@@ -9,6 +9,7 @@ mod apply;
 mod binary;
 mod local;
 mod name;
+mod quoted;
 mod store;
 mod transfer;
 mod tree;

@@ -3,9 +3,17 @@
 
 use super::Error;
 use super::binary::{self, Binary};
+use super::quoted::{both, unquoted};
+
+/// Git's name of a file without content.
+const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
 /// What a diff may say about one file.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a line that the header has or has not"
+)]
 pub(super) struct Section {
     /// The line of the diff where it starts, from 1.
     pub(super) line: usize,
@@ -209,6 +217,18 @@ fn git_section(reader: &mut Reader<'_>) -> Result<Section, Error> {
     if section.pair.is_none() && section.to.is_none() {
         return Err(wrong(&shown(header), line, "the two file names cannot be told apart"));
     }
+    let is_new = |(old, new): &(String, String)| match (section.created, section.deleted) {
+        (true, _) => !EMPTY_BLOB.starts_with(&**new) || new.is_empty(),
+        (_, true) => !EMPTY_BLOB.starts_with(&**old) || old.is_empty(),
+        _ => old != new,
+    };
+    if matches!(section.body, Body::Same) && section.index.as_ref().is_some_and(is_new) {
+        return Err(wrong(
+            &shown(header),
+            line,
+            "the diff ends before it says what changes in this file",
+        ));
+    }
     Ok(section)
 }
 
@@ -315,84 +335,6 @@ fn index(text: &[u8]) -> Option<(String, String)> {
     let names = std::str::from_utf8(text).ok()?.split(' ').next()?;
     let (old, new) = names.split_once("..")?;
     Some((old.to_string(), new.to_string()))
-}
-
-/// The two names of a `diff --git` line, which need not be quoted even when they hold spaces: they are the same
-/// but for their prefix, or `rename from` and `rename to` say them.
-fn both(header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    if header.starts_with(b"\"") {
-        let end = quoted_end(header)?;
-        return Some((unquoted(&header[..end]), unquoted(header.get(end + 1..)?)));
-    }
-    if let Some(start) = header.windows(2).position(|two| two == b" \"") {
-        return Some((header[..start].to_vec(), unquoted(&header[start + 1..])));
-    }
-    let spaces = (0..header.len()).filter(|at| header[*at] == b' ');
-    let halves = spaces.map(|at| (&header[..at], &header[at + 1..]));
-    let bare = |name: &'_ [u8]| {
-        name.iter()
-            .position(|byte| *byte == b'/')
-            .map(|at| name[at + 1..].to_vec())
-    };
-    halves
-        .clone()
-        .find(|(old, new)| old == new)
-        .or_else(|| {
-            halves
-                .clone()
-                .find(|(old, new)| bare(old).is_some() && bare(old) == bare(new))
-        })
-        .map(|(old, new)| (old.to_vec(), new.to_vec()))
-}
-
-/// Where a quoted name at the start ends.
-fn quoted_end(text: &[u8]) -> Option<usize> {
-    let mut escaped = false;
-    for (at, byte) in text.iter().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return Some(at + 1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// A name as git quotes it. <https://git-scm.com/docs/git-config#Documentation/git-config.txt-corequotePath>
-fn unquoted(text: &[u8]) -> Vec<u8> {
-    let Some(end) = text.starts_with(b"\"").then(|| quoted_end(text)).flatten() else {
-        return text.to_vec();
-    };
-    let mut name = Vec::new();
-    let mut rest = text[1..end - 1].iter().copied().peekable();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            name.push(byte);
-            continue;
-        }
-        let Some(escape) = rest.next() else { break };
-        name.push(match escape {
-            b'a' => 7,
-            b'b' => 8,
-            b't' => b'\t',
-            b'n' => b'\n',
-            b'v' => 11,
-            b'f' => 12,
-            b'r' => b'\r',
-            b'0'..=b'7' => {
-                let mut value = u32::from(escape - b'0');
-                for _ in 0..2 {
-                    if let Some(digit) = rest.next_if(|byte| (b'0'..=b'7').contains(byte)) {
-                        value = value * 8 + u32::from(digit - b'0');
-                    }
-                }
-                u8::try_from(value & 0xff).unwrap_or_default()
-            }
-            other => other,
-        });
-    }
-    name
 }
 
 fn trimmed(line: &[u8]) -> &[u8] {

@@ -42,7 +42,12 @@ impl Conclusion {
     }
 }
 
-/// A remark on a line; GitHub takes at most 50 per request.
+/// GitHub takes so many annotations a request, and appends those of an update.
+const ANNOTATIONS_A_REQUEST: usize = 50;
+/// More annotations than this nobody reads.
+pub const MAX_ANNOTATIONS: usize = 150;
+
+/// A remark on a line.
 #[derive(Debug, Clone)]
 pub struct Annotation {
     pub path: String,
@@ -68,7 +73,7 @@ struct Existing {
 
 #[derive(Deserialize)]
 struct Output {
-    annotations_count: u64,
+    annotations_count: usize,
 }
 
 #[derive(Deserialize)]
@@ -94,48 +99,72 @@ impl Client {
                 .into_iter()
                 .find(|run| run.external_id.as_deref() == Some(&external_id)))
         };
-        let mut body = wire(check);
-        if let Some(existing) = find().await? {
-            // GitHub appends the annotations of an update, and takes none away.
-            if existing.output.annotations_count > 0
-                && let Some(output) = body["output"].as_object_mut()
-            {
-                output.remove("annotations");
+        let (mut body, all) = (wire(check), annotations(check));
+        let (id, sent) = match find().await? {
+            Some(existing) => {
+                let route = format!("/repos/{repository}/check-runs/{}", existing.id);
+                let _: Existing = self.set(http::Method::PATCH, &route, &body).await?;
+                (existing.id, existing.output.annotations_count)
             }
-            let _: Existing = self
-                .set(
-                    http::Method::PATCH,
-                    &format!("/repos/{repository}/check-runs/{}", existing.id),
-                    &body,
-                )
-                .await?;
-            return Ok(existing.id);
+            None => {
+                let first = &all[..all.len().min(ANNOTATIONS_A_REQUEST)];
+                if !first.is_empty() {
+                    body["output"]["annotations"] = json!(first);
+                }
+                body["head_sha"] = json!(check.head);
+                body["external_id"] = json!(external_id);
+                let created: Existing = self
+                    .once(&format!("/repos/{repository}/check-runs"), &body, find)
+                    .await?;
+                (created.id, first.len())
+            }
+        };
+        self.annotate(repository, (id, &body["output"]), &all, sent).await?;
+        Ok(id)
+    }
+
+    /// Sends the annotations that are not there yet. The first whole set that was begun is the one that is finished:
+    /// GitHub takes none away, so another set would stand beside it.
+    async fn annotate(
+        &self,
+        repository: &RepositoryName,
+        (id, output): (u64, &Value),
+        all: &[Value],
+        mut sent: usize,
+    ) -> Result<(), Error> {
+        let route = format!("/repos/{repository}/check-runs/{id}");
+        while sent.is_multiple_of(ANNOTATIONS_A_REQUEST) && sent < all.len() {
+            let end = all.len().min(sent + ANNOTATIONS_A_REQUEST);
+            let body = json!({ "output": {
+                "title": output["title"], "summary": output["summary"], "annotations": &all[sent..end],
+            } });
+            let find = || async {
+                let now: Existing = self.get(&route).await?;
+                Ok((now.output.annotations_count >= end).then_some(now))
+            };
+            let _: Existing = self.once_by(http::Method::PATCH, &route, &body, find).await?;
+            sent = end;
         }
-        body["head_sha"] = json!(check.head);
-        body["external_id"] = json!(external_id);
-        let created: Existing = self
-            .once(&format!("/repos/{repository}/check-runs"), &body, find)
-            .await?;
-        Ok(created.id)
+        Ok(())
     }
 }
 
-fn wire(check: &CheckRun) -> Value {
-    let annotations: Vec<Value> = check
+fn annotations(check: &CheckRun) -> Vec<Value> {
+    check
         .annotations
         .iter()
-        .take(50)
+        .take(MAX_ANNOTATIONS)
         .map(|annotation| {
             json!({
                 "path": annotation.path, "start_line": annotation.line, "end_line": annotation.line,
                 "annotation_level": "failure", "message": annotation.message,
             })
         })
-        .collect();
-    let mut output = json!({ "title": check.title, "summary": check.summary });
-    if !annotations.is_empty() {
-        output["annotations"] = json!(annotations);
-    }
+        .collect()
+}
+
+fn wire(check: &CheckRun) -> Value {
+    let output = json!({ "title": check.title, "summary": check.summary });
     let buttons: Vec<Value> = check
         .buttons
         .iter()

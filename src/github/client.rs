@@ -18,7 +18,7 @@ const MAX_ANSWER_BYTES: usize = 24 << 20;
 const MAX_WAIT: Duration = Duration::from_secs(120);
 /// GitHub asks for at least a minute between attempts when it names no time.
 /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately>
-const SECONDARY_WAIT: Duration = Duration::from_secs(60);
+pub(super) const SECONDARY_WAIT: Duration = Duration::from_secs(60);
 const PER_PAGE: usize = 50;
 const MAX_PAGES: usize = 60;
 
@@ -64,8 +64,10 @@ impl Error {
 /// A client of one installation or token. Cloning shares it, and with it octocrab's cached token.
 #[derive(Clone)]
 pub struct Client {
-    crab: Arc<Octocrab>,
-    token: Option<SecretString>,
+    pub(super) crab: Arc<Octocrab>,
+    pub(super) token: Option<SecretString>,
+    /// Below which address GraphQL is, where that is not the one of the REST API: on GitHub Enterprise Server.
+    pub(super) graphql: Option<url::Url>,
 }
 
 pub(super) struct Answer {
@@ -76,7 +78,8 @@ pub(super) struct Answer {
 
 impl Client {
     pub(super) fn new(crab: Arc<Octocrab>, token: Option<SecretString>) -> Self {
-        Self { crab, token }
+        let graphql = None;
+        Self { crab, token, graphql }
     }
 
     pub(super) fn token(&self) -> Option<&SecretString> {
@@ -158,12 +161,27 @@ impl Client {
         T: DeserializeOwned,
         F: Future<Output = Result<Option<T>, Error>> + Send,
     {
+        self.once_by(Method::POST, route, body, find).await
+    }
+
+    /// The same with another method, for changes that add up when they are sent twice.
+    pub(super) async fn once_by<T, F>(
+        &self,
+        method: Method,
+        route: &str,
+        body: &Value,
+        find: impl Fn() -> F + Send,
+    ) -> Result<T, Error>
+    where
+        T: DeserializeOwned,
+        F: Future<Output = Result<Option<T>, Error>> + Send,
+    {
         let mut waits = waits();
         loop {
             if let Some(found) = find().await? {
                 return Ok(found);
             }
-            match self.send(Method::POST, route, Some(body), JSON).await {
+            match self.send(method.clone(), route, Some(body), JSON).await {
                 Ok(answer) => return json(route, &answer.body),
                 Err(Error::Unclear(message)) => match waits.next() {
                     Some(wait) => tokio::time::sleep(wait).await,

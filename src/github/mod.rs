@@ -9,9 +9,11 @@ mod checks;
 mod client;
 mod comments;
 mod commits;
+mod graphql;
 mod pulls;
 mod reviews;
 pub mod state;
+mod threads;
 pub mod webhook;
 
 use std::collections::HashMap;
@@ -24,12 +26,13 @@ use serde::Deserialize;
 use tokio::sync::{Mutex, OnceCell};
 
 pub use actions::{Job, WorkflowRun};
-pub use checks::{Annotation, Button, CheckRun, Conclusion};
+pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS};
 pub use client::{Client, Error};
 pub use comments::IssueComment;
 pub use commits::{LandError, Landing};
 pub use pulls::{ChangedFile, PullRequest};
-pub use reviews::{NewReview, Review, ReviewComment};
+pub use reviews::{MAX_COMMENTS, NewReview, Review, ReviewComment};
+pub use threads::{Classifier, SuggestionComment};
 
 use crate::domain::id::{InstallationId, Login, RepositoryName};
 
@@ -70,19 +73,13 @@ impl GitHub {
     /// # Errors
     /// When the URL or the key cannot be used.
     pub fn new(api: &url::Url, credentials: Credentials) -> Result<Self, Error> {
-        let builder = Octocrab::builder()
-            .base_uri(api.as_str().trim_end_matches('/'))
-            .map_err(|_| Error::Setup("GREENLIGHT_GITHUB_API_URL is not a URL that can be used".into()))?
-            .add_retry_config(octocrab::service::middleware::retry::RetryConfig::None)
-            .set_connect_timeout(Some(Duration::from_secs(10)))
-            .set_read_timeout(Some(Duration::from_secs(30)))
-            .set_write_timeout(Some(Duration::from_secs(30)));
+        let builder = builder(api)?;
         let setup = |error: octocrab::Error| Error::Setup(client::describe(&error));
         let auth = match credentials {
             Credentials::Token(token) => {
                 let crab = builder.personal_token(token.clone()).build().map_err(setup)?;
                 Auth::Token {
-                    client: Client::new(Arc::new(crab), Some(token)),
+                    client: Client::new(Arc::new(crab), Some(token)).beside(api),
                 }
             }
             Credentials::App { id, key_pem } => {
@@ -133,7 +130,7 @@ impl GitHub {
         let installed = crab
             .installation(id.into())
             .map_err(|error| Error::Setup(client::describe(&error)))?;
-        let client = Client::new(Arc::new(installed), None);
+        let client = Client::new(Arc::new(installed), None).beside(&self.api);
         clients.insert(id, client.clone());
         Ok(client)
     }
@@ -217,6 +214,27 @@ impl GitHub {
         url.set_path(&format!("{prefix}/{repository}.git"));
         url
     }
+}
+
+/// What every octocrab here has in common: its address, its patience, and that it never sends anything twice.
+fn builder(
+    api: &url::Url,
+) -> Result<
+    octocrab::OctocrabBuilder<
+        octocrab::NoSvc,
+        octocrab::DefaultOctocrabBuilderConfig,
+        octocrab::NoAuth,
+        octocrab::NotLayerReady,
+    >,
+    Error,
+> {
+    Ok(Octocrab::builder()
+        .base_uri(api.as_str().trim_end_matches('/'))
+        .map_err(|_| Error::Setup("GREENLIGHT_GITHUB_API_URL is not a URL that can be used".into()))?
+        .add_retry_config(octocrab::service::middleware::retry::RetryConfig::None)
+        .set_connect_timeout(Some(Duration::from_secs(10)))
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .set_write_timeout(Some(Duration::from_secs(30))))
 }
 
 /// Percent-encodes a branch or path for a URL, keeping its slashes; both are chosen by strangers.

@@ -23,6 +23,8 @@ pub struct PullRequest {
     pub title: String,
     /// Whether maintainers may push to a fork's branch.
     pub maintainer_can_modify: bool,
+    /// How many files its diff has; GitHub does not say where it lists several pull requests.
+    pub changed_files: Option<u64>,
 }
 
 impl PullRequest {
@@ -56,6 +58,7 @@ struct Wire {
     base: WireEnd,
     #[serde(default)]
     maintainer_can_modify: bool,
+    changed_files: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -166,5 +169,6 @@ fn pull_request(repository: &RepositoryName, wire: Wire) -> PullRequest {
         is_open: wire.state == "open",
         title: wire.title,
         maintainer_can_modify: wire.maintainer_can_modify,
+        changed_files: wire.changed_files,
     }
 }

@@ -1,12 +1,17 @@
-//! Reviews with suggestions: one per head SHA, edited when the proposal for that head changes.
+//! Reviews with suggestions: one per head SHA, in parts if it is long, edited when the proposal for that head changes.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::{Client, Error};
 use super::comments::{User, is_marked};
+use super::threads::SuggestionComment;
+use crate::domain::anchor::Fingerprint;
 use crate::domain::id::{CommitSha, Login, PullRequestId};
 use crate::domain::reply;
+
+/// More comments in one request trip GitHub's abuse limits; the next review takes them.
+pub const MAX_COMMENTS: usize = 30;
 
 /// A review to be posted.
 #[derive(Debug, Clone)]
@@ -24,6 +29,8 @@ pub struct ReviewComment {
     pub start_line: u32,
     pub line: u32,
     pub body: String,
+    /// What its suggestion is known by.
+    pub id: Fingerprint,
 }
 
 impl ReviewComment {
@@ -36,6 +43,16 @@ impl ReviewComment {
         }
         wire
     }
+
+    /// Whether it is shown there already, at exactly these lines.
+    pub fn is_at(&self, there: &SuggestionComment) -> bool {
+        there.path == self.path && there.lines == Some((self.start_line, self.line))
+    }
+
+    /// Whether that comment carries this very suggestion, on whatever head it was posted.
+    pub fn is_carried_by(&self, there: &SuggestionComment) -> bool {
+        self.is_at(there) && there.says.id == self.id
+    }
 }
 
 /// A review that is there.
@@ -47,37 +64,11 @@ pub struct Review {
 }
 
 #[derive(Deserialize)]
-struct Posted {
-    id: u64,
-    body: Option<String>,
-    user: Option<User>,
-    in_reply_to_id: Option<u64>,
-    path: String,
-    line: Option<u32>,
-    start_line: Option<u32>,
-    original_commit_id: CommitSha,
-}
-
-impl Posted {
-    /// Whether it begins a thread on this head, and is ours.
-    fn is_suggestion(&self, me: &Login, head: &CommitSha) -> bool {
-        self.user.as_ref().is_some_and(|user| user.login == *me)
-            && self
-                .body
-                .as_ref()
-                .is_some_and(|body| body.contains(reply::SUGGESTION_MARKER))
-            && self.in_reply_to_id.is_none()
-            && self.original_commit_id == *head
-    }
-
-    fn is_on(&self, comment: &ReviewComment) -> bool {
-        let first = self.start_line.or(self.line);
-        self.path == comment.path && first == Some(comment.start_line) && self.line == Some(comment.line)
-    }
-}
+struct Posted {}
 
 impl Client {
-    /// Posts a review, or turns the one that carries the same marker into it.
+    /// Posts a review, in parts if it has many comments, or turns the one of the same head into it. `there` are
+    /// our suggestions on the pull request that a person can see: what one of them carries already is only edited.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses; one bad comment refuses the whole review.
@@ -85,67 +76,133 @@ impl Client {
         &self,
         id: &PullRequestId,
         me: &Login,
-        marker: &str,
         review: &NewReview,
+        there: &[SuggestionComment],
+    ) -> Result<u64, Error> {
+        let carrier = |comment: &ReviewComment| there.iter().find(|other| comment.is_carried_by(other));
+        for comment in &review.comments {
+            if let Some(carrier) = carrier(comment) {
+                self.edit_suggestion(&id.repository, carrier, &comment.body).await?;
+            }
+        }
+        // What an earlier head carries is none of this one's parts; what this head has was in one of them.
+        let fresh: Vec<&ReviewComment> = review
+            .comments
+            .iter()
+            .filter(|comment| carrier(comment).is_none_or(|other| other.original_commit == review.head))
+            .collect();
+        let missing = |comment: &&&ReviewComment| carrier(comment).is_none();
+        let marker = reply::review_marker(&review.head);
+        let posted = self.find_review(id, me, &marker).await?;
+        let is_said = |posted: &Review| posted.body.as_deref().map(str::trim_end) == Some(review.body.trim_end());
+        if let Some(posted) = posted.as_ref().filter(|posted| !is_said(posted)) {
+            let missing: Vec<&ReviewComment> = fresh.iter().filter(missing).copied().collect();
+            self.add(id, me, (review, there), &missing).await?;
+            self.take_back(id, review, there).await?;
+            // The text comes last: while it is the old one, a restart does all of this again.
+            let route = format!("/repos/{}/pulls/{}/reviews/{}", id.repository, id.number, posted.id);
+            let body = json!({ "body": review.body });
+            let _: Value = self.set(http::Method::PUT, &route, &body).await?;
+            return Ok(posted.id);
+        }
+        let parts: Vec<&[&ReviewComment]> = match fresh.len() {
+            0 => vec![&[]],
+            _ => fresh.chunks(MAX_COMMENTS).collect(),
+        };
+        let mut first = posted.map(|posted| posted.id);
+        for (part, all) in (1..).zip(&parts) {
+            let comments: Vec<&ReviewComment> = all.iter().filter(missing).copied().collect();
+            if part == 1 && first.is_none() {
+                first = Some(
+                    self.post(id, me, (&marker, &review.body), (&review.head, &comments))
+                        .await?,
+                );
+            } else if part == 1 {
+                // Somebody deleted them, or they were hidden, since the review was posted.
+                self.add(id, me, (review, there), &comments).await?;
+            } else if !comments.is_empty() {
+                let marker = reply::part_marker(&review.head, part, parts.len());
+                let body = reply::review_part(&review.head, part, parts.len());
+                self.post(id, me, (&marker, &body), (&review.head, &comments)).await?;
+            }
+        }
+        self.take_back(id, review, there).await?;
+        first.ok_or_else(|| Error::Setup("a review without a first part".into()))
+    }
+
+    async fn find_review(&self, id: &PullRequestId, me: &Login, marker: &str) -> Result<Option<Review>, Error> {
+        let route = format!("/repos/{}/pulls/{}/reviews", id.repository, id.number);
+        let reviews: Vec<Review> = self.get_all(&route).await?;
+        Ok(reviews
+            .into_iter()
+            .find(|review| is_marked(review.user.as_ref(), review.body.as_deref(), me, marker)))
+    }
+
+    /// Posts one review once.
+    async fn post(
+        &self,
+        id: &PullRequestId,
+        me: &Login,
+        (marker, body): (&str, &str),
+        (head, comments): (&CommitSha, &[&ReviewComment]),
     ) -> Result<u64, Error> {
         let route = format!("/repos/{}/pulls/{}/reviews", id.repository, id.number);
-        let comments: Vec<Value> = review.comments.iter().map(ReviewComment::wire).collect();
-        let body = json!({ "commit_id": review.head, "event": "COMMENT", "body": review.body, "comments": comments });
-        let find = || async {
-            let reviews: Vec<Review> = self.get_all(&route).await?;
-            Ok(reviews
-                .into_iter()
-                .find(|review| is_marked(review.user.as_ref(), review.body.as_deref(), me, marker)))
-        };
-        let posted: Review = self.once(&route, &body, find).await?;
-        if posted.body.as_deref().map(str::trim_end) != Some(review.body.trim_end()) {
-            self.rewrite(id, me, &posted, review).await?;
-        }
+        let comments: Vec<Value> = comments.iter().map(|comment| comment.wire()).collect();
+        let wire = json!({ "commit_id": head, "event": "COMMENT", "body": body, "comments": comments });
+        let posted: Review = self.once(&route, &wire, || self.find_review(id, me, marker)).await?;
         Ok(posted.id)
     }
 
-    /// Edits a review: its text, and its suggestions one by one. One on the same lines is edited, which notifies
-    /// nobody; a posted review takes no new ones, so those on other lines begin threads of their own.
-    async fn rewrite(&self, id: &PullRequestId, me: &Login, posted: &Review, review: &NewReview) -> Result<(), Error> {
-        let pull = format!("/repos/{}/pulls/{}", id.repository, id.number);
-        let comments = format!("/repos/{}/pulls/comments", id.repository);
-        let threads = format!("{pull}/comments");
-        let all = || self.get_all::<Posted>(&threads);
-        let before = all().await?;
-        for comment in &review.comments {
-            let is_there = |other: &&Posted| other.is_suggestion(me, &review.head) && other.is_on(comment);
-            if let Some(there) = before.iter().find(is_there) {
-                if there.body.as_deref().map(str::trim_end) != Some(comment.body.trim_end()) {
-                    let body = json!({ "body": comment.body });
-                    let _: Value = self
-                        .set(http::Method::PATCH, &format!("{comments}/{}", there.id), &body)
-                        .await?;
-                }
+    /// Adds suggestions to a review that is there. One on the same lines is edited, which notifies nobody; a posted
+    /// review takes no new ones, so those on other lines begin threads of their own.
+    async fn add(
+        &self,
+        id: &PullRequestId,
+        me: &Login,
+        (review, there): (&NewReview, &[SuggestionComment]),
+        missing: &[&ReviewComment],
+    ) -> Result<(), Error> {
+        let threads = format!("/repos/{}/pulls/{}/comments", id.repository, id.number);
+        for comment in missing {
+            let is_here = |other: &&SuggestionComment| other.original_commit == review.head && comment.is_at(other);
+            if let Some(here) = there.iter().find(is_here) {
+                self.edit_suggestion(&id.repository, here, &comment.body).await?;
                 continue;
             }
             let mut wire = comment.wire();
             wire["commit_id"] = json!(review.head);
-            let find = || async { Ok(all().await?.into_iter().find(|other| is_there(&other))) };
+            let find = || async {
+                let now = self.suggestions(id, me).await?;
+                Ok(now
+                    .iter()
+                    .any(|other| comment.is_carried_by(other))
+                    .then_some(Posted {}))
+            };
             let _: Posted = self.once(&threads, &wire, find).await?;
         }
-        for old in before.iter().filter(|old| old.is_suggestion(me, &review.head)) {
-            if review.comments.iter().any(|comment| old.is_on(comment)) {
+        Ok(())
+    }
+
+    /// Takes back what was suggested on this head and is not wanted any more.
+    async fn take_back(
+        &self,
+        id: &PullRequestId,
+        review: &NewReview,
+        there: &[SuggestionComment],
+    ) -> Result<(), Error> {
+        for old in there.iter().filter(|old| old.original_commit == review.head) {
+            if review.comments.iter().any(|comment| comment.is_at(old)) {
                 continue;
             }
-            let route = format!("{comments}/{}", old.id);
-            if before.iter().any(|other| other.in_reply_to_id == Some(old.id)) {
+            if old.has_replies {
                 // Somebody's words hang on it: the thread stays, but nobody must commit what was turned down.
-                let body = json!({ "body": reply::marked(reply::SUGGESTION_MARKER, reply::WITHDRAWN) });
-                let _: Value = self.set(http::Method::PATCH, &route, &body).await?;
+                let body = reply::withdrawn(&old.says.id);
+                self.edit_suggestion(&id.repository, old, &body).await?;
             } else {
+                let route = format!("/repos/{}/pulls/comments/{}", id.repository, old.id);
                 self.delete(&route).await?;
             }
         }
-        // The text comes last: while it is the old one, a restart does all of this again.
-        let body = json!({ "body": review.body });
-        let _: Value = self
-            .set(http::Method::PUT, &format!("{pull}/reviews/{}", posted.id), &body)
-            .await?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Fetching over HTTP from real git, exporting trees, and what hostile servers and trees can try.
 
 mod hostile;
+mod local;
 mod mirror;
 mod origin;
 

@@ -17,7 +17,7 @@ use crate::domain::id::CommitSha;
 use crate::domain::proposal::Proposal;
 use crate::domain::run::{MAX_PROPOSALS, TurnedDown};
 use crate::domain::test_run::TestRun;
-use crate::domain::triage::Verdict;
+use crate::domain::triage::{Triage, Verdict};
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::engine::work::{self, Brief, Engine, Outcome};
 use crate::openai::OpenAi;
@@ -143,7 +143,14 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     if !arguments.json {
         report::show_failures(&before);
     }
-    search(&arguments, (&desk, &suite), (&before, model.as_ref()), report, cancel).await
+    search(
+        &arguments,
+        (&desk, &suite),
+        (&(before, triage), model.as_ref()),
+        report,
+        cancel,
+    )
+    .await
 }
 
 /// Installs what the tests need, if the person at the terminal says so: the checkout may be a stranger's.
@@ -182,7 +189,7 @@ async fn install(
 async fn search(
     arguments: &Arguments,
     (desk, suite): (&Desk, &Suite),
-    (before, model): (&TestRun, Option<&(OpenAi, String)>),
+    (before, model): (&(TestRun, Triage), Option<&(OpenAi, String)>),
     report: &mut Report,
     cancel: &CancellationToken,
 ) -> Result<(), Exit> {
@@ -215,7 +222,7 @@ async fn search(
 
 async fn attempt(
     (desk, suite): (&Desk, &Suite),
-    (head, before): (&CommitSha, &TestRun),
+    (head, (before, triage)): (&CommitSha, &(TestRun, Triage)),
     model: Option<&(OpenAi, String)>,
     turned_down: &[TurnedDown],
     cancel: &CancellationToken,
@@ -228,6 +235,7 @@ async fn attempt(
     let brief = Brief {
         head,
         before: Some(before),
+        triage: Some(*triage),
         reading: None,
         turned_down,
         said: &[],

@@ -19,6 +19,7 @@ pub enum LeftOut {
     OutsideHunks,
     OddCharacters,
     TooLong,
+    TooMany,
     NotProved,
 }
 
@@ -37,6 +38,7 @@ impl fmt::Display for LeftOut {
             Self::OutsideHunks => "lines that the diff does not show",
             Self::OddCharacters => "characters that a comment does not keep, or nobody sees",
             Self::TooLong => "too long for a comment",
+            Self::TooMany => "more suggestions than go on a pull request",
             Self::NotProved => "committing the suggestions would not give the tested file",
         })
     }

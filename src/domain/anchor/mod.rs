@@ -6,6 +6,9 @@
 //! files, links, changes of mode, lines outside the hunks, files whose lines end in different ways, a line end that
 //! comes or goes at the end of a file, and characters that a comment does not keep or a reader does not see.
 
+mod bound;
+mod fate;
+mod fingerprint;
 mod hunk;
 mod left_out;
 mod suggestion;
@@ -14,6 +17,9 @@ mod text;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+pub use bound::{MAX_SUGGESTIONS, cut_within};
+pub use fate::{Fate, fate};
+pub use fingerprint::Fingerprint;
 pub use hunk::{DiffError, Hunk, added_lines, parse_hunks};
 pub use left_out::LeftOut;
 pub use suggestion::{ApplyError, Suggestion, apply, read_block};
@@ -57,6 +63,11 @@ struct Edit {
 
 /// Splits a patch on the head into suggestions and a remainder.
 pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
+    cut_first(patch, diff, usize::MAX)
+}
+
+/// The same with at most so many suggestions: what comes after them is left to the remainder.
+fn cut_first(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
     let shown: BTreeMap<&RepoPath, &[Hunk]> = diff.iter().map(|file| (&file.path, &file.hunks[..])).collect();
     let mut suggestions = Vec::new();
     let mut left_out = BTreeMap::new();
@@ -67,6 +78,11 @@ pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
             Ok(found) => found,
             Err(reason) => (Vec::new(), vec![reason]),
         };
+        let room = most - suggestions.len();
+        if own.len() > room {
+            own.truncate(room);
+            reasons.push(LeftOut::TooMany);
+        }
         let mut before = change.before.clone();
         if !own.is_empty() {
             match committed(&own, path, change) {
@@ -90,20 +106,6 @@ pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
         suggestions,
         remainder: Patch::new(rest),
         left_out,
-    }
-}
-
-/// The same, with everything in the remainder if the proof should fail: what is posted is always proved.
-pub fn proved_cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
-    let cut = cut(patch, diff);
-    if proves(&cut, patch) {
-        return cut;
-    }
-    let left_out = patch.paths().map(|path| (path.clone(), vec![LeftOut::NotProved]));
-    Cut {
-        suggestions: Vec::new(),
-        remainder: patch.clone(),
-        left_out: left_out.collect(),
     }
 }
 

@@ -1,28 +1,275 @@
 //! What proves a proposal, in one line, with the rest folded away.
 
-use super::super::proposal::Evidence;
+use super::super::proposal::{self, Evidence, LeftOut, Worse};
 use super::super::redact;
+use super::super::test_run::{Outcome, TestRun};
+use super::super::triage::Triage;
 use super::state::folded;
+
+/// How many names of tests a list has at most.
+const SHOWN: usize = 10;
 
 /// Before and after in one line, the rest folded away.
 pub(super) fn evidence(evidence: &Evidence) -> String {
-    let Evidence { before, after, digest } = evidence;
-    let rows = [("before", before), ("after", after)]
-        .map(|(when, run)| format!("| {when} | {} | {} ms |", run.summary(), run.duration_ms))
-        .join("\n");
-    let names: Vec<_> = before
-        .failing_names()
-        .take(20)
-        .map(|name| format!("- {}", redact::inline(name, 200)))
-        .collect();
-    let red = if names.is_empty() {
-        String::new()
-    } else {
-        format!("\n\nRed before, green after:\n\n{}", names.join("\n"))
+    let worse = proposal::worse(&evidence.before, &evidence.after);
+    let red: Vec<&str> = evidence.before.failing_names().collect();
+    let installed = |install: &String| format!("Installed first: {}", redact::inline(install, 200));
+    let parts = [
+        Some(table(evidence)),
+        names("Red before, green after:", &red),
+        Some(compared(&worse, &evidence.after)),
+        evidence.left_out.and_then(left_out),
+        evidence.install.as_ref().map(installed),
+        Some(format!("Tested with {}", redact::inline(&evidence.after.command, 200))),
+        Some(again(evidence)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    folded(&format!("Evidence: {}", line(evidence, &worse)), &parts.join("\n\n"))
+}
+
+/// `1 red in 2 of 2 runs → 9 of 9 green, no new failures`.
+fn line(evidence: &Evidence, worse: &Worse) -> String {
+    let before = &evidence.before;
+    let red = match (before.outcome, evidence.triage) {
+        (_, None) => before.summary(),
+        (Outcome::Failed, Some(triage)) => format!("{} red in {}", before.failed, of_runs(triage)),
+        (_, Some(triage)) => format!("{} in {}", before.summary(), of_runs(triage)),
     };
-    let table = format!(
-        "{}\n\n| | result | time |\n|---|---|---|\n{rows}{red}\n\nDigest `{digest}`",
-        redact::inline(&after.command, 200)
-    );
-    folded(&format!("Evidence: {} → {}", before.summary(), after.summary()), &table)
+    let after = &evidence.after;
+    let ran = after.passed.saturating_add(after.failed);
+    let missing = match worse.missing.len() {
+        0 => String::new(),
+        count => format!(", {count} missing"),
+    };
+    let new = match worse.new_failures.len() {
+        0 => "no new failures".to_string(),
+        1 => "1 new failure".into(),
+        count => format!("{count} new failures"),
+    };
+    format!("{red} → {} of {ran} green, {new}{missing}", after.passed)
+}
+
+/// `2 of 2 runs`.
+fn of_runs(triage: Triage) -> String {
+    let runs = if triage.runs_at_head == 1 { "run" } else { "runs" };
+    format!("{} of {} {runs}", triage.red_at_head, triage.runs_at_head)
+}
+
+fn table(evidence: &Evidence) -> String {
+    let row = |when: &str, run: &TestRun| {
+        let skipped = match run.skipped {
+            0 => String::new(),
+            count => format!(", {count} skipped"),
+        };
+        format!("| {when} | {}{skipped} | {} |", run.summary(), seconds(run.duration_ms))
+    };
+    let rows = [row("before", &evidence.before), row("after", &evidence.after)].join("\n");
+    let red = evidence.triage.map_or_else(String::new, |triage| {
+        format!("\n\nRed in {} on the head.", of_runs(triage))
+    });
+    format!("| | result | time |\n|---|---|---|\n{rows}{red}")
+}
+
+/// What a reader would otherwise have to conclude from an absence.
+fn compared(worse: &Worse, after: &TestRun) -> String {
+    let all = if (after.passed as usize) > after.passed_names.len() {
+        " Of so many tests not all names are kept, so their number was compared as well."
+    } else {
+        ""
+    };
+    let lists = [
+        ("New failures:", &worse.new_failures),
+        ("Passed before, missing after:", &worse.missing),
+    ];
+    let lists: Vec<String> = lists
+        .iter()
+        .filter_map(|(title, list)| names(title, &list.iter().map(String::as_str).collect::<Vec<_>>()))
+        .collect();
+    if lists.is_empty() {
+        format!("No new failures: every test that passed before passes after.{all}")
+    } else {
+        lists.join("\n\n")
+    }
+}
+
+/// `3 of 5 hunks were not needed and are left out`, as a sentence; none if everything was needed.
+pub fn left_out(left_out: LeftOut) -> Option<String> {
+    let LeftOut { hunks, of, lines } = left_out;
+    let (was, is) = if hunks + lines == 1 {
+        ("was", "is")
+    } else {
+        ("were", "are")
+    };
+    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let what = match (hunks, lines) {
+        (0, 0) => return None,
+        (0, lines) => count(lines, "changed line"),
+        (hunks, 0) => format!("{hunks} of {}", count(of, "hunk")),
+        (hunks, lines) => format!("{hunks} of {} and {}", count(of, "hunk"), count(lines, "changed line")),
+    };
+    Some(format!(
+        "{what} {was} not needed and {is} left out: the tests are as green without."
+    ))
+}
+
+/// The one command that recomputes the digest.
+fn again(evidence: &Evidence) -> String {
+    match &evidence.head {
+        None => format!("Digest {}", redact::inline(&evidence.digest, 80)),
+        Some(head) => {
+            let command = format!("greenlight verify --head {head} --digest {}", evidence.digest);
+            format!(
+                "Check it yourself, in a checkout with the suggestions committed or applied:\n\n{}\n\n\
+                 <sub>The digest covers head, patch, test command and both results.</sub>",
+                redact::fenced("sh", &command, 400)
+            )
+        }
+    }
+}
+
+fn names(title: &str, names: &[&str]) -> Option<String> {
+    let mut lines: Vec<_> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| format!("- {}", redact::inline(name, 120)))
+        .collect();
+    if names.len() > SHOWN {
+        lines.push(format!("- … and {} more", names.len() - SHOWN));
+    }
+    (!lines.is_empty()).then(|| format!("{title}\n\n{}", lines.join("\n")))
+}
+
+/// As a person says it: `0.4 s`, `2 min 5 s`.
+fn seconds(milliseconds: u64) -> String {
+    match milliseconds {
+        0..60_000 => format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100),
+        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds % 60_000 / 1000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test_run::Failure;
+    use super::super::super::triage::Verdict;
+    use super::*;
+
+    fn proof() -> Evidence {
+        let failure = Failure {
+            name: "tests::change".into(),
+            location: None,
+            message: "boom".into(),
+        };
+        let before = TestRun {
+            passed: 1,
+            failed: 1,
+            failures: vec![failure],
+            passed_names: vec!["a".into()],
+            duration_ms: 1_250,
+            ..TestRun::without_result("cargo test", Outcome::Failed, "")
+        };
+        let after = TestRun {
+            passed: 2,
+            skipped: 1,
+            passed_names: vec!["a".into(), "tests::change".into()],
+            duration_ms: 125_000,
+            ..TestRun::without_result("cargo test", Outcome::Passed, "")
+        };
+        Evidence {
+            before,
+            after,
+            digest: "d1".into(),
+            head: Some("a".repeat(40).parse().unwrap()),
+            triage: Some(Triage {
+                verdict: Verdict::Deterministic,
+                red_at_head: 2,
+                runs_at_head: 2,
+            }),
+            install: Some("make deps".into()),
+            left_out: Some(LeftOut {
+                hunks: 3,
+                of: 5,
+                lines: 0,
+            }),
+        }
+    }
+
+    #[test]
+    fn the_proof_is_one_line_and_the_rest_is_folded_away() {
+        insta::assert_snapshot!(evidence(&proof()), @r"
+        <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
+
+        | | result | time |
+        |---|---|---|
+        | before | 1 failed, 1 passed | 1.2 s |
+        | after | 2 passed, 1 skipped | 2 min 5 s |
+
+        Red in 2 of 2 runs on the head.
+
+        Red before, green after:
+
+        - `tests::change`
+
+        No new failures: every test that passed before passes after.
+
+        3 of 5 hunks were not needed and are left out: the tests are as green without.
+
+        Installed first: `make deps`
+
+        Tested with `cargo test`
+
+        Check it yourself, in a checkout with the suggestions committed or applied:
+
+        ```sh
+        greenlight verify --head aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa --digest d1
+        ```
+
+        <sub>The digest covers head, patch, test command and both results.</sub>
+
+        </details>
+        ");
+    }
+
+    #[test]
+    fn evidence_of_an_old_journal_is_still_shown() {
+        let old = Evidence {
+            head: None,
+            triage: None,
+            install: None,
+            left_out: None,
+            ..proof()
+        };
+        let shown = evidence(&old);
+        let line = "Evidence: 1 failed, 1 passed → 2 of 2 green, no new failures</summary>";
+        assert!(shown.contains(line), "{shown}");
+        assert!(
+            shown.contains("Digest `d1`") && !shown.contains("greenlight verify"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn a_test_that_is_gone_is_named() {
+        let mut proof = proof();
+        proof.after.passed_names = vec!["tests::change".into(), "new".into()];
+        let shown = evidence(&proof);
+        assert!(shown.contains("no new failures, 1 missing</summary>"), "{shown}");
+        assert!(shown.contains("Passed before, missing after:\n\n- `a`"), "{shown}");
+    }
+
+    #[test]
+    fn what_was_not_needed_is_counted() {
+        let said = |hunks, of, lines| left_out(LeftOut { hunks, of, lines });
+        assert_eq!(said(0, 4, 0), None);
+        assert!(
+            said(1, 2, 0)
+                .unwrap()
+                .starts_with("1 of 2 hunks was not needed and is left out")
+        );
+        assert!(said(0, 1, 2).unwrap().starts_with("2 changed lines were not needed"));
+        assert!(
+            said(1, 2, 1)
+                .unwrap()
+                .starts_with("1 of 2 hunks and 1 changed line were not needed")
+        );
+    }
 }

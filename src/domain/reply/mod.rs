@@ -7,9 +7,12 @@ mod evidence;
 mod remainder;
 mod review;
 mod state;
+mod suggestion;
 
-pub use review::{commit_message, review_body, suggestion};
+pub use evidence::left_out;
+pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use state::{CheckState, CheckText, check, sticky};
+pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled, suggestion, withdrawn};
 
 use super::command::{Command, CommandError};
 use super::gate::{Gate, GateKind, Refusal};
@@ -20,18 +23,20 @@ use super::run::Run;
 /// GitHub takes 65,536 characters; the rest is room for what GitHub counts differently.
 pub const MAX_BODY: usize = 60_000;
 
-/// What stands where a suggestion stood that was turned down, when somebody had replied to it.
-pub const WITHDRAWN: &str = "Withdrawn: this suggestion was turned down.";
-
 /// The hidden marker of the one sticky comment of a pull request.
 pub const STICKY_MARKER: &str = "<!-- greenlight:sticky -->";
 
-/// The hidden marker of every suggestion: other tools may write under the same account.
-pub const SUGGESTION_MARKER: &str = "<!-- greenlight:suggestion -->";
+/// How the hidden marker of every suggestion begins: other tools may write under the same account.
+pub const SUGGESTION_MARKER: &str = "<!-- greenlight:suggestion ";
 
 /// The hidden marker of the one review of a head.
 pub fn review_marker(head: &CommitSha) -> String {
     format!("<!-- greenlight:review head={head} -->")
+}
+
+/// The hidden marker of a further review of a head, for the suggestions that one review has no room for. Parts count from 1.
+pub fn part_marker(head: &CommitSha, part: usize, parts: usize) -> String {
+    format!("<!-- greenlight:review head={head} part={part}/{parts} -->")
 }
 
 /// The hidden marker of the answer to a comment.

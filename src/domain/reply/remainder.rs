@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::review::Layout;
 use super::state::folded;
 use crate::domain::anchor::Cut;
 use crate::domain::redact;
@@ -21,16 +22,19 @@ const MAX_DIFF: usize = 32_000;
 const MAX_LINE: usize = 12_000;
 
 /// The part of a review's body on the remainder; none when the suggestions carry everything.
-pub(super) fn remainder(cut: &Cut, can_land: bool) -> Option<String> {
+pub(super) fn remainder(layout: &Layout<'_>) -> Option<String> {
+    let cut = layout.cut;
     if cut.remainder.is_empty() {
         return None;
     }
-    let what = if cut.suggestions.is_empty() {
+    let what = if layout.is_refused {
+        "GitHub did not take the suggestions for these lines, so all of it comes as a patch."
+    } else if cut.suggestions.is_empty() {
         "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch."
     } else {
         "This part lies outside the changed lines, or cannot be a suggestion."
     };
-    let lands = if can_land {
+    let lands = if layout.can_land {
         " It lands with the same approval."
     } else {
         ""
@@ -45,8 +49,7 @@ pub(super) fn remainder(cut: &Cut, can_land: bool) -> Option<String> {
         };
         format!("\n\n{after}:\n\n```sh\n{line}\n```")
     });
-    let files = cut.remainder.paths().count();
-    let title = format!("Patch of {files} file{}", if files == 1 { "" } else { "s" });
+    let title = format!("Patch of {}", super::changed_files(cut.remainder.paths().count()));
     let body = format!("{}\n\n{shown}{line}", reasons(cut));
     Some(format!("{what}{lands}\n\n{}", folded(&title, &body)))
 }

@@ -2,20 +2,25 @@
 
 use super::super::proposal::{Author, Proposal};
 use super::super::redact;
-use super::{SUGGESTION_MARKER, review_marker};
+use super::{part_marker, review_marker};
 use crate::domain::anchor::Cut;
+use crate::domain::id::CommitSha;
+use crate::domain::patch::Patch;
 
-/// What stands under a suggestion block.
-pub fn suggestion(block: &str, of: usize) -> String {
-    let together = match of {
-        0 | 1 => String::new(),
-        of => format!("\n\n<sub>One of {of} suggestions that are only right together.</sub>"),
-    };
-    format!("{block}{together}\n{SUGGESTION_MARKER}")
+/// How a patch is laid out on a pull request.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout<'a> {
+    pub cut: &'a Cut,
+    /// How many of its suggestions stand in threads that were there before.
+    pub carried: usize,
+    /// Whether greenlight may push to the branch.
+    pub can_land: bool,
+    /// Whether GitHub refused the suggestions, so that all of the patch is in the remainder.
+    pub is_refused: bool,
 }
 
-/// The body of a review; `can_land` says whether greenlight may push to the branch.
-pub fn review_body(proposal: &Proposal, cut: &Cut, can_land: bool) -> String {
+/// The body of the review of a proposal.
+pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     let mut parts = vec![review_marker(&proposal.head)];
     let state = if proposal.evidence.is_some() {
         "tested"
@@ -23,19 +28,56 @@ pub fn review_body(proposal: &Proposal, cut: &Cut, can_land: bool) -> String {
         "**not executed** yet: made from reading the log and the code"
     };
     parts.push(format!("{} ({state})", summary(proposal)));
-    parts.extend(super::remainder::remainder(cut, can_land));
+    parts.extend(laid_out(layout));
     if let Some(evidence) = &proposal.evidence {
         parts.push(super::evidence::evidence(evidence));
     }
     // Two proposals may say the same in words; the review is brought up to date when its text differs.
     parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
-    if can_land {
+    if layout.can_land {
         parts.push(
             "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
                 .into(),
         );
     }
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
+}
+
+/// The body of the review of a patch that somebody gave, and greenlight did not run.
+pub fn given_body(head: &CommitSha, summary: &str, patch: &Patch, layout: &Layout<'_>) -> String {
+    let mut parts = vec![review_marker(head)];
+    let summary = redact::prose(summary, 1_500);
+    let state = "**not executed** by greenlight: this patch was given to it as it is";
+    parts.push(if summary.trim().is_empty() {
+        format!("A patch for {} ({state})", head.short())
+    } else {
+        format!("{summary} ({state})")
+    });
+    parts.extend(laid_out(layout));
+    parts.push(format!("<sub>Patch `{}`.</sub>", &patch.digest()[..12]));
+    redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
+}
+
+/// The body of a further review of the same head: everything there is to say stands in the first.
+pub fn review_part(head: &CommitSha, part: usize, parts: usize) -> String {
+    format!(
+        "{}\nSuggestions, part {part} of {parts}.",
+        part_marker(head, part, parts)
+    )
+}
+
+/// What a reader has to know of threads that were there, and of what no suggestion carries.
+fn laid_out(layout: &Layout<'_>) -> Vec<String> {
+    let mut parts = Vec::new();
+    match layout.carried {
+        0 => {}
+        1 => parts.push("One of the suggestions stands in a thread of an earlier review; it still holds.".into()),
+        carried => parts.push(format!(
+            "{carried} of the suggestions stand in threads of an earlier review; they still hold."
+        )),
+    }
+    parts.extend(super::remainder::remainder(layout));
+    parts
 }
 
 fn summary(proposal: &Proposal) -> String {

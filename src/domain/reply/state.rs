@@ -1,5 +1,6 @@
 //! The state of a run, as the sticky comment and the check run tell it.
 
+use super::super::anchor::Fate;
 use super::super::gate::GateKind;
 use super::super::redact;
 use super::super::run::{Consent, End, Run};
@@ -28,6 +29,7 @@ pub enum CheckState {
 pub fn sticky(run: &Run, branch: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.push(headline(run));
+    parts.extend(fates(run));
     if let Some(open) = run.open_gates().first() {
         parts.push(gate_request(open, branch));
     }
@@ -76,6 +78,17 @@ fn headline(run: &Run) -> String {
             commit.short()
         );
     }
+    if run.is_all_accepted() && !matches!(run.end, Some(End::Landed { .. })) {
+        let what = match run.parts {
+            1 => "The suggestion was committed".into(),
+            parts => format!("All {parts} suggestions were committed"),
+        };
+        let moved = match &run.end {
+            Some(End::Superseded { head: new }) => format!("the head moved from {head} to {}, and ", new.short()),
+            _ => String::new(),
+        };
+        return format!("🟢 **{what}:** {moved}nothing of the fix is left.");
+    }
     match &run.end {
         None => open_headline(run, head),
         Some(End::Landed { commit }) => {
@@ -106,6 +119,29 @@ fn headline(run: &Run) -> String {
     }
 }
 
+/// What became of the suggestions, if that is not said already.
+fn fates(run: &Run) -> Option<String> {
+    if run.is_all_accepted() || matches!(run.end, Some(End::Landed { .. })) {
+        return None;
+    }
+    let named = [
+        (Fate::Accepted, "accepted"),
+        (Fate::Edited, "edited"),
+        (Fate::Withdrawn, "withdrawn"),
+        (Fate::Ignored, "ignored"),
+    ];
+    let mut text = String::new();
+    for (count, name) in named.map(|(fate, name)| (run.count(fate), name)) {
+        match count {
+            0 => {}
+            _ if !text.is_empty() => text += &format!(", {count} {name}"),
+            1 => text = format!("1 suggestion {name}"),
+            _ => text = format!("{count} suggestions {name}"),
+        }
+    }
+    (!text.is_empty()).then(|| text + ".")
+}
+
 fn open_headline(run: &Run, head: &str) -> String {
     let open = run.open_gates();
     match open.first().map(|gate| &gate.kind) {
@@ -121,6 +157,8 @@ fn open_headline(run: &Run, head: &str) -> String {
 
 /// A reason that may quote a command in backticks: bounded, mentions and markup inert, code spans kept.
 fn sentence(text: &str) -> String {
+    // A cut through the middle of the whole comment could leave a fence open.
+    let text = redact::bounded(&redact::redact(&redact::visible(text)), 3_000);
     let text: String = text
         .split('`')
         .enumerate()
@@ -169,6 +207,7 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         None if run.open_gates().is_empty() => CheckState::Working,
         None => CheckState::Waiting,
         Some(End::Landed { .. }) => CheckState::Green,
+        Some(_) if run.is_all_accepted() => CheckState::NothingDone,
         Some(End::NothingToFix { .. } | End::Suggested) => CheckState::NothingDone,
         Some(End::GaveUp { .. } | End::Refused { .. }) => CheckState::NoFix,
         Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {

@@ -5,10 +5,13 @@
 
 mod step;
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
-pub use step::{Consent, End, Origin, Reading, Started, Step};
+pub use step::{Consent, End, Origin, Reading, Settled, Started, Step};
 
+use super::anchor::Fate;
 use super::gate::{Answer, Gate, GateId, GateKind, Terms};
 use super::id::{CommitSha, Login, RunId};
 use super::proposal::{Evidence, Proposal};
@@ -56,6 +59,11 @@ pub struct Run {
     pub turned_down: Vec<TurnedDown>,
     /// The review of the current proposal.
     pub review: Option<u64>,
+    /// In how many parts that was posted, and which comments of earlier reviews carry some of them.
+    pub parts: usize,
+    pub carried: Vec<u64>,
+    /// What became of its suggestions, by comment.
+    pub settled: BTreeMap<u64, Fate>,
     pub gates: Vec<Asked>,
     pub evidence: Option<Evidence>,
     pub end: Option<End>,
@@ -129,6 +137,9 @@ impl Run {
             proposal: None,
             turned_down: Vec::new(),
             review: None,
+            parts: 0,
+            carried: Vec::new(),
+            settled: BTreeMap::new(),
             gates: Vec::new(),
             evidence: None,
             end: None,
@@ -153,7 +164,11 @@ impl Run {
                 self.review = None;
                 self.said.clear();
             }
-            Step::ReviewPosted { review } => self.review = Some(review),
+            Step::ReviewPosted { review, parts, carried } => {
+                self.review = Some(review);
+                self.parts = parts;
+                self.carried = carried;
+            }
             Step::GateOpened(gate) => {
                 self.gates.push(Asked {
                     gate,
@@ -169,6 +184,10 @@ impl Run {
             Step::Verified(evidence) => self.evidence = Some(*evidence),
             Step::Ended(end) => self.end = Some(end),
             Step::Announced => self.announced = true,
+            Step::Settled { suggestions } => {
+                let fates = suggestions.into_iter().map(|settled| (settled.comment, settled.fate));
+                self.settled.extend(fates);
+            }
             Step::Undone { commit } => self.undone = Some(commit),
         }
     }
@@ -207,6 +226,16 @@ impl Run {
             .filter(|asked| asked.is_open())
             .map(|asked| asked.gate.clone())
             .collect()
+    }
+
+    /// How many of its suggestions came to this.
+    pub fn count(&self, fate: Fate) -> usize {
+        self.settled.values().filter(|settled| **settled == fate).count()
+    }
+
+    /// Whether people committed every suggestion of the proposal, and nothing of it is left.
+    pub fn is_all_accepted(&self) -> bool {
+        self.proposal.is_some() && self.parts > 0 && self.count(Fate::Accepted) >= self.parts
     }
 
     /// Whether it is finished and said so.

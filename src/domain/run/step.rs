@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::super::anchor::Fate;
 use super::super::gate::{Answer, Gate, GateId};
 use super::super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
 use super::super::proposal::{Evidence, Proposal};
@@ -88,6 +89,14 @@ pub enum End {
     Expired,
 }
 
+/// What became of one suggestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// The comment that carries it.
+    pub comment: u64,
+    pub fate: Fate,
+}
+
 /// One journaled unit of a run's work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -104,6 +113,12 @@ pub enum Step {
     Proposed(Box<Proposal>),
     ReviewPosted {
         review: u64,
+        /// In how many parts the proposal was posted: its suggestions, and one more for what they do not carry.
+        #[serde(default)]
+        parts: usize,
+        /// The comments of earlier reviews that carry suggestions of this proposal, too.
+        #[serde(default)]
+        carried: Vec<u64>,
     },
     GateOpened(Gate),
     /// A person's answer, with the comment it was given in, so that a redelivered comment is not a second answer.
@@ -117,6 +132,10 @@ pub enum Step {
     Ended(End),
     /// The end is said on GitHub.
     Announced,
+    /// What became of suggestions of this run, once the head moved or the pull request was closed.
+    Settled {
+        suggestions: Vec<Settled>,
+    },
     /// What landed was taken back with this commit.
     Undone {
         commit: CommitSha,

@@ -50,6 +50,10 @@ fn evidence() -> Evidence {
         before: run.clone(),
         after: run,
         digest: "d".into(),
+        head: None,
+        triage: None,
+        install: None,
+        left_out: None,
     }
 }
 
@@ -89,7 +93,11 @@ fn a_command_reproduces_works_proposes_and_lands_after_one_approval() {
     assert_eq!(run.next(false), Next::Work { may_execute: true });
     run.take(proposed(Some(evidence())));
     assert_eq!(run.next(false), Next::PostReview);
-    run.take(Step::ReviewPosted { review: 7 });
+    run.take(Step::ReviewPosted {
+        review: 7,
+        parts: 1,
+        carried: Vec::new(),
+    });
     assert_eq!(run.next(false), Next::OpenGate(GateNeeded::Land));
     let gate = opened(&run, GateKind::Land { files: 1 });
     run.take(gate);
@@ -126,7 +134,11 @@ fn red_ci_executes_nothing_before_an_approval() {
 fn a_proposal_from_reading_is_verified_after_the_approval() {
     let mut run = run(Consent::None, Origin::Ci { workflow_run: None });
     run.take(proposed(None));
-    run.take(Step::ReviewPosted { review: 7 });
+    run.take(Step::ReviewPosted {
+        review: 7,
+        parts: 1,
+        carried: Vec::new(),
+    });
     assert_eq!(run.next(true), Next::OpenGate(GateNeeded::VerifyAndLand));
     let gate = opened(
         &run,
@@ -149,7 +161,11 @@ fn a_rejection_with_a_reason_makes_room_for_another_proposal() {
     run.take(red());
     for attempt in 1..=MAX_PROPOSALS {
         run.take(proposed(Some(evidence())));
-        run.take(Step::ReviewPosted { review: 7 });
+        run.take(Step::ReviewPosted {
+            review: 7,
+            parts: 1,
+            carried: Vec::new(),
+        });
         let gate = opened(&run, GateKind::Land { files: 1 });
         run.take(gate);
         let step = answered(
@@ -173,7 +189,11 @@ fn two_approvers_are_two_people() {
     let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
     run.started.approvers = 2;
     run.take(proposed(Some(evidence())));
-    run.take(Step::ReviewPosted { review: 7 });
+    run.take(Step::ReviewPosted {
+        review: 7,
+        parts: 1,
+        carried: Vec::new(),
+    });
     let gate = opened(&run, GateKind::Land { files: 1 });
     run.take(gate);
     approve(&mut run);
@@ -215,4 +235,38 @@ fn a_journal_survives_its_own_format() {
     assert_eq!(read, steps);
     assert_eq!(Run::fold(read).unwrap().length, 4);
     assert_eq!(Run::fold([]), Err(Unreadable));
+}
+
+#[test]
+fn a_journal_of_before_suggestions_had_fates_is_read() {
+    let step: Step = serde_json::from_str(r#"{"review_posted":{"review":7}}"#).unwrap();
+    let (parts, carried) = (0, Vec::new());
+    assert_eq!(
+        step,
+        Step::ReviewPosted {
+            review: 7,
+            parts,
+            carried
+        }
+    );
+}
+
+#[test]
+fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
+    let settled = |comment, fate| Step::Settled {
+        suggestions: vec![Settled { comment, fate }],
+    };
+    let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
+    run.take(proposed(Some(evidence())));
+    run.take(Step::ReviewPosted {
+        review: 7,
+        parts: 2,
+        carried: Vec::new(),
+    });
+    run.take(settled(1, Fate::Accepted));
+    run.take(settled(2, Fate::Ignored));
+    assert!(!run.is_all_accepted());
+    run.take(settled(2, Fate::Accepted));
+    assert!(run.is_all_accepted());
+    assert_eq!((run.count(Fate::Accepted), run.count(Fate::Ignored)), (2, 0));
 }

@@ -1,5 +1,6 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
+mod minimize;
 mod model;
 
 use futures::future::BoxFuture;
@@ -33,6 +34,8 @@ pub struct Brief<'a> {
     pub head: &'a CommitSha,
     /// The red run; none when nothing may be executed.
     pub before: Option<&'a TestRun>,
+    /// How often it was red.
+    pub triage: Option<Triage>,
     pub reading: Option<&'a Reading>,
     pub turned_down: &'a [TurnedDown],
     /// The transcript so far, when the work was cut off.
@@ -116,7 +119,21 @@ pub async fn prove(
     patched.reset();
     patched.apply(patch);
     let after = suite::run_fresh(suite, &patched, &[], cancel).await?;
-    Ok(proposal::prove(head, patch, before.clone(), after))
+    Ok(
+        proposal::prove(head, patch, before.clone(), after).map(|evidence| Evidence {
+            // What a caller knows better than from the one run it has shown here.
+            triage: Some(judge(std::slice::from_ref(before))),
+            install: installed(desk, suite),
+            ..evidence
+        }),
+    )
+}
+
+/// What was installed, as an approval says it; none if nothing was.
+fn installed(desk: &Desk, suite: &Suite) -> Option<String> {
+    let something = !suite.installed.env.is_empty() || !suite.installed.mounts.is_empty();
+    let command = desk.install_settings(Vec::new()).command;
+    something.then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
 }
 
 /// Works out a patch. With a suite it is proved; without, nothing is executed and it is only read.
@@ -195,7 +212,11 @@ async fn built_in(
                 patch: found.patch,
                 summary: found.explanation,
                 author: Author::BuiltIn,
-                evidence: Some(evidence),
+                evidence: Some(Evidence {
+                    triage: brief.triage,
+                    install: installed(desk, suite),
+                    ..evidence
+                }),
             })),
             Err(unfit) => Outcome::GaveUp {
                 reason: format!("The built-in engine's edit did not hold on a fresh copy: {unfit}"),

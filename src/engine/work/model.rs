@@ -6,10 +6,12 @@ use crate::agent::{self, Exit, Item, LimitKind, Shell, Transcript};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Evidence, Proposal};
+use crate::domain::reply;
 use crate::openai::OpenAi;
 use crate::suite::Suite;
 
 use super::super::desk::Desk;
+use super::minimize::minimize;
 use super::{Brief, Broken, Keep, Outcome, Watch, prove};
 
 /// How often a submission that does not prove itself may be followed by another one.
@@ -52,7 +54,22 @@ pub(super) async fn work(
         let patch = shell.checkout.patch();
         let unfit = match (suite, brief.before) {
             (Some(suite), Some(before)) => match prove(desk, suite, &patch, (brief.head, before), cancel).await? {
-                Ok(evidence) => return Ok(proposed(brief, name, patch, (summary, Some(evidence)))),
+                Ok(evidence) => {
+                    let (green, red) = ((patch, evidence), (brief.head, before));
+                    let (patch, evidence) = minimize(desk, suite, green, red, cancel).await?;
+                    if cancel.is_cancelled() {
+                        return Ok(Outcome::Interrupted);
+                    }
+                    let triage = brief.triage.or(evidence.triage);
+                    let left_out = evidence.left_out.and_then(reply::left_out);
+                    let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
+                    return Ok(proposed(
+                        brief,
+                        name,
+                        patch,
+                        (summary, Some(Evidence { triage, ..evidence })),
+                    ));
+                }
                 Err(unfit) => unfit,
             },
             _ => match proposal::check(&patch, &bounds) {

@@ -7,7 +7,9 @@ mod flags;
 mod sandbox;
 mod serve;
 mod stage;
+mod suggest;
 mod terminal;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

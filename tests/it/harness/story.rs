@@ -248,7 +248,8 @@ impl Story {
             }
         }
         for comment in &mut all {
-            comment.body = comment.body.replace("\n<!-- greenlight:suggestion -->", "");
+            let end = comment.body.rfind("\n<!-- greenlight:suggestion id=").unwrap();
+            comment.body.truncate(end);
         }
         all
     }

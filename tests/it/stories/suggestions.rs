@@ -89,6 +89,8 @@ async fn a_fix_of_several_files_is_right_only_together() {
     let price = "PRICE = 20\n\n\ndef price(stops):\n    return PRICE * stops\n";
     let fare = "from price import price\n\n\ndef fare(stops):\n    return 200 - price(stops)\n";
     let test = "import unittest\n\nfrom fare import fare\n\n\nclass Fares(unittest.TestCase):\n    def test_every_stop_costs(self):\n        self.assertEqual(fare(2), 300)\n";
+    // All three files are needed: what is not would be left out.
+    let cents = "10 * len(open('notes/new file.md').read())";
     let turns = [
         calls(
             "edit_file",
@@ -96,7 +98,7 @@ async fn a_fix_of_several_files_is_right_only_together() {
         ),
         calls(
             "edit_file",
-            json!({ "path": "fare.py", "old": "200 - price", "new": "200 + price" }),
+            json!({ "path": "fare.py", "old": "200 - price", "new": format!("{cents} + price") }),
         ),
         calls(
             "write_file",
@@ -115,16 +117,15 @@ async fn a_fix_of_several_files_is_right_only_together() {
     let review = story.review();
     assert_eq!(review.comments.len(), 2);
     assert!(
-        review
-            .comments
-            .iter()
-            .all(|comment| comment.body.contains("One of 3 suggestions")),
+        review.comments.iter().all(|comment| comment
+            .body
+            .contains("One of 2 suggestions that are only right together, and with the patch")),
         "{review:#?}"
     );
     assert!(review.body.contains("outside the changed lines"), "{}", review.body);
     story.maintainer_says("/greenlight approve").await;
     story.has_commits(2);
     assert_eq!(story.file("notes/new file.md"), "Fares are in cents.\n");
-    assert_eq!(story.file("fare.py"), fare.replace("200 -", "200 +"));
+    assert_eq!(story.file("fare.py"), fare.replace("200 -", &format!("{cents} +")));
     story.finish().await;
 }

@@ -39,7 +39,11 @@ fn started(run: &str) -> Started {
 }
 
 fn posted(review: u64) -> Step {
-    Step::ReviewPosted { review }
+    Step::ReviewPosted {
+        review,
+        parts: 1,
+        carried: Vec::new(),
+    }
 }
 
 #[tokio::test]

@@ -102,7 +102,9 @@ async fn a_model_that_goes_too_far_writes_nothing() {
         calls("write_file", json!({ "path": ".env", "text": "KEY=theirs\n" })),
     ])
     .await;
-    model.edits("sums.py", "-", "+").submits("Fixed.");
+    // What nothing needs would be left out.
+    let needs_it = "+ len(open('.env').read()) * 0 +";
+    model.edits("sums.py", "-", needs_it).submits("Fixed.");
     let arguments = [OsStr::new("fix"), "--yes".as_ref(), checkout.path().as_os_str()];
     door(&model)
         .run(arguments)

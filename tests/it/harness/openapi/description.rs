@@ -52,6 +52,11 @@ pub(super) struct Request {
 impl Description {
     pub(super) fn read() -> Self {
         let mut document: Value = serde_json::from_str(SLICE).unwrap();
+        // GitHub answers null for both once a comment is outdated, whatever its description says.
+        for name in ["line", "position"] {
+            let comment = &mut document["components"]["schemas"]["pull-request-review-comment"];
+            comment["properties"][name]["nullable"] = json!(true);
+        }
         allow_null(&mut document);
         // Like OpenAPI 3.0, draft 7 passes over what stands beside a reference.
         let registry = Registry::new()

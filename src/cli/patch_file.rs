@@ -1,0 +1,27 @@
+//! The file of a patch that somebody names on the command line, or standard input.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use super::Exit;
+
+/// A longer patch is no review any more.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The bytes of a file, or of standard input for `-`.
+pub(super) fn read(file: &Path) -> Result<Vec<u8>, Exit> {
+    let unreadable = |error: std::io::Error| Exit::Usage(format!("{}: {error}", file.display()));
+    let mut bytes = Vec::new();
+    if file == Path::new("-") {
+        std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
+    } else {
+        let opened = std::fs::File::open(file).map_err(unreadable)?;
+        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes)
+    }
+    .map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let most = MAX_BYTES >> 20;
+        return Err(Exit::Usage(format!("{}: longer than {most} MiB", file.display())));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,368 @@
+//! `greenlight verify`: recomputes the evidence of a proposal from a local checkout.
+//!
+//! Believes nothing of what is to be checked: the head comes from the repository's objects, the patch from the
+//! working directory, a commit or a file, and both trees are tested on copies of their own. The working directory is
+//! only read.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Exit, app, folder, patch_file, terminal};
+use crate::checkout::Checkout;
+use crate::config::environment::Environment;
+use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
+use crate::config::repository::REGISTRIES;
+use crate::config::settings::Settings;
+use crate::domain::id::CommitSha;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Worse};
+use crate::domain::test_run::{Outcome, TestRun, is_better};
+use crate::engine::desk::{CONFIG_FILE, Desk};
+use crate::git::{self, LocalRepository};
+use crate::sandbox::{Code, Sandbox};
+use crate::suite::{self, Suite};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The checkout, or a folder in it
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// The commit that was red
+    #[arg(long, value_name = "REV")]
+    head: String,
+    /// The patch, as a unified diff on that commit; `-` reads standard input. Otherwise the working directory counts
+    #[arg(long, value_name = "FILE", conflicts_with = "tree")]
+    patch: Option<PathBuf>,
+    /// The patched tree, as a commit
+    #[arg(long, value_name = "REV")]
+    tree: Option<String>,
+    /// The digest that the evidence names
+    #[arg(long, value_name = "HEX", value_parser = digest)]
+    digest: Option<String>,
+    /// The test command, when the commit's own greenlight.toml does not say the one that the evidence names
+    #[arg(long, value_name = "CMD")]
+    command: Option<String>,
+    /// Install the dependencies first, from the registries that this machine's package tools are configured for
+    #[arg(long)]
+    install: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    storage: StorageFlags,
+    #[command(flatten)]
+    sandbox: SandboxFlags,
+    #[command(flatten)]
+    log: LogFlags,
+}
+
+/// What was recomputed.
+struct Found {
+    head: CommitSha,
+    patch: Patch,
+    before: TestRun,
+    after: TestRun,
+}
+
+fn digest(text: &str) -> Result<String, String> {
+    let text = text.trim().to_ascii_lowercase();
+    if text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        Ok(text)
+    } else {
+        Err("a digest has 64 hexadecimal digits".into())
+    }
+}
+
+pub(super) async fn verify(arguments: Arguments) -> Exit {
+    let cancel = CancellationToken::new();
+    let (as_json, expected) = (arguments.json, arguments.digest.clone());
+    let work = try_verify(arguments, &cancel);
+    tokio::pin!(work);
+    let result = tokio::select! {
+        result = &mut work => result,
+        () = terminal::stopped() => {
+            cancel.cancel();
+            // The sandbox ends what runs in it before the process ends.
+            let _stopped = tokio::time::timeout(std::time::Duration::from_secs(3), work).await;
+            Err(Exit::Stopped)
+        }
+    };
+    let (found, exit) = match result {
+        Ok(found) => {
+            let exit = judge(&found, expected.as_deref());
+            (Some(found), exit)
+        }
+        Err(exit) => (None, exit),
+    };
+    if as_json {
+        terminal::show_document(&document(found.as_ref(), expected.as_deref(), &exit));
+    } else if let Some(found) = &found {
+        show(found);
+        if matches!(exit, Exit::Done) && expected.is_some() {
+            terminal::show("\nthe same digest: this is exactly what the evidence says");
+        }
+    }
+    exit
+}
+
+async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<Found, Exit> {
+    let flags = Flags {
+        storage: arguments.storage.clone(),
+        sandbox: arguments.sandbox.clone(),
+        log: arguments.log.clone(),
+        ..Flags::default()
+    };
+    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    terminal::start_logging(&settings, Some("warn"));
+    let root = folder::checkout(&arguments.path)?;
+    let own = folder::own(&settings.data_dir()?)?;
+    let kept = folder::packages(&settings.data_dir()?, &root);
+    let tree = own.path().join("tree");
+    let (named, into) = (Named::of(&arguments), tree.clone());
+    let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
+    let (head, patch, left_out) = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
+    if patch.is_empty() {
+        return Err(Exit::Usage(format!(
+            "nothing changes {}: check out the branch with the suggestions committed, or give --patch or --tree",
+            head.short()
+        )));
+    }
+    let mut desk = app::desk(&tree, own.path(), kept).await?;
+    desk.checkout = Checkout::exported(&tree, &left_out).map_err(|error| Exit::Fault(error.to_string()))?;
+    if let Some(command) = &arguments.command {
+        desk.config.test.command = Some(command.clone());
+    }
+    let command = desk.test_command().map_err(|nothing| {
+        let looked_for = nothing.looked_for.join(", ");
+        Exit::Usage(format!(
+            "no tests found at {}; looked for {looked_for}; give --command",
+            head.short()
+        ))
+    })?;
+    let sandbox = sandbox(&settings, &desk).await?;
+    terminal::tell(&format!(
+        "running `{command}` on {} and on the patched tree",
+        head.short()
+    ));
+    let mut suite = desk.suite(&sandbox, command);
+    install(arguments.install, &desk, &mut suite, cancel).await?;
+    let before = run(&suite, &desk.checkout, cancel).await?;
+    let mut patched = desk.checkout.clone();
+    patched.apply(&patch);
+    let after = run(&suite, &patched, cancel).await?;
+    Ok(Found {
+        head,
+        patch,
+        before,
+        after,
+    })
+}
+
+/// What the arguments name in the repository.
+struct Named {
+    head: String,
+    patch: Option<PathBuf>,
+    tree: Option<String>,
+}
+
+impl Named {
+    fn of(arguments: &Arguments) -> Self {
+        Self {
+            head: arguments.head.clone(),
+            patch: arguments.patch.clone(),
+            tree: arguments.tree.clone(),
+        }
+    }
+}
+
+/// Reads head and patch, and writes the tree of the head; also what that leaves out.
+fn read(root: &Path, named: &Named, into: &Path) -> Result<(CommitSha, Patch, Vec<String>), Exit> {
+    let repository = LocalRepository::open(root).map_err(not_there)?;
+    let head = repository.resolve(&named.head).map_err(not_there)?;
+    let patch = match (&named.patch, &named.tree) {
+        (Some(file), _) => repository.apply(&head, &patch_file::read(file)?),
+        (None, Some(tree)) => repository
+            .resolve(tree)
+            .and_then(|tree| repository.patch_between(&head, &tree)),
+        (None, None) => repository.working_patch(&head),
+    };
+    let patch = patch.map_err(not_there)?;
+    let exported = repository.export(&head, into).map_err(not_there)?;
+    Ok((head, patch, exported.skipped))
+}
+
+fn not_there(error: git::Error) -> Exit {
+    Exit::Usage(error.to_string())
+}
+
+/// The confinement, or why there is none: the tree may be a stranger's.
+async fn sandbox(settings: &Settings, desk: &Desk) -> Result<Sandbox, Exit> {
+    let sandbox = app::sandbox(settings).await?.and_then(|sandbox| {
+        let required = &desk.config.sandbox.require;
+        sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
+    });
+    let sandbox = sandbox.map_err(|unusable| {
+        Exit::Refused(format!(
+            "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
+        ))
+    })?;
+    app::warn_without(&sandbox);
+    Ok(sandbox)
+}
+
+async fn install(granted: bool, desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
+    let mut settings = desk.install_settings(Vec::new());
+    if !granted {
+        if settings.asks_for_something() {
+            terminal::tell(&format!(
+                "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
+            ));
+        }
+        return Ok(());
+    }
+    settings.registries = true;
+    let hosts = [REGISTRIES]
+        .into_iter()
+        .chain(settings.hosts.iter().map(String::as_str));
+    let hosts = hosts.collect::<Vec<_>>().join(", ");
+    terminal::tell(&format!("installing the dependencies (network: {hosts})"));
+    desk.install(suite, &settings, cancel).await?.map_err(Exit::Refused)
+}
+
+async fn run(suite: &Suite, checkout: &Checkout, cancel: &CancellationToken) -> Result<TestRun, Exit> {
+    let run = suite::run_fresh(suite, checkout, &[], cancel)
+        .await
+        .map_err(|error| Exit::Fault(error.to_string()))?;
+    if cancel.is_cancelled() {
+        return Err(Exit::Stopped);
+    }
+    Ok(run)
+}
+
+impl Found {
+    fn digest(&self) -> String {
+        proposal::digest(&self.head, &self.patch, &self.before, &self.after)
+    }
+
+    fn worse(&self) -> Worse {
+        proposal::worse(&self.before, &self.after)
+    }
+}
+
+/// Whether this proves the patch, and is what was expected.
+fn judge(found: &Found, expected: Option<&str>) -> Exit {
+    let is_the_same = expected.is_none_or(|expected| expected == found.digest());
+    match is_better(&found.before, &found.after) {
+        Ok(()) if is_the_same => Exit::Done,
+        _ if !is_the_same => Exit::NoFix(format!(
+            "another digest than the evidence names. {}",
+            suspects(found).join("; ")
+        )),
+        Err(why) => Exit::NoFix(format!("the patch does not prove itself here: {why}")),
+        Ok(()) => Exit::Done,
+    }
+}
+
+/// What may be another: a digest is all or nothing, but most differences can be seen from one side.
+fn suspects(found: &Found) -> Vec<String> {
+    let Found { before, after, .. } = found;
+    let mut suspects = Vec::new();
+    let could_not_run = |run: &TestRun| {
+        matches!(
+            run.outcome,
+            Outcome::NothingRan | Outcome::DidNotStart | Outcome::TimedOut | Outcome::Crashed
+        )
+    };
+    if could_not_run(before) || could_not_run(after) {
+        suspects.push(format!(
+            "the results: before {}, after {}; the tests may lack something here that was there (`--install`)",
+            before.summary(),
+            after.summary()
+        ));
+    } else if before.is_green() {
+        suspects.push("the result before: the head is green here".into());
+    } else if let Err(why) = is_better(before, after) {
+        suspects.push(format!("the result after: {why}"));
+    }
+    if suspects.is_empty() {
+        suspects.push(format!(
+            "both results are as good; so hold these against the evidence: the head {}, the patch {}, the command `{}`, \
+             before {}, after {}",
+            found.head.short(),
+            &found.patch.digest()[..12],
+            after.command,
+            before.summary(),
+            after.summary()
+        ));
+    }
+    suspects
+}
+
+fn show(found: &Found) {
+    let Found {
+        head,
+        patch,
+        before,
+        after,
+    } = found;
+    let count = patch.files().count();
+    let files = if count == 1 { "file" } else { "files" };
+    let worse = found.worse();
+    let new = match (worse.new_failures.as_slice(), worse.missing.as_slice()) {
+        ([], []) => "none".to_string(),
+        (new, missing) => format!("{} new, {} missing", listed(new), listed(missing)),
+    };
+    let parts = [
+        ("head", head.to_string()),
+        ("patch", format!("{} ({count} {files})", patch.digest())),
+        ("command", after.command.clone()),
+        ("before", format!("{} ({} ms)", before.summary(), before.duration_ms)),
+        ("after", format!("{} ({} ms)", after.summary(), after.duration_ms)),
+        ("new failures", new),
+        ("digest", found.digest()),
+    ];
+    for (name, value) in parts {
+        terminal::show(&format!(
+            "{:<14}{}",
+            format!("{name}:"),
+            value.replace(['\n', '\t'], " ")
+        ));
+    }
+}
+
+/// A few names, or how many.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "none".into(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    }
+}
+
+fn document(found: Option<&Found>, expected: Option<&str>, exit: &Exit) -> Value {
+    let (outcome, message) = match exit {
+        Exit::Done => ("proven", None),
+        Exit::NoFix(text) => ("not_proven", Some(text)),
+        Exit::Usage(text) => ("usage", Some(text)),
+        Exit::Refused(text) => ("refused", Some(text)),
+        Exit::Limit(text) => ("limit", Some(text)),
+        Exit::Fault(text) => ("fault", Some(text)),
+        Exit::Stopped => ("stopped", None),
+    };
+    json!({
+        "outcome": outcome,
+        "message": message,
+        "head": found.map(|found| &found.head),
+        "patch_digest": found.map(|found| found.patch.digest()),
+        "files": found.map(|found| found.patch.paths().map(ToString::to_string).collect::<Vec<_>>()),
+        "test_command": found.map(|found| &found.after.command),
+        "before": found.map(|found| &found.before),
+        "after": found.map(|found| &found.after),
+        "worse": found.map(Found::worse),
+        "digest": found.map(Found::digest),
+        "expected": expected,
+        "same": found.and_then(|found| Some(expected? == found.digest())),
+    })
+}

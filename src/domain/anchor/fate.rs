@@ -1,0 +1,209 @@
+//! What became of a suggestion once its file changed, told by content alone: nobody says which button was pressed.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::Suggestion;
+use super::fingerprint::lines;
+
+/// Beyond this product of changed lines on both sides a diff would take too long, and the whole is called rewritten.
+const MAX_COMPARED: usize = 4_000_000;
+
+/// What became of a suggestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Its lines are as they were.
+    Open,
+    /// Its lines became exactly what it suggested.
+    Accepted,
+    /// Its lines became something else, or are gone.
+    Edited,
+    /// Its lines are as they were, but GitHub shows it there no more, so nobody can commit it.
+    Withdrawn,
+    /// The pull request was closed, and nobody had touched its lines.
+    Ignored,
+}
+
+impl Fate {
+    /// Whether nothing can change it any more.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Accepted | Self::Edited | Self::Withdrawn)
+    }
+}
+
+/// Compares the file a suggestion was made on with the file as it is now; none now if it is gone. Line ends do not count.
+pub fn fate(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> Fate {
+    let Some(new) = new else { return Fate::Edited };
+    if old == new {
+        return Fate::Open;
+    }
+    let (old, new) = (lines(old), lines(new));
+    let start = (suggestion.start_line as usize).saturating_sub(1).min(old.len());
+    let range = start..(suggestion.line as usize).clamp(start, old.len());
+    let replacement = lines(suggestion.replacement.as_bytes());
+    let replaced = start..start + replacement.len();
+    let expected: Vec<&[u8]> = [&old[..start], &replacement, &old[range.end..]].concat();
+    let (from_old, from_expected) = (Followed::new(&old, &new), Followed::new(&expected, &new));
+    match (from_expected.has_kept(&replaced), from_old.has_kept(&range)) {
+        (true, false) => Fate::Accepted,
+        (false, true) => Fate::Open,
+        (false, false) => Fate::Edited,
+        // What is suggested holds what is there, or the other way round: the smaller change is the one that was made.
+        (true, true) if from_expected.changed < from_old.changed => Fate::Accepted,
+        (true, true) => Fate::Open,
+    }
+}
+
+/// Where the lines of one text are in another.
+struct Followed {
+    /// For each line its place in the other text; none if it is not there any more.
+    places: Vec<Option<usize>>,
+    /// How many lines the other text has.
+    others: usize,
+    /// How many lines are on one side only.
+    changed: usize,
+}
+
+impl Followed {
+    fn new(from: &[&[u8]], to: &[&[u8]]) -> Self {
+        let same = |pair: &(&&[u8], &&[u8])| pair.0 == pair.1;
+        let head = from.iter().zip(to).take_while(same).count();
+        let (rest, other_rest) = (&from[head..], &to[head..]);
+        let tail = rest.iter().rev().zip(other_rest.iter().rev()).take_while(same).count();
+        let (middle, other) = (&rest[..rest.len() - tail], &other_rest[..other_rest.len() - tail]);
+        let mut places = vec![None; from.len()];
+        for (at, place) in places.iter_mut().enumerate().take(head) {
+            *place = Some(at);
+        }
+        for back in 1..=tail {
+            places[from.len() - back] = Some(to.len() - back);
+        }
+        if middle.len().saturating_mul(other.len()) <= MAX_COMPARED {
+            for op in similar::capture_diff_slices(similar::Algorithm::Myers, middle, other) {
+                if op.tag() == similar::DiffTag::Equal {
+                    for (at, place) in op.old_range().zip(op.new_range()) {
+                        places[head + at] = Some(head + place);
+                    }
+                }
+            }
+        }
+        let kept = places.iter().flatten().count();
+        Self {
+            places,
+            others: to.len(),
+            changed: from.len() + to.len() - 2 * kept,
+        }
+    }
+
+    /// Whether these lines are all there, with nothing between them; of no lines, whether nothing came in their place.
+    fn has_kept(&self, range: &Range<usize>) -> bool {
+        if range.is_empty() {
+            let before = match range.start.checked_sub(1) {
+                None => Some(0),
+                Some(above) => self.places[above].map(|place| place + 1),
+            };
+            let after = self.places.get(range.start).copied().unwrap_or(Some(self.others));
+            return before.is_some() && before == after;
+        }
+        let kept = &self.places[range.clone()];
+        let Some(first) = kept[0] else { return false };
+        kept.iter().zip(first..).all(|(place, wanted)| *place == Some(wanted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn suggestion(start_line: u32, line: u32, replacement: &str) -> Suggestion {
+        Suggestion {
+            path: "a".parse().unwrap(),
+            start_line,
+            line,
+            replacement: replacement.into(),
+        }
+    }
+
+    #[track_caller]
+    fn check(suggestion: &Suggestion, old: &str, new: &str, expected: Fate) {
+        assert_eq!(
+            fate(suggestion, old.as_bytes(), Some(new.as_bytes())),
+            expected,
+            "{new:?}"
+        );
+    }
+
+    #[test]
+    fn a_replaced_line() {
+        let one = suggestion(2, 2, "B\n");
+        check(&one, "a\nb\nc\n", "a\nb\nc\n", Fate::Open);
+        check(&one, "a\nb\nc\n", "x\na\nb\nc\n", Fate::Open);
+        check(&one, "a\nb\nc\n", "a\nb\nC\n", Fate::Open);
+        check(&one, "a\nb\nc\n", "a\nB\nc\n", Fate::Accepted);
+        check(&one, "a\nb\nc\n", "a\r\nB\r\nc", Fate::Accepted);
+        check(&one, "a\nb\nc\n", "x\na\nB\ny\nc\n", Fate::Accepted);
+        check(&one, "a\nb\nc\n", "a\nX\nc\n", Fate::Edited);
+        check(&one, "a\nb\nc\n", "a\nc\n", Fate::Edited);
+        check(&one, "a\nb\nc\n", "", Fate::Edited);
+        assert_eq!(fate(&one, b"a\nb\nc\n", None), Fate::Edited);
+    }
+
+    #[test]
+    fn an_insertion_and_a_deletion() {
+        let insertion = suggestion(2, 2, "b\nnew\n");
+        check(&insertion, "a\nb\nc\n", "a\nb\nnew\nc\n", Fate::Accepted);
+        check(&insertion, "a\nb\nc\n", "a\nb\nother\nc\n", Fate::Open);
+        check(&insertion, "a\nb\nc\n", "a\nb\nc\nd\n", Fate::Open);
+        let deletion = suggestion(2, 2, "");
+        check(&deletion, "a\nb\nc\n", "a\nc\n", Fate::Accepted);
+        check(&deletion, "a\nb\nc\n", "a\nx\nc\n", Fate::Edited);
+        check(&deletion, "a\nb\nc\n", "a\nb\nc\nd\n", Fate::Open);
+        check(&deletion, "b\n", "", Fate::Edited);
+        check(&deletion, "a\na\na\n", "a\na\na\nx\n", Fate::Open);
+        check(&deletion, "a\na\na\n", "a\na\n", Fate::Accepted);
+        let shortening = suggestion(2, 3, "b\n");
+        check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nc\nd\n", Fate::Open);
+        check(&shortening, "a\nb\nc\nd\n", "z\na\nb\nd\n", Fate::Accepted);
+    }
+
+    #[test]
+    fn lines_that_the_file_does_not_have_break_nothing() {
+        for (first, last) in [(0, 0), (9, 12), (3, 1), (4_000_000_000, u32::MAX)] {
+            fate(&suggestion(first, last, "x\n"), b"a\nb\n", Some(b"c\n"));
+        }
+    }
+
+    #[test]
+    fn a_file_rewritten_beyond_measure_is_called_edited() {
+        let text = |word: &str| (0..6_000).map(|at| format!("{word}{at}\n")).collect::<String>();
+        check(&suggestion(9, 9, "x\n"), &text("old"), &text("new"), Fate::Edited);
+    }
+
+    proptest! {
+        #[test]
+        fn committed_is_accepted_and_untouched_is_open(
+            lines in 1_usize..40, start in 0_usize..40, count in 1_usize..5, replacement in 0_usize..4,
+            above in 0_usize..4, below in 0_usize..4,
+        ) {
+            let start = start % lines;
+            let end = (start + count).min(lines);
+            let old: Vec<String> = (0..lines).map(|at| format!("line {at}\n")).collect();
+            let new: String = (0..replacement).map(|at| format!("suggested {at}\n")).collect();
+            let one = suggestion(u32::try_from(start + 1).unwrap(), u32::try_from(end).unwrap(), &new);
+            let (head, tail) = ("above\n".repeat(above), "below\n".repeat(below));
+            let untouched = format!("{head}{}{tail}", old.concat());
+            let committed = format!("{head}{}{new}{}{tail}", old[..start].concat(), old[end..].concat());
+            let old = old.concat();
+            prop_assert_eq!(fate(&one, old.as_bytes(), Some(untouched.as_bytes())), Fate::Open);
+            // Nothing in the place of all lines, between two lines that are new, is no deletion anybody can tell.
+            let can_be_told = !new.is_empty() || (start > 0 || above == 0) && (end < lines || below == 0);
+            if can_be_told {
+                prop_assert_eq!(fate(&one, old.as_bytes(), Some(committed.as_bytes())), Fate::Accepted);
+            }
+        }
+    }
+}

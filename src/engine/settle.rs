@@ -1,0 +1,196 @@
+//! What became of greenlight's suggestions once the head moved or the pull request was closed: told by content, written
+//! down on the run they belong to, and shown by hiding what nobody can use any more.
+//!
+//! Nothing is deleted here. What GitHub does not let greenlight hide stays as it is.
+
+use std::collections::BTreeMap;
+
+use crate::domain::anchor::{Fate, Fingerprint, Suggestion, fate};
+use crate::domain::id::{CommitSha, InstallationId, PullRequestId, RunId};
+use crate::domain::reply;
+use crate::domain::run::{End, Run, Settled, Step};
+use crate::github::{Classifier, Error, SuggestionComment};
+use crate::journal;
+
+use super::{App, Broken, Context, announce};
+
+/// How often a run may go on in its own lane while its suggestions are written down.
+const MAX_ATTEMPTS: usize = 5;
+
+/// Settles every suggestion of greenlight's own that is still open. Done twice, the second time changes nothing.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn settle(app: &App, installation: Option<InstallationId>, id: &PullRequestId) -> Result<(), Broken> {
+    let context = Context::of(app, installation, id).await?;
+    let comments = context.client.suggestions(id, &context.me).await?;
+    if comments.is_empty() {
+        return Ok(());
+    }
+    let runs = app.journal.runs_of(id).await?;
+    let mut files = Files {
+        context: &context,
+        read: BTreeMap::new(),
+    };
+    let mut fates: BTreeMap<usize, Vec<Settled>> = BTreeMap::new();
+    for comment in &comments {
+        let known = runs.iter().rev().find_map(|run| run.settled.get(&comment.id)).copied();
+        if comment.says.is_settled || known.is_some_and(Fate::is_final) {
+            continue;
+        }
+        let Some(fate) = files.fate_of(comment).await? else {
+            continue;
+        };
+        let owner = runs.iter().rposition(|run| owns(run, comment));
+        show(&context, comment, fate, owner.map(|at| &runs[at])).await?;
+        if let Some(owner) = owner.filter(|_| fate != Fate::Open && known != Some(fate)) {
+            let comment = comment.id;
+            fates.entry(owner).or_default().push(Settled { comment, fate });
+        }
+    }
+    for (owner, suggestions) in fates {
+        let run = note(&context, runs[owner].id(), suggestions).await?;
+        // What landed says so, and that says it all.
+        if run.is_some_and(|run| !matches!(run.end, None | Some(End::Landed { .. }))) {
+            announce_again(&context, runs[owner].id()).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a comment carries a suggestion of this run; of several runs the newest one counts.
+fn owns(run: &Run, comment: &SuggestionComment) -> bool {
+    run.carried.contains(&comment.id) || run.review.is_some() && run.started.head == comment.original_commit
+}
+
+/// Shows on GitHub what became of a suggestion.
+async fn show(context: &Context<'_>, comment: &SuggestionComment, fate: Fate, run: Option<&Run>) -> Result<(), Broken> {
+    let repository = &context.id().repository;
+    let classifier = match fate {
+        Fate::Ignored => return Ok(()),
+        Fate::Open => {
+            let is_tested = run.is_some_and(|run| run.evidence.is_some());
+            if let Some(body) = reply::left_behind(&comment.body, &comment.original_commit, is_tested) {
+                taken(context.client.edit_suggestion(repository, comment, &body).await)?;
+            }
+            return Ok(());
+        }
+        Fate::Accepted => Classifier::Resolved,
+        Fate::Edited | Fate::Withdrawn => Classifier::Outdated,
+    };
+    taken(context.client.minimize(comment, classifier).await)?;
+    // Without a run there is no journal: then the comment itself says that it is done.
+    if run.is_none()
+        && let Some(body) = reply::settled(&comment.body)
+    {
+        taken(context.client.edit_suggestion(repository, comment, &body).await)?;
+    }
+    Ok(())
+}
+
+/// A refusal of GitHub's to hide or edit something is no reason to stop: not every token may.
+fn taken(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(error @ Error::Refused { .. }) => {
+            tracing::warn!(%error, "GitHub did not take what became of a suggestion");
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// Writes fates down on a run, which may go on meanwhile.
+async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> Result<Option<Run>, Broken> {
+    for _ in 0..MAX_ATTEMPTS {
+        let Some(mut run) = context.app.journal.load(context.id(), id).await? else {
+            return Ok(None);
+        };
+        let suggestions = suggestions.clone();
+        match context
+            .app
+            .journal
+            .append(&mut run, Step::Settled { suggestions })
+            .await
+        {
+            Err(journal::Error::Taken) => {}
+            result => return Ok(result.map(|()| Some(run))?),
+        }
+    }
+    Err(journal::Error::Taken.into())
+}
+
+/// Brings what is said of a run up to date.
+async fn announce_again(context: &Context<'_>, id: &RunId) -> Result<(), Broken> {
+    match context.app.journal.load(context.id(), id).await? {
+        Some(run) => announce::announce(context, &run).await,
+        None => Ok(()),
+    }
+}
+
+/// The files that were looked at, by commit and path.
+struct Files<'a> {
+    context: &'a Context<'a>,
+    read: BTreeMap<(CommitSha, String), Option<Vec<u8>>>,
+}
+
+impl Files<'_> {
+    /// What became of the suggestion of a comment; none if that cannot be told, or it is on the head.
+    async fn fate_of(&mut self, comment: &SuggestionComment) -> Result<Option<Fate>, Broken> {
+        let pull_request = &self.context.pull_request;
+        let head = pull_request.head.clone();
+        let is_open = pull_request.is_open;
+        let Some(replacement) = comment.says.replacement.clone() else {
+            return Ok(None);
+        };
+        if comment.original_commit == head {
+            return Ok((!is_open).then_some(Fate::Ignored));
+        }
+        let Ok(path) = comment.path.parse() else {
+            return Ok(None);
+        };
+        self.read(&comment.original_commit, &comment.path).await?;
+        self.read(&head, &comment.path).await?;
+        let at = |commit: &CommitSha| self.read.get(&(commit.clone(), comment.path.clone()));
+        let (start_line, line) = comment.original_lines;
+        let suggestion = Suggestion {
+            path,
+            start_line,
+            line,
+            replacement,
+        };
+        let told = match at(&comment.original_commit) {
+            // GitHub forgot that commit.
+            Some(None) | None => return Ok(comment.lines.is_none().then_some(Fate::Withdrawn)),
+            // Somebody rewrote the comment: it is theirs now.
+            Some(Some(old)) if Fingerprint::of(&suggestion, old) != comment.says.id => return Ok(None),
+            Some(Some(old)) => {
+                let (old, new) = (old.clone(), at(&head).cloned().flatten());
+                let told = tokio::task::spawn_blocking(move || fate(&suggestion, &old, new.as_deref())).await;
+                told.map_err(|error| Broken::Bug(error.to_string()))?
+            }
+        };
+        Ok(Some(match told {
+            Fate::Open if comment.lines.is_none() => Fate::Withdrawn,
+            Fate::Open if !is_open => Fate::Ignored,
+            told => told,
+        }))
+    }
+
+    async fn read(&mut self, commit: &CommitSha, path: &str) -> Result<(), Broken> {
+        let key = (commit.clone(), path.to_string());
+        if self.read.contains_key(&key) {
+            return Ok(());
+        }
+        let repository = &self.context.id().repository;
+        let file = match self.context.client.file(repository, path, commit.as_str()).await {
+            // Too large for GitHub, or for us: as good as gone.
+            Err(error @ (Error::Refused { .. } | Error::TooLong(_))) => {
+                tracing::warn!(%error, path, "a file with a suggestion cannot be read");
+                None
+            }
+            file => file?,
+        };
+        self.read.insert(key, file);
+        Ok(())
+    }
+}

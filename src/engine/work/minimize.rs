@@ -1,0 +1,204 @@
+//! Drops what a proved patch does not need, within a small budget, and proves what is left.
+//!
+//! Candidates are tried in one workspace with the failing tests alone, which is quick and may be wrong; the result
+//! counts only if the whole suite says so on a fresh copy, as for any other patch.
+
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::checkout::Workspace;
+use crate::domain::id::CommitSha;
+use crate::domain::minimize::{self, Piece, Search};
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{Evidence, LeftOut};
+use crate::domain::test_run::{Outcome, TestRun};
+use crate::suite::{self, Suite};
+
+use super::super::desk::Desk;
+use super::{Broken, prove};
+
+/// How many test runs this may take, the last ones on fresh copies included.
+const MAX_RUNS: u32 = 24;
+/// Which part of a run's time it may take.
+const PART_OF_WALL: u32 = 5;
+/// Runs that are kept for the proofs at the end, of at most three candidates.
+const RESERVED: u32 = 3;
+
+/// What the candidates are tried with.
+struct Trial<'a> {
+    desk: &'a Desk,
+    suite: &'a Suite,
+    patch: &'a Patch,
+    /// The tests that were red; none means all tests.
+    only: Vec<String>,
+    /// A workspace for all candidates; none if files come or go, which needs a copy for each.
+    workspace: Option<Workspace>,
+    runs_left: u32,
+    until: Instant,
+    cancel: &'a CancellationToken,
+}
+
+/// A smaller patch that proves itself, with its evidence; the same as before if there is none.
+///
+/// # Errors
+/// When the sandbox cannot be used.
+pub(super) async fn minimize(
+    desk: &Desk,
+    suite: &Suite,
+    (patch, evidence): (Patch, Evidence),
+    (head, before): (&CommitSha, &TestRun),
+    cancel: &CancellationToken,
+) -> Result<(Patch, Evidence), Broken> {
+    let hunks = minimize::hunks(&patch);
+    let noise = minimize::noise(&patch, &hunks);
+    let is_small = minimize::lines(&hunks).len() < 2;
+    if is_small {
+        return Ok((patch, evidence));
+    }
+    let mut trial = Trial::new(desk, suite, (&patch, before), cancel).await?;
+    // What is only formatting goes in one step.
+    let without_noise = select(&hunks, |at| !noise[at]);
+    let mut kept = hunks.clone();
+    if !without_noise.is_empty() && without_noise.len() < hunks.len() && trial.does(&without_noise).await? {
+        kept = without_noise.clone();
+    }
+    kept = trial.search(kept).await?;
+    let hunks_kept = kept.len();
+    let all_lines = minimize::lines(&kept);
+    let lines = trial.search(all_lines.clone()).await?;
+    let gone = |pieces: usize, lines: usize| LeftOut {
+        hunks: hunks.len() - pieces,
+        of: hunks.len(),
+        lines,
+    };
+    // From the smallest to the one that is surest to hold; a candidate that failed tests nobody tried is not the end.
+    let fewer_lines =
+        (lines.len() < all_lines.len()).then(|| (lines.clone(), gone(hunks_kept, all_lines.len() - lines.len())));
+    let fewer_hunks = (hunks_kept < hunks.len()).then(|| (kept.clone(), gone(hunks_kept, 0)));
+    let no_noise = (hunks_kept < without_noise.len() && without_noise.len() < hunks.len())
+        .then(|| (without_noise.clone(), gone(without_noise.len(), 0)));
+    let candidates = [fewer_lines, fewer_hunks, no_noise].into_iter().flatten();
+    for (pieces, left_out) in candidates {
+        if cancel.is_cancelled() {
+            break;
+        }
+        let smaller = minimize::only(&patch, &pieces);
+        if let Ok(proof) = prove(desk, suite, &smaller, (head, before), cancel).await? {
+            tracing::info!(
+                hunks = left_out.hunks,
+                of = left_out.of,
+                lines = left_out.lines,
+                "a patch was made smaller"
+            );
+            let left_out = Some(left_out);
+            let evidence = Evidence {
+                triage: evidence.triage,
+                left_out,
+                ..proof
+            };
+            return Ok((smaller, evidence));
+        }
+    }
+    Ok((patch, evidence))
+}
+
+impl<'a> Trial<'a> {
+    async fn new(
+        desk: &'a Desk,
+        suite: &'a Suite,
+        (patch, before): (&'a Patch, &TestRun),
+        cancel: &'a CancellationToken,
+    ) -> Result<Self, Broken> {
+        let only = if before.outcome == Outcome::Failed {
+            before.failing_names().map(ToString::to_string).collect()
+        } else {
+            Vec::new()
+        };
+        let stays = |change: &crate::domain::patch::FileChange| match (&change.before, &change.after) {
+            (Some(before), Some(after)) => before.mode == after.mode,
+            _ => false,
+        };
+        let workspace = if patch.files().all(|(_, change)| stays(change)) {
+            let (checkout, within) = (desk.checkout.clone(), suite.workspaces.clone());
+            let copied = tokio::task::spawn_blocking(move || {
+                let mut clean = checkout;
+                clean.reset();
+                clean.workspace(&within)
+            });
+            Some(copied.await.map_err(|error| Broken::Bug(error.to_string()))??)
+        } else {
+            None
+        };
+        let wall: Duration = desk.config.limits.wall / PART_OF_WALL;
+        Ok(Self {
+            desk,
+            suite,
+            patch,
+            only,
+            workspace,
+            runs_left: MAX_RUNS - RESERVED,
+            until: Instant::now() + wall,
+            cancel,
+        })
+    }
+
+    /// The pieces that are needed, as far as the budget allows to find out.
+    async fn search(&mut self, pieces: Vec<Piece>) -> Result<Vec<Piece>, Broken> {
+        let mut search = Search::new(pieces.len());
+        while let Some(candidate) = search.ask() {
+            if self.is_over() {
+                break;
+            }
+            let chosen: Vec<Piece> = candidate.iter().filter_map(|at| pieces.get(*at).cloned()).collect();
+            let does = self.does(&chosen).await?;
+            search.learn(candidate, does);
+        }
+        Ok(search.kept().iter().filter_map(|at| pieces.get(*at).cloned()).collect())
+    }
+
+    fn is_over(&self) -> bool {
+        self.runs_left == 0 || Instant::now() >= self.until || self.cancel.is_cancelled()
+    }
+
+    /// Whether the tests that were red are green with these pieces.
+    async fn does(&mut self, pieces: &[Piece]) -> Result<bool, Broken> {
+        let candidate = minimize::only(self.patch, pieces);
+        if self.is_over() || candidate.is_empty() {
+            return Ok(false);
+        }
+        self.runs_left -= 1;
+        let run = match &self.workspace {
+            Some(workspace) => {
+                if !self.put(workspace, &candidate) {
+                    return Ok(false);
+                }
+                suite::run(self.suite, workspace, &self.only, self.cancel).await?
+            }
+            None => {
+                let mut patched = self.desk.checkout.clone();
+                patched.reset();
+                patched.apply(&candidate);
+                suite::run_fresh(self.suite, &patched, &self.only, self.cancel).await?
+            }
+        };
+        Ok(run.is_green())
+    }
+
+    /// Writes every file of the patch as the candidate has it.
+    fn put(&self, workspace: &Workspace, candidate: &Patch) -> bool {
+        let chosen: std::collections::BTreeMap<_, _> = candidate.files().collect();
+        self.patch.files().all(|(path, change)| {
+            let blob = match chosen.get(path) {
+                Some(chosen) => chosen.after.as_ref(),
+                None => change.before.as_ref(),
+            };
+            blob.is_some_and(|blob| workspace.put(path, blob).is_ok())
+        })
+    }
+}
+
+fn select(pieces: &[Piece], is_chosen: impl Fn(usize) -> bool) -> Vec<Piece> {
+    let chosen = pieces.iter().enumerate().filter(|(at, _)| is_chosen(*at));
+    chosen.map(|(_, piece)| piece.clone()).collect()
+}

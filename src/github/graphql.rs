@@ -1,0 +1,80 @@
+//! The one way to GraphQL, for the little that GitHub's REST API does not have.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::client::{Client, Error, SECONDARY_WAIT, describe};
+
+const ROUTE: &str = "/graphql";
+
+/// Below which address GraphQL is, where it is not below that of the REST API: GitHub Enterprise Server has
+/// `/api/graphql` beside `/api/v3`.
+/// <https://docs.github.com/en/enterprise-server@latest/graphql/guides/managing-enterprise-accounts>
+pub(super) fn beside(api: &url::Url) -> Option<url::Url> {
+    let path = api.path().trim_end_matches('/').strip_suffix("/v3")?;
+    let mut url = api.clone();
+    url.set_path(path);
+    Some(url)
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    data: Value,
+    #[serde(default)]
+    errors: Vec<Mistake>,
+}
+
+#[derive(Deserialize)]
+struct Mistake {
+    #[serde(default)]
+    message: String,
+    r#type: Option<String>,
+}
+
+impl Client {
+    /// The same client, with GraphQL where it is beside this REST API.
+    pub(super) fn beside(mut self, api: &url::Url) -> Self {
+        self.graphql = beside(api);
+        self
+    }
+
+    /// The client for GraphQL. octocrab puts everything below one address, so another one takes another octocrab.
+    async fn for_graphql(&self) -> Result<Self, Error> {
+        let Some(address) = &self.graphql else {
+            return Ok(self.clone());
+        };
+        let token = match &self.token {
+            Some(token) => token.clone(),
+            None => {
+                let granted = self.crab.installation_token().await;
+                granted.map_err(|error| Error::Unreachable(describe(&error)))?
+            }
+        };
+        let crab = super::builder(address)?.personal_token(token.clone()).build();
+        let crab = crab.map_err(|error| Error::Setup(describe(&error)))?;
+        Ok(Self::new(Arc::new(crab), Some(token)))
+    }
+
+    /// Sends a query, or a mutation that may safely be sent again.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached or refuses. GraphQL refuses with status 200, which is told as 403 here.
+    pub(super) async fn graphql(&self, query: &str, variables: &Value) -> Result<Value, Error> {
+        let body = json!({ "query": query, "variables": variables });
+        let answer: Answer = self.for_graphql().await?.post_again(ROUTE, &body).await?;
+        let Some(mistake) = answer.errors.into_iter().next() else {
+            return Ok(answer.data);
+        };
+        if mistake.r#type.as_deref() == Some("RATE_LIMITED") {
+            return Err(Error::RateLimited(SECONDARY_WAIT));
+        }
+        Err(Error::Refused {
+            status: 403,
+            route: ROUTE.into(),
+            message: crate::domain::redact::bounded(&mistake.message, 500),
+        })
+    }
+}

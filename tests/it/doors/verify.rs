@@ -1,0 +1,141 @@
+//! `greenlight verify`: the evidence of a fix, recomputed from a checkout by somebody who believes nothing.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::fix::{GREEN, RED, document, fix, sums};
+use super::{Door, Ended, git, tree};
+
+/// A checkout with a red commit, fixed in the working directory; what the evidence says.
+async fn fixed() -> (tempfile::TempDir, String, Value) {
+    let checkout = sums(RED, &[(".gitignore", "*.log\n")]);
+    for arguments in [&["init", "-q"][..], &["add", "-A"], &["commit", "-qm", "red"]] {
+        assert!(git(checkout.path(), arguments).status.success());
+    }
+    let head = said(checkout.path(), &["rev-parse", "HEAD"]);
+    let fixed = fix(checkout.path(), &["--yes", "--json"]).await.with(0);
+    let evidence = document(&fixed)["proposal"]["evidence"].clone();
+    assert_eq!(std::fs::read_to_string(checkout.path().join("sums.py")).unwrap(), GREEN);
+    assert_eq!(evidence["head"], head.as_str());
+    (checkout, head, evidence)
+}
+
+fn said(root: &Path, arguments: &[&str]) -> String {
+    let output = git(root, arguments);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_string()
+}
+
+async fn verify(root: &Path, arguments: &[&str]) -> Ended {
+    let arguments = ["verify"].iter().chain(arguments).map(AsRef::<OsStr>::as_ref);
+    Door::new().run(arguments.chain([root.as_os_str()])).await
+}
+
+#[tokio::test]
+async fn a_fix_is_recomputed_to_the_same_digest_however_the_patch_is_named() {
+    let (checkout, head, evidence) = fixed().await;
+    let root = checkout.path();
+    let digest = evidence["digest"].as_str().unwrap();
+    std::fs::write(root.join("ignored.log"), "not a part of it\n").unwrap();
+    let before = tree(root);
+
+    let ended = verify(root, &["--head", &head, "--digest", digest]).await.with(0);
+    for part in [
+        "before:       1 failed",
+        "after:        1 passed",
+        "new failures: none",
+        "the same digest",
+        digest,
+    ] {
+        assert!(ended.out.contains(part), "{part} is not in {}", ended.out);
+    }
+    assert_eq!(tree(root), before);
+
+    let diff = git(root, &["diff"]).stdout;
+    std::fs::write(root.join("fix.log"), diff).unwrap();
+    let file = root.join("fix.log").display().to_string();
+    git(root, &["commit", "-qam", "fixed"]);
+    for named in [&["--patch", &file][..], &["--tree", "HEAD"]] {
+        let arguments = [&["--head", "HEAD~1", "--digest", digest, "--json"], named].concat();
+        let document = document(&verify(root, &arguments).await.with(0));
+        assert_eq!(
+            (&document["outcome"], &document["same"]),
+            (&"proven".into(), &true.into())
+        );
+        assert_eq!(document["head"], head.as_str());
+    }
+}
+
+#[tokio::test]
+async fn what_is_another_is_said() {
+    let (checkout, head, evidence) = fixed().await;
+    let root = checkout.path();
+    let digest = evidence["digest"].as_str().unwrap();
+
+    std::fs::write(root.join("sums.py"), GREEN.replace("return", "return 0 +")).unwrap();
+    let ended = verify(root, &["--head", &head, "--digest", digest]).await.with(1);
+    assert!(
+        ended.err.contains("another digest") && ended.err.contains("the patch "),
+        "{}",
+        ended.err
+    );
+
+    let command = [
+        "--head",
+        &head,
+        "--digest",
+        digest,
+        "--command",
+        "python3 -m unittest test_sums",
+    ];
+    verify(root, &command)
+        .await
+        .with(1)
+        .saying("python3 -m unittest test_sums");
+
+    std::fs::write(root.join("sums.py"), RED.replace("return", "return 5 +")).unwrap();
+    let ended = verify(root, &["--head", &head, "--json"])
+        .await
+        .with(1)
+        .saying("not green after");
+    assert_eq!(document(&ended)["outcome"], "not_proven");
+    verify(root, &["--head", &head, "--digest", digest])
+        .await
+        .with(1)
+        .saying("the result after");
+}
+
+#[tokio::test]
+async fn what_cannot_be_verified_is_said_before_anything_runs() {
+    let (checkout, head, _) = fixed().await;
+    let root = checkout.path();
+    verify(root, &["--head", "nowhere"])
+        .await
+        .with(2)
+        .saying("there is no commit");
+    verify(root, &["--head", &head, "--digest", "abc"])
+        .await
+        .with(2)
+        .saying("64 hexadecimal digits");
+    verify(root, &["--head", &head, "--tree", "HEAD"])
+        .await
+        .with(2)
+        .saying("nothing changes");
+    std::fs::write(
+        root.join("bad.diff"),
+        "--- sums.py\n+++ sums.py\n@@ -1 +1 @@\n-nothing\n+x\n",
+    )
+    .unwrap();
+    let file = root.join("bad.diff").display().to_string();
+    verify(root, &["--head", &head, "--patch", &file])
+        .await
+        .with(2)
+        .saying("sums.py, line 4 of the diff");
+    let outside = tempfile::tempdir().unwrap();
+    verify(outside.path(), &["--head", "HEAD"])
+        .await
+        .with(2)
+        .saying("not inside a git repository");
+}

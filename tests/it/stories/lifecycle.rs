@@ -1,0 +1,296 @@
+//! What becomes of suggestions: followed over pushes, settled by content, never said twice. And the third button.
+
+use greenlight::demo::{AUTHOR, Fault, LineComment, MAINTAINER, READER, STRANGER};
+use greenlight::domain::anchor::Fate;
+use serde_json::json;
+
+use crate::harness::model::{Turn, calls};
+use crate::harness::story::{CHANGE, FIXED, Scene, Story};
+
+/// greenlight's suggestions of all reviews, and the threads it began beside them.
+pub(super) fn all(story: &Story) -> Vec<LineComment> {
+    let reviews = story.double.reviews(story.number);
+    reviews.into_iter().flat_map(|review| review.comments).collect()
+}
+
+#[track_caller]
+pub(super) fn only(story: &Story) -> LineComment {
+    let mut all = all(story);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all.remove(0)
+}
+
+pub(super) async fn push(story: &Story, path: &str, text: &str) {
+    let files = [(path, Some(text.as_bytes()))];
+    story.double.push(story.number, AUTHOR, &files).await.unwrap();
+    story.settle().await;
+}
+
+/// A pull request with two wrong lines, for which two suggestions are made.
+async fn two_suggestions() -> Story {
+    let edit = |old: &str, new: &str| calls("edit_file", json!({ "path": "fare.py", "old": old, "new": new }));
+    let turns: [Turn; 3] = [
+        edit("return 200 + 51", "return 200 + 50"),
+        edit("paid + fare", "paid - fare"),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ];
+    let module = CHANGE.replace("50 * stops", "51 * stops");
+    let story = Scene::default().adds("fare.py", &module).model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert_eq!(all(&story).len(), 2);
+    story
+}
+
+#[tokio::test]
+async fn a_push_that_takes_one_suggestion_and_edits_another_is_told_by_content() {
+    let story = two_suggestions().await;
+    push(
+        &story,
+        "fare.py",
+        &CHANGE.replace("paid + fare(stops)", "fare(stops) - paid"),
+    )
+    .await;
+    let why: Vec<_> = all(&story).into_iter().map(|comment| comment.minimized).collect();
+    assert_eq!(why, [Some("RESOLVED".into()), Some("OUTDATED".into())]);
+    let sticky = story.sticky();
+    assert!(sticky.contains("1 suggestion accepted, 1 edited."), "{sticky}");
+    assert!(sticky.contains("the head moved"), "{sticky}");
+    let run = story.run().await;
+    assert_eq!((run.count(Fate::Accepted), run.count(Fate::Edited)), (1, 1));
+    // What is settled stays settled, and is said once.
+    push(&story, "fare.py", CHANGE).await;
+    assert_eq!(story.run().await.settled, run.settled);
+    let hidings = story.double.requests();
+    assert_eq!(hidings.iter().filter(|request| request.path == "/graphql").count(), 2);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn when_all_suggestions_were_committed_the_headline_says_so() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let head = story.head();
+    let id = only(&story).id;
+    story.double.commit_suggestions(&[id], AUTHOR).await.unwrap();
+    story.settle().await;
+    assert_eq!(story.file("fare.py"), FIXED);
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("**The suggestion was committed:** the head moved from"),
+        "{sticky}"
+    );
+    assert_eq!(story.check_on(&head).conclusion.as_deref(), Some("neutral"));
+    assert_eq!(only(&story).minimized.as_deref(), Some("RESOLVED"));
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_push_elsewhere_leaves_the_suggestion_where_it_is_and_says_once_what_was_tested() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let note = format!(
+        "<sub>Tested on `{}` and not on the newer head.</sub>",
+        &story.head()[..7]
+    );
+    assert!(!only(&story).body.contains("newer head"));
+    push(&story, "note.md", "1\n").await;
+    push(&story, "fare.py", &format!("# Fares.\n{CHANGE}")).await;
+    let comment = only(&story);
+    assert_eq!(comment.body.matches(&note).count(), 1, "{}", comment.body);
+    assert_eq!((comment.minimized, comment.lines), (None, Some((7, 7))));
+    story.double.commit_suggestions(&[comment.id], AUTHOR).await.unwrap();
+    story.settle().await;
+    assert_eq!(story.file("fare.py"), format!("# Fares.\n{FIXED}"));
+    assert_eq!(story.run().await.count(Fate::Accepted), 1);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_run_on_a_new_head_repeats_nothing_that_still_stands() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    push(&story, "fare.py", &format!("# Fares.\n{CHANGE}")).await;
+    let before = only(&story);
+    story.maintainer_says("/greenlight fix").await;
+    let after = only(&story);
+    assert_eq!((after.id, after.lines), (before.id, Some((7, 7))));
+    assert!(!after.body.contains("newer head"), "{}", after.body);
+    let reviews = story.double.reviews(story.number);
+    assert_eq!((reviews.len(), reviews[1].comments.len()), (2, 0));
+    assert!(
+        reviews[1].body.contains("stands in a thread of an earlier review"),
+        "{}",
+        reviews[1].body
+    );
+    // It counts for the run that suggested it last.
+    story.double.commit_suggestions(&[after.id], AUTHOR).await.unwrap();
+    story.settle().await;
+    let counts: Vec<usize> = story.runs().await.iter().map(|run| run.count(Fate::Accepted)).collect();
+    assert_eq!(counts, [0, 1]);
+    assert!(story.sticky().contains("was committed"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_suggestion_that_was_settled_is_made_again_when_it_is_needed_again() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    push(&story, "fare.py", FIXED).await;
+    push(&story, "fare.py", CHANGE).await;
+    story.maintainer_says("/greenlight fix").await;
+    let all = all(&story);
+    assert_eq!(all.len(), 2, "{all:#?}");
+    assert_eq!(
+        (all[0].minimized.as_deref(), all[1].minimized.as_deref()),
+        (Some("RESOLVED"), None)
+    );
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_thread_with_a_reply_is_kept() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let id = only(&story).id;
+    story.double.review_comment_reply(id, READER, "Why?").await.unwrap();
+    push(&story, "fare.py", &CHANGE.replace("paid + fare(stops)", "0")).await;
+    assert_eq!(only(&story).minimized.as_deref(), Some("OUTDATED"));
+    assert!(story.told().contains("Why?"), "{}", story.told());
+    let deleted = story.double.requests().iter().any(|request| request.method == "DELETE");
+    assert!(!deleted);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_copy_of_the_marker_counts_for_nothing() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let genuine = only(&story).body;
+    let quoted = format!("````suggestion\n{genuine}\n````");
+    for (token, body) in [
+        (story.double.user_token(STRANGER), &genuine),
+        // Another tool under the same account, which quotes what it found.
+        (story.double.token(), &quoted),
+    ] {
+        let place = json!({ "path": "fare.py", "line": 6, "side": "RIGHT", "commit_id": story.head(), "body": body });
+        let route = format!("{}/repos/acme/rail/pulls/{}/comments", story.double.url(), story.number);
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .tls_certs_only([])
+            .build()
+            .unwrap();
+        let request = client
+            .post(route)
+            .bearer_auth(token)
+            .header("user-agent", "t")
+            .json(&place);
+        assert_eq!(request.send().await.unwrap().status(), 201);
+    }
+    push(&story, "fare.py", FIXED).await;
+    let hidings = story.double.requests();
+    assert_eq!(hidings.iter().filter(|request| request.path == "/graphql").count(), 1);
+    let edits = hidings
+        .iter()
+        .filter(|request| request.method == "PATCH" && request.path.contains("/pulls/"));
+    assert_eq!(edits.count(), 0);
+    assert_eq!(story.run().await.settled.len(), 1);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_open_when_the_pull_request_is_closed_was_ignored() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.double.close(story.number, AUTHOR).await.unwrap();
+    story.settle().await;
+    assert_eq!(story.run().await.count(Fate::Ignored), 1);
+    assert!(story.sticky().contains("1 suggestion ignored."), "{}", story.sticky());
+    assert_eq!(only(&story).minimized, None);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_token_that_may_not_hide_comments_is_no_obstacle() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    // One for the token that is at hand, and one for the fresh one.
+    for _ in 0..2 {
+        story.double.plan_fault("POST", "/graphql", Fault::BadCredentials);
+    }
+    push(&story, "fare.py", FIXED).await;
+    assert_eq!(only(&story).minimized, None);
+    assert_eq!(story.run().await.count(Fate::Accepted), 1);
+    assert!(story.sticky().contains("was committed"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn killed_at_every_change_a_push_is_settled_once() {
+    let mut story = two_suggestions().await;
+    let gateway = story.gateway().await;
+    gateway.kill_at_every_change();
+    let text = CHANGE.replace("paid + fare(stops)", "0");
+    let files = [("fare.py", Some(text.as_bytes()))];
+    story.double.push(story.number, AUTHOR, &files).await.unwrap();
+    story.settle_through(&gateway).await;
+    assert!(
+        story.sticky().contains("1 suggestion accepted, 1 edited."),
+        "{}",
+        story.sticky()
+    );
+    assert_eq!(story.run().await.settled.len(), 2);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_button_runs_the_failed_jobs_again() {
+    let story = Story::new().await;
+    story.ci_fails().await;
+    let labels = |story: &Story| {
+        let actions = story.check().actions;
+        let labels = actions
+            .iter()
+            .map(|action| action["label"].as_str().unwrap().to_string());
+        labels.collect::<Vec<_>>()
+    };
+    assert_eq!(labels(&story), ["Approve", "Reject", "Re-run failed jobs"]);
+    let reruns = |story: &Story| {
+        let requests = story.double.requests();
+        let reruns = requests.iter().filter(|one| one.path.ends_with("/rerun-failed-jobs"));
+        reruns.count()
+    };
+    for nobody in [STRANGER, READER] {
+        story.presses(nobody, "Re-run failed jobs").await;
+    }
+    assert_eq!(reruns(&story), 0);
+    story.presses(MAINTAINER, "Re-run failed jobs").await;
+    assert_eq!((reruns(&story), story.answers().len()), (1, 0));
+    story.maintainer_says("/greenlight reject").await;
+    assert_eq!(labels(&story), ["Re-run failed jobs"]);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn without_a_failed_job_there_is_no_button_for_it() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let actions = story.check().actions;
+    assert_eq!(actions.len(), 2, "{actions:?}");
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_author_of_a_fork_commits_is_told_as_well() {
+    let story = Scene::default().author(STRANGER).forked(false).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let id = only(&story).id;
+    story.double.commit_suggestions(&[id], STRANGER).await.unwrap();
+    story.settle().await;
+    assert_eq!(story.run().await.count(Fate::Accepted), 1);
+    assert!(
+        story.sticky().contains("The suggestion was committed"),
+        "{}",
+        story.sticky()
+    );
+    story.finish().await;
+}
