@@ -1,11 +1,12 @@
 //! Everything that is shown, with every hostile text in every place that others can write to.
 
+use greenlight::domain::anchor::cut;
 use greenlight::domain::command;
 use greenlight::domain::gate::{Gate, GateKind};
 use greenlight::domain::id::{CommitSha, Login, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::proposal::{self, Author, Bounds, Proposal};
-use greenlight::domain::reply;
+use greenlight::domain::reply::{self, Layout};
 use greenlight::domain::run::{Consent, End, Origin, Reading, Run, Started, TurnedDown};
 use greenlight::domain::test_run::{Failure, Location, Outcome, TestRun};
 use greenlight::domain::triage::judge;
@@ -160,8 +161,19 @@ fn run(text: &str) -> Run {
 fn everything(text: &str) -> Vec<(&'static str, String)> {
     let mut shown = Vec::new();
     let proposal = proposed(text, "a\n");
-    for can_land in [true, false] {
-        shown.push(("review", reply::review_body(&proposal, 0, &proposal.patch, can_land)));
+    let cut = cut(&proposal.patch, &[]);
+    for (can_land, is_refused) in [(true, false), (false, true)] {
+        let layout = Layout {
+            cut: &cut,
+            carried: 1,
+            can_land,
+            is_refused,
+        };
+        shown.push(("review", reply::review_body(&proposal, &layout)));
+        shown.push((
+            "given",
+            reply::given_body(&proposal.head, text, &proposal.patch, &layout),
+        ));
     }
     let mut runs = vec![run(text); 12];
     runs[0].reproduced = Some((red(text), judge(&[red("t"), red("t")])));
