@@ -68,7 +68,12 @@ pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
 
 /// The same with at most so many suggestions: what comes after them is left to the remainder.
 fn cut_first(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
-    let shown: BTreeMap<&RepoPath, &[Hunk]> = diff.iter().map(|file| (&file.path, &file.hunks[..])).collect();
+    let mut shown: BTreeMap<&RepoPath, &[Hunk]> = BTreeMap::new();
+    for file in diff {
+        // What becomes another kind of thing, as a link that becomes a file, is there twice, and nobody can comment on it.
+        let entry = shown.entry(&file.path).and_modify(|hunks| *hunks = &[]);
+        entry.or_insert(&file.hunks);
+    }
     let mut suggestions = Vec::new();
     let mut left_out = BTreeMap::new();
     let mut rest = Vec::new();
@@ -109,12 +114,12 @@ fn cut_first(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
     }
 }
 
-/// The files of a diff by name and hunks; without those whose name or hunks cannot be read, which so have no anchors.
+/// The files of a diff by name and hunks; those whose hunks are not there, or cannot be read, have no anchors.
 pub fn diff_files<'a>(files: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Vec<DiffFile> {
     let file = |(path, hunks): (&str, Option<&str>)| {
         Some(DiffFile {
             path: path.parse().ok()?,
-            hunks: parse_hunks(hunks?).ok()?,
+            hunks: hunks.and_then(|hunks| parse_hunks(hunks).ok()).unwrap_or_default(),
         })
     };
     files.into_iter().filter_map(file).collect()
@@ -310,31 +315,34 @@ fn place(
         end: shown[hunk].end.min(free.end),
     };
     let mut edit = edit.clone();
-    while needs_more(&edit, old, new) {
-        if edit.old.start > room.start {
+    // A block of nothing but blank lines is taken for an empty one, which deletes.
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let mut only_blank = !edit.new.is_empty() && new.lines[edit.new.clone()].iter().all(is_blank);
+    while only_blank || needs_more(&edit, old) {
+        let taken = if edit.old.start > room.start {
             edit.old.start -= 1;
             edit.new.start -= 1;
+            edit.old.start
         } else if edit.old.end < room.end {
             edit.old.end += 1;
             edit.new.end += 1;
+            edit.old.end - 1
         } else {
             return None;
-        }
+        };
+        // With a line that is none, what was to be deleted is a block of blank lines now.
+        only_blank = is_blank(&old.lines[taken]) && (only_blank || edit.new.len() == 1);
     }
     (edit.old.end <= shown[hunk].end).then_some((hunk, edit))
 }
 
 /// Whether an edit has to take in an unchanged line.
-fn needs_more(edit: &Edit, old: &Text<'_>, new: &Text<'_>) -> bool {
-    let has_no_line = edit.old.is_empty();
-    // A block of nothing but blank lines is taken for an empty one, which deletes.
-    let is_blank = !edit.new.is_empty() && new.lines[edit.new.clone()].iter().all(|line| line.trim().is_empty());
+fn needs_more(edit: &Edit, old: &Text<'_>) -> bool {
     // Without its last line, a file whose last line has no end would end in one.
     let takes_open_end = edit.new.is_empty() && edit.old.end == old.lines.len() && !old.is_ended;
     // The first line tells how the new ones end, and this one does not.
     let begins_at_open_end = !old.is_ended && edit.old.start + 1 == old.lines.len() && edit.new.len() > 1;
-    let is_open = takes_open_end || begins_at_open_end && old.end == Some(LineEnd::Windows);
-    has_no_line || is_blank || is_open
+    edit.old.is_empty() || takes_open_end || begins_at_open_end && old.end == Some(LineEnd::Windows)
 }
 
 impl Edit {

@@ -140,7 +140,8 @@ async fn a_rejected_search_runs_nothing() {
 #[tokio::test]
 async fn a_second_proposal_may_say_the_same_on_two_lines() {
     // A suggestion is the one that is there already only if it is on the same lines.
-    let module = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    if stops < 0:\n        return paid + fare(stops)\n    print(stops)\n    print(paid)\n    if stops >= 0:\n        return paid + fare(stops)\n";
+    let module = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    if stops > 2:\n        return paid + fare(stops)\n    print(stops)\n    print(paid)\n    if stops >= 0:\n        return paid + fare(stops)\n";
+    let tests = "import unittest\n\nfrom fare import change\n\n\nclass Fares(unittest.TestCase):\n    def test_near(self):\n        self.assertEqual(change(500, 2), 200)\n\n    def test_far(self):\n        self.assertEqual(change(500, 4), 100)\n";
     let wrong = |from: &str, to: &str| {
         calls(
             "write_file",
@@ -154,7 +155,8 @@ async fn a_second_proposal_may_say_the_same_on_two_lines() {
         wrong("paid + fare(stops)", "paid - fare(stops)"),
         submit(),
     ];
-    let story = Scene::default().adds("fare.py", module).model(turns).begin().await;
+    let scene = Scene::default().adds("fare.py", module).adds("test_fare.py", tests);
+    let story = scene.model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight reject no comments").await;
     assert_eq!(suggestions(&story).len(), 2, "{:?}", suggestions(&story));

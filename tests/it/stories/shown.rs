@@ -329,7 +329,7 @@ fn a_marker_is_where_greenlight_put_it_and_nowhere_else() {
         }
         let (_, markup) = outside_of_code(&body);
         let markers = markup.iter().filter(|tag| tag.contains("<!-- greenlight:")).count();
-        let expected = usize::from(matches!(what, "review" | "sticky"));
+        let expected = usize::from(matches!(what, "review" | "given" | "sticky"));
         assert_eq!(markers, expected, "{what}:\n{body}");
         assert!(body.starts_with("<!-- greenlight:") || expected == 0, "{what}:\n{body}");
     }
