@@ -8,6 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
 
+use super::stage::Stage;
 use super::{Door, Ended, ended, git, written};
 
 const BASE: &str = "def fare(stops):\n    return 200 + 50 * stops\n";
@@ -211,4 +212,83 @@ async fn what_cannot_be_a_review_is_said() {
         .await
         .with(2)
         .saying("not inside a git repository");
+}
+
+/// A clone of the pull request's branch, and a door with the token of somebody who may write.
+#[expect(clippy::disallowed_methods, reason = "a person has cloned with git")]
+async fn cloned(stage: &Stage) -> (TempDir, Door) {
+    let token = stage.double.user_token("mia");
+    let directory = tempfile::tempdir().unwrap();
+    let address = stage
+        .double
+        .url()
+        .replace("http://", &format!("http://x-access-token:{token}@"));
+    // Not waited for in this thread, which has to answer.
+    let mut clone = tokio::process::Command::new("git");
+    clone
+        .args(["clone", "-q", "-b", "change"])
+        .arg(format!("{address}/acme/rail.git"))
+        .arg(directory.path())
+        .env("GIT_TERMINAL_PROMPT", "0");
+    assert!(clone.status().await.unwrap().success());
+    let door = Door::new()
+        .with("GREENLIGHT_GITHUB_API_URL", stage.double.url())
+        .with("GITHUB_TOKEN", token);
+    (directory, door)
+}
+
+async fn posted(door: &Door, root: &Path, arguments: &[&str]) -> Ended {
+    let mut command = door.command([&["suggest", "--patch", ".git/fix.patch"], arguments].concat());
+    ended(command.current_dir(root).spawn().unwrap()).await
+}
+
+#[tokio::test]
+async fn a_patch_is_posted_once_on_the_head_that_it_is_for() {
+    let stage = Stage::new("").await;
+    let (clone, door) = cloned(&stage).await;
+    let root = clone.path();
+    let fixed = std::fs::read_to_string(root.join("fare.py"))
+        .unwrap()
+        .replace("paid + ", "paid - ");
+    let patch = diff_of(
+        root,
+        &[("fare.py", fixed.as_bytes()), ("README.md", b"Fares, in cents.\n")],
+    );
+    std::fs::write(root.join(".git/fix.patch"), patch).unwrap();
+
+    let arguments = ["--pull-request", "1", "--summary", "Change is what is left, @ada."];
+    let shown = posted(&door, root, &arguments).await.with(0);
+    assert_eq!(
+        shown.out,
+        "posted on acme/rail#1: 1 suggestion, a remainder in 1 file\n"
+    );
+    posted(&door, root, &[&arguments[..], &["--json"]].concat())
+        .await
+        .with(0);
+    let reviews = stage.double.reviews(1);
+    assert_eq!(reviews.len(), 1);
+    assert!(
+        !reviews[0].body.contains("@ada") && reviews[0].body.contains("**not executed**"),
+        "{}",
+        reviews[0].body
+    );
+    assert!(!reviews[0].body.contains("lands with"), "{}", reviews[0].body);
+    let comments: Vec<u64> = reviews[0].comments.iter().map(|comment| comment.id).collect();
+    stage.double.commit_suggestions(&comments, "ada").await.unwrap();
+    assert_eq!(stage.double.file(1, "fare.py").unwrap(), fixed.as_bytes());
+
+    // The head is another one now.
+    posted(&door, root, &arguments)
+        .await
+        .with(3)
+        .saying("nothing was posted");
+    posted(&door, root, &["--pull-request", "9"])
+        .await
+        .with(2)
+        .saying("no pull request acme/rail#9");
+    posted(&door, root, &["--pull-request", "1", "--repository", "acme"])
+        .await
+        .with(2)
+        .saying("--repository");
+    assert_eq!(stage.double.reviews(1).len(), 1);
 }

@@ -80,12 +80,17 @@ const EMPTY_WORDS: [&str; 6] = ["Manager", "Service", "Helper", "Util", "Data", 
 const MAX_LINES: usize = 400;
 
 /// The commands that README.md shows, and what makes sure that they work.
-const SHOWN_COMMANDS: [(&str, &str); 6] = [
+const SHOWN_COMMANDS: [(&str, &str); 8] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
     ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
+    (
+        "greenlight suggest --base main --patch fix.patch",
+        "tests/it/doors/suggest.rs",
+    ),
+    ("greenlight verify --head HEAD~1", "tests/it/doors/verify.rs"),
     ("greenlight doctor", "tests/it/doors/sandbox.rs"),
     (
         "greenlight sandbox -- sh -c 'id; ls -a /; env'",
