@@ -24,6 +24,10 @@ test-as-user:
 bench *arguments:
     cargo bench --bench start {{ arguments }}
 
+# Cuts the history of repositories, each given as a path: every commit as a pull request, the next one as a patch.
+history *arguments:
+    cargo bench --bench history -- {{ arguments }}
+
 # Shows every snapshot that changed and takes the ones that are meant. Needs `cargo install cargo-insta`.
 accept:
     cargo insta test --review

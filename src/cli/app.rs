@@ -10,7 +10,7 @@ use crate::engine::{App, Interrupts};
 use crate::github::{Credentials, GitHub};
 use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
-use crate::sandbox::{self, Backend, Choice, FileError, Places, Sandbox, Unusable};
+use crate::sandbox::{self, Backend, Choice, Code, FileError, Places, Sandbox, Unusable};
 
 /// The app of a door that talks to GitHub.
 pub(super) fn app(
@@ -93,6 +93,21 @@ pub(super) fn places(settings: &Settings) -> Result<Places, Exit> {
 /// The confinement that was chosen, or the best of this machine.
 pub(super) async fn sandbox(settings: &Settings) -> Result<Result<Sandbox, Unusable>, Exit> {
     Ok(Sandbox::detect(choice(settings)?, places(settings)?).await)
+}
+
+/// The confinement of what a person runs on this machine, or why there is none: the code may be a stranger's.
+pub(super) async fn sandbox_for(settings: &Settings, desk: &Desk) -> Result<Sandbox, Exit> {
+    let sandbox = sandbox(settings).await?.and_then(|sandbox| {
+        let required = &desk.config.sandbox.require;
+        sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
+    });
+    let sandbox = sandbox.map_err(|unusable| {
+        Exit::Refused(format!(
+            "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
+        ))
+    })?;
+    warn_without(&sandbox);
+    Ok(sandbox)
 }
 
 /// Which confinement was chosen.

@@ -21,7 +21,7 @@ use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::git::{self, LocalRepository};
-use crate::sandbox::{Code, Sandbox};
+
 use crate::suite::{self, Suite};
 
 #[derive(Debug, clap::Args)]
@@ -141,7 +141,7 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
             head.short()
         ))
     })?;
-    let sandbox = sandbox(&settings, &desk).await?;
+    let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!(
         "running `{command}` on {} and on the patched tree",
         head.short()
@@ -195,21 +195,6 @@ fn read(root: &Path, named: &Named, into: &Path) -> Result<(CommitSha, Patch, Ve
 
 fn not_there(error: git::Error) -> Exit {
     Exit::Usage(error.to_string())
-}
-
-/// The confinement, or why there is none: the tree may be a stranger's.
-async fn sandbox(settings: &Settings, desk: &Desk) -> Result<Sandbox, Exit> {
-    let sandbox = app::sandbox(settings).await?.and_then(|sandbox| {
-        let required = &desk.config.sandbox.require;
-        sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
-    });
-    let sandbox = sandbox.map_err(|unusable| {
-        Exit::Refused(format!(
-            "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
-        ))
-    })?;
-    app::warn_without(&sandbox);
-    Ok(sandbox)
 }
 
 async fn install(granted: bool, desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {

@@ -21,7 +21,6 @@ use crate::domain::triage::{Triage, Verdict};
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::engine::work::{self, Brief, Engine, Outcome};
 use crate::openai::OpenAi;
-use crate::sandbox::Code;
 use crate::suite::Suite;
 
 use report::Report;
@@ -117,17 +116,7 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         ))
     })?;
     report.command = Some(command.to_string());
-    let sandbox = app::sandbox(&settings).await?;
-    let sandbox = sandbox.and_then(|sandbox| {
-        let required = &desk.config.sandbox.require;
-        sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
-    });
-    let sandbox = sandbox.map_err(|unusable| {
-        Exit::Refused(format!(
-            "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
-        ))
-    })?;
-    app::warn_without(&sandbox);
+    let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let mut suite = desk.suite(&sandbox, command);
     install(&arguments, &desk, &mut suite, cancel).await?;
