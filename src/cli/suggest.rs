@@ -13,8 +13,9 @@ use crate::config::settings::Settings;
 use crate::domain::anchor::{self, Cut, MAX_SUGGESTIONS};
 use crate::domain::id::{CommitSha, PullRequestId, RepositoryName};
 use crate::domain::patch::Patch;
+use crate::domain::reply::{Name, Source};
 use crate::engine::Broken;
-use crate::engine::suggest::{self, Posted};
+use crate::engine::suggest::{self, Posted, Words};
 use crate::git::{self, LocalRepository};
 use crate::github::{self, GitHub, MAX_COMMENTS, ReviewComment};
 
@@ -39,8 +40,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "OWNER/NAME", requires = "pull_request")]
     repository: Option<String>,
     /// What the patch is good for, as the first sentence of the review
-    #[arg(long, value_name = "TEXT", requires = "pull_request", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "")]
     summary: String,
+    /// What tells this patch from others on the same head; one of the same name takes its place
+    #[arg(long, value_name = "NAME", default_value = "patch")]
+    name: Name,
     #[command(flatten)]
     github: GithubFlags,
     #[command(flatten)]
@@ -82,15 +86,22 @@ async fn run(arguments: Arguments) -> Result<(), Exit> {
 }
 
 async fn print(arguments: Arguments) -> Result<(), Exit> {
-    let as_json = arguments.json;
+    let (as_json, words) = (arguments.json, words(&arguments));
     let found = blocking(move || find(&arguments)).await?;
-    let (body, comments) = suggest::given(&found.head, &found.patch, &found.cut);
+    let (body, comments) = suggest::given(&found.head, &words, (&found.patch, &found.cut));
     if as_json {
         terminal::show_document(&document(&found, (&body, &comments)));
     } else {
         show(&found, &comments);
     }
     Ok(())
+}
+
+fn words(arguments: &Arguments) -> Words {
+    Words {
+        source: Source::Given(arguments.name.clone()),
+        summary: arguments.summary.clone(),
+    }
 }
 
 /// Cuts the patch by the diff that GitHub would show, and proves the result.
@@ -134,7 +145,7 @@ async fn post(
 ) -> Result<(), Exit> {
     let named = arguments.repository.clone();
     let named = named.or_else(|| environment.get("GITHUB_REPOSITORY").map(str::to_owned));
-    let (as_json, summary) = (arguments.json, arguments.summary.clone());
+    let (as_json, words) = (arguments.json, words(&arguments));
     let (id, head, patch) = blocking(move || {
         let repository = LocalRepository::open(Path::new(".")).map_err(usage)?;
         let named = named.or_else(|| repository.origin()).ok_or_else(|| {
@@ -154,7 +165,7 @@ async fn post(
     })
     .await?;
     let github = app::github(settings).await?;
-    let posted = put(&github, &id, (&head, &patch, &summary)).await?;
+    let posted = put(&github, &id, (&head, &patch, &words)).await?;
     if as_json {
         terminal::show_document(&json!({
             "pull_request": id.to_string(),
@@ -172,7 +183,7 @@ async fn post(
 async fn put(
     github: &GitHub,
     id: &PullRequestId,
-    (head, patch, summary): (&CommitSha, &Patch, &str),
+    (head, patch, words): (&CommitSha, &Patch, &Words),
 ) -> Result<Posted, Exit> {
     let broken = |error: github::Error| Exit::Fault(error.to_string());
     let client = github.client(None, &id.repository).await.map_err(broken)?;
@@ -195,7 +206,7 @@ async fn put(
     if now.head != *head {
         return Err(moved(&now.head));
     }
-    match suggest::post(&client, me, &now, patch, summary).await {
+    match suggest::post(&client, me, &now, patch, words).await {
         Err(Broken::HeadMoved { head }) => Err(moved(&head)),
         posted => Ok(posted?),
     }
@@ -242,7 +253,8 @@ fn show(found: &Found, comments: &[ReviewComment]) {
     }
     if !found.cut.remainder.is_empty() {
         terminal::show("\nremainder, on top of the suggestions:");
-        terminal::show_code(found.cut.remainder.unified().trim_end());
+        let diff = found.cut.remainder.unified();
+        terminal::show_code(diff.strip_suffix('\n').unwrap_or(&diff));
     }
     terminal::show(&format!(
         "\nproved: committing the suggestions on {} and applying the remainder gives tree {}, byte for byte",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::gate::{Gate, GateKind};
-use crate::domain::reply::{self, Layout};
+use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step};
 
 use super::desk::{self, Desk};
@@ -33,6 +33,7 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
         client: &context.client,
         me: &context.me,
         pull_request: &context.pull_request,
+        source: &Source::Run,
     };
     let body = |layout: &Layout<'_>| reply::review_body(proposal, layout);
     match target.post(&proposal.patch, &hidden, &body).await {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::anchor::{Fate, Fingerprint, Suggestion, fate};
 use crate::domain::id::{CommitSha, InstallationId, PullRequestId, RunId};
-use crate::domain::reply;
+use crate::domain::reply::{self, Source};
 use crate::domain::run::{End, Run, Settled, Step};
 use crate::github::{Classifier, Error, SuggestionComment};
 use crate::journal;
@@ -16,6 +16,10 @@ use super::{App, Broken, Context, announce};
 
 /// How often a run may go on in its own lane while its suggestions are written down.
 const MAX_ATTEMPTS: usize = 5;
+
+/// How many files one push has looked at, and how many bytes of them: what is beyond stays open until the next.
+const MAX_FILES_READ: usize = 200;
+const MAX_BYTES_READ: usize = 256 << 20;
 
 /// Settles every suggestion of greenlight's own that is still open. Done twice, the second time changes nothing.
 ///
@@ -37,6 +41,10 @@ pub(super) async fn settle(app: &App, installation: Option<InstallationId>, id: 
         let known = runs.iter().rev().find_map(|run| run.settled.get(&comment.id)).copied();
         if comment.says.is_settled || known.is_some_and(Fate::is_final) {
             continue;
+        }
+        if files.are_enough() {
+            tracing::warn!(pull_request = %id, "more files with suggestions than are looked at after one push");
+            break;
         }
         let Some(fate) = files.fate_of(comment).await? else {
             continue;
@@ -60,7 +68,9 @@ pub(super) async fn settle(app: &App, installation: Option<InstallationId>, id: 
 
 /// Whether a comment carries a suggestion of this run; of several runs the newest one counts.
 fn owns(run: &Run, comment: &SuggestionComment) -> bool {
-    run.carried.contains(&comment.id) || run.review.is_some() && run.started.head == comment.original_commit
+    comment.says.source == Source::Run && {
+        run.carried.contains(&comment.id) || run.review.is_some() && run.started.head == comment.original_commit
+    }
 }
 
 /// Shows on GitHub what became of a suggestion.
@@ -134,6 +144,11 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
+    fn are_enough(&self) -> bool {
+        let bytes: usize = self.read.values().flatten().map(Vec::len).sum();
+        self.read.len() >= MAX_FILES_READ || bytes >= MAX_BYTES_READ
+    }
+
     /// What became of the suggestion of a comment; none if that cannot be told, or it is on the head.
     async fn fate_of(&mut self, comment: &SuggestionComment) -> Result<Option<Fate>, Broken> {
         let pull_request = &self.context.pull_request;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::domain::anchor::{self, Cut, DiffFile, Fingerprint, MAX_SUGGESTIONS};
 use crate::domain::id::{CommitSha, Login, PullRequestId};
 use crate::domain::patch::Patch;
-use crate::domain::reply::{self, Layout};
+use crate::domain::reply::{self, Layout, Source};
 use crate::github::{ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
 
 use super::Broken;
@@ -16,6 +16,15 @@ const MAX_READINGS: usize = 3;
 /// GitHub lists no more files of a pull request.
 /// <https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files>
 const MAX_LISTED: usize = 3_000;
+
+/// What is said of a patch that somebody gave.
+#[derive(Debug, Clone)]
+pub struct Words {
+    /// Under which name: another patch of the same name takes its place.
+    pub source: Source,
+    /// What it is good for; untrusted, and may be empty.
+    pub summary: String,
+}
 
 /// What was posted.
 #[derive(Debug, Clone)]
@@ -42,14 +51,15 @@ fn parts(cut: &Cut) -> usize {
 }
 
 /// A patch that somebody gave as it would be posted: the text of the review, and its comments.
-pub fn given(head: &CommitSha, patch: &Patch, cut: &Cut) -> (String, Vec<ReviewComment>) {
+pub fn given(head: &CommitSha, words: &Words, (patch, cut): (&Patch, &Cut)) -> (String, Vec<ReviewComment>) {
     let layout = Layout {
         cut,
         carried: 0,
         can_land: false,
         is_refused: false,
     };
-    (reply::given_body(head, "", patch, &layout), comments(patch, cut))
+    let body = reply::given_body((head, &words.source), &words.summary, patch, &layout);
+    (body, comments(patch, cut, &words.source))
 }
 
 /// Posts a patch that somebody gave, on the head that `pull_request` was read at. Posted again, it changes nothing.
@@ -61,7 +71,7 @@ pub async fn post(
     me: &Login,
     pull_request: &PullRequest,
     patch: &Patch,
-    summary: &str,
+    words: &Words,
 ) -> Result<Posted, Broken> {
     let body = |layout: &Layout<'_>| {
         // No gate stands behind it.
@@ -69,12 +79,13 @@ pub async fn post(
             can_land: false,
             ..*layout
         };
-        reply::given_body(&pull_request.head, summary, patch, &layout)
+        reply::given_body((&pull_request.head, &words.source), &words.summary, patch, &layout)
     };
     let target = Target {
         client,
         me,
         pull_request,
+        source: &words.source,
     };
     target.post(patch, &BTreeSet::new(), &body).await
 }
@@ -86,6 +97,7 @@ pub(super) struct Target<'a> {
     pub(super) me: &'a Login,
     /// As it was when the patch was made.
     pub(super) pull_request: &'a PullRequest,
+    pub(super) source: &'a Source,
 }
 
 impl Target<'_> {
@@ -121,8 +133,11 @@ impl Target<'_> {
     ) -> Result<Posted, Broken> {
         let PullRequest { id, head, .. } = self.pull_request;
         let mut there = self.client.suggestions(id, self.me).await?;
-        there.retain(|comment| !hidden.contains(&comment.id) && !comment.says.is_settled);
-        let comments = comments(patch, &cut);
+        there.retain(|comment| {
+            let is_shown = !hidden.contains(&comment.id) && !comment.says.is_settled;
+            is_shown && comment.says.source == *self.source
+        });
+        let comments = comments(patch, &cut, self.source);
         let carried: Vec<u64> = comments
             .iter()
             .filter_map(|comment| carrier(comment, &there))
@@ -137,6 +152,7 @@ impl Target<'_> {
         };
         let review = NewReview {
             head: head.clone(),
+            source: self.source.clone(),
             body: body(&layout),
             comments,
         };
@@ -187,7 +203,7 @@ fn anchored(files: &[ChangedFile], pull_request: &PullRequest) -> Vec<DiffFile> 
     anchor::diff_files(files.iter().map(|file| (file.filename.as_str(), file.patch.as_deref())))
 }
 
-fn comments(patch: &Patch, cut: &Cut) -> Vec<ReviewComment> {
+fn comments(patch: &Patch, cut: &Cut, source: &Source) -> Vec<ReviewComment> {
     let whole = (cut.suggestions.len(), !cut.remainder.is_empty());
     let before = |path| {
         let change = patch.files().find(|(other, _)| *other == path);
@@ -202,7 +218,7 @@ fn comments(patch: &Patch, cut: &Cut) -> Vec<ReviewComment> {
                 path: suggestion.path.to_string(),
                 start_line: suggestion.start_line,
                 line: suggestion.line,
-                body: reply::suggestion(&suggestion.block(), &id, whole),
+                body: reply::suggestion(&suggestion.block(), &id, source, whole),
                 id,
             }
         })

@@ -8,7 +8,7 @@ use super::comments::{User, is_marked};
 use super::threads::SuggestionComment;
 use crate::domain::anchor::Fingerprint;
 use crate::domain::id::{CommitSha, Login, PullRequestId};
-use crate::domain::reply;
+use crate::domain::reply::{self, Source};
 
 /// More comments in one request trip GitHub's abuse limits; the next review takes them.
 pub const MAX_COMMENTS: usize = 30;
@@ -17,6 +17,7 @@ pub const MAX_COMMENTS: usize = 30;
 #[derive(Debug, Clone)]
 pub struct NewReview {
     pub head: CommitSha,
+    pub source: Source,
     pub body: String,
     pub comments: Vec<ReviewComment>,
 }
@@ -92,7 +93,7 @@ impl Client {
             .filter(|comment| carrier(comment).is_none_or(|other| other.original_commit == review.head))
             .collect();
         let missing = |comment: &&&ReviewComment| carrier(comment).is_none();
-        let marker = reply::review_marker(&review.head);
+        let marker = reply::review_marker(&review.head, &review.source);
         let posted = self.find_review(id, me, &marker).await?;
         let is_said = |posted: &Review| posted.body.as_deref().map(str::trim_end) == Some(review.body.trim_end());
         if let Some(posted) = posted.as_ref().filter(|posted| !is_said(posted)) {
@@ -121,8 +122,8 @@ impl Client {
                 // Somebody deleted them, or they were hidden, since the review was posted.
                 self.add(id, me, (review, there), &comments).await?;
             } else if !comments.is_empty() {
-                let marker = reply::part_marker(&review.head, part, parts.len());
-                let body = reply::review_part(&review.head, part, parts.len());
+                let marker = reply::part_marker(&review.head, &review.source, part, parts.len());
+                let body = reply::review_part(&review.head, &review.source, part, parts.len());
                 self.post(id, me, (&marker, &body), (&review.head, &comments)).await?;
             }
         }
@@ -194,9 +195,13 @@ impl Client {
             if review.comments.iter().any(|comment| comment.is_at(old)) {
                 continue;
             }
+            // Others may write under this account; what has no block in front is none of greenlight's suggestions.
+            if old.says.replacement.is_none() {
+                continue;
+            }
             if old.has_replies {
                 // Somebody's words hang on it: the thread stays, but nobody must commit what was turned down.
-                let body = reply::withdrawn(&old.says.id);
+                let body = reply::withdrawn(&old.says);
                 self.edit_suggestion(&id.repository, old, &body).await?;
             } else {
                 let route = format!("/repos/{}/pulls/comments/{}", id.repository, old.id);

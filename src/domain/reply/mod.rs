@@ -6,11 +6,13 @@
 mod evidence;
 mod remainder;
 mod review;
+mod source;
 mod state;
 mod suggestion;
 
 pub use evidence::left_out;
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
+pub use source::{Name, Source};
 pub use state::{CheckState, CheckText, check, sticky};
 pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled, suggestion, withdrawn};
 
@@ -29,14 +31,14 @@ pub const STICKY_MARKER: &str = "<!-- greenlight:sticky -->";
 /// How the hidden marker of every suggestion begins: other tools may write under the same account.
 pub const SUGGESTION_MARKER: &str = "<!-- greenlight:suggestion ";
 
-/// The hidden marker of the one review of a head.
-pub fn review_marker(head: &CommitSha) -> String {
-    format!("<!-- greenlight:review head={head} -->")
+/// The hidden marker of the one review of a head that a source has.
+pub fn review_marker(head: &CommitSha, source: &Source) -> String {
+    format!("<!-- greenlight:review head={head}{source} -->")
 }
 
 /// The hidden marker of a further review of a head, for the suggestions that one review has no room for. Parts count from 1.
-pub fn part_marker(head: &CommitSha, part: usize, parts: usize) -> String {
-    format!("<!-- greenlight:review head={head} part={part}/{parts} -->")
+pub fn part_marker(head: &CommitSha, source: &Source, part: usize, parts: usize) -> String {
+    format!("<!-- greenlight:review head={head}{source} part={part}/{parts} -->")
 }
 
 /// The hidden marker of the answer to a comment.

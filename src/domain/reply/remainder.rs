@@ -15,7 +15,7 @@ use crate::domain::redact;
 /// How many files are named with their reasons.
 const MAX_NAMED: usize = 10;
 
-/// A longer diff, in bytes, is cut in the review.
+/// A longer diff, in bytes, is not shown whole in the review, and so comes without the line that applies it.
 const MAX_DIFF: usize = 32_000;
 
 /// A longer line than this is not for anybody's clipboard.
@@ -40,17 +40,16 @@ pub(super) fn remainder(layout: &Layout<'_>) -> Option<String> {
         ""
     };
     let diff = cut.remainder.unified();
-    let shown = redact::code("diff", &redact::bounded(&diff, MAX_DIFF));
-    let line = one_liner(&diff).map_or_else(String::new, |line| {
-        let after = if cut.suggestions.is_empty() {
-            "In a checkout of this head"
-        } else {
-            "In a checkout with the suggestions committed"
-        };
-        format!("\n\n{after}:\n\n```sh\n{line}\n```")
-    });
+    let whole = redact::code("diff", &diff);
+    let shown = if whole.len() <= MAX_DIFF {
+        format!("{whole}{}", pasted(cut, &diff))
+    } else {
+        let part = redact::code("diff", &redact::bounded(&diff, MAX_DIFF / 2));
+        let part = if part.len() <= MAX_DIFF { part } else { String::new() };
+        format!("{part}\n\nIt is too long to be shown whole here.")
+    };
     let title = format!("Patch of {}", super::changed_files(cut.remainder.paths().count()));
-    let body = format!("{}\n\n{shown}{line}", reasons(cut));
+    let body = format!("{}\n\n{shown}", reasons(cut));
     Some(format!("{what}{lands}\n\n{}", folded(&title, &body)))
 }
 
@@ -70,13 +69,65 @@ fn reasons(cut: &Cut) -> String {
     rows.join("\n")
 }
 
-/// One line that applies exactly these bytes, whatever a clipboard makes of line ends, tabs and what nobody sees.
+/// How to apply what is shown, and nothing else, from a shell; empty when that is too long for one.
+fn pasted(cut: &Cut, diff: &str) -> String {
+    let after = if cut.suggestions.is_empty() {
+        "In a checkout of this head"
+    } else {
+        "In a checkout with the suggestions committed"
+    };
+    one_liner(diff).map_or_else(String::new, |line| format!("\n\n{after}:\n\n```sh\n{line}\n```"))
+}
+
+/// One line that applies exactly these bytes, whatever a clipboard makes of line ends, tabs and what nobody sees,
+/// wherever in the checkout and however git is configured.
 fn one_liner(diff: &str) -> Option<String> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(diff.as_bytes()).ok()?;
-    let line = format!(
-        "echo {} | base64 -d | gunzip | git apply",
-        STANDARD.encode(packed.finish().ok()?)
-    );
+    let packed = STANDARD.encode(packed.finish().ok()?);
+    let apply = "git -C \"$(git rev-parse --show-toplevel)\" apply --whitespace=nowarn";
+    let line = format!("echo {packed} | base64 -d | gunzip | {apply}");
     (line.len() <= MAX_LINE).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::anchor::cut;
+    use crate::domain::patch::{Blob, FileChange, Patch};
+
+    fn shown(after: &str) -> String {
+        let change = FileChange {
+            before: None,
+            after: Some(Blob::regular(after)),
+        };
+        let cut = cut(&Patch::new([("run.sh".parse().unwrap(), change)]), &[]);
+        let layout = Layout {
+            cut: &cut,
+            carried: 0,
+            can_land: true,
+            is_refused: false,
+        };
+        remainder(&layout).unwrap()
+    }
+
+    #[test]
+    fn a_patch_comes_with_the_line_that_applies_it() {
+        let shown = shown("echo hello\n");
+        assert!(
+            shown.contains("+echo hello\n") && shown.contains("a new file"),
+            "{shown}"
+        );
+        assert!(shown.contains("| gunzip | git -C"), "{shown}");
+    }
+
+    #[test]
+    fn nothing_is_pasted_that_is_not_shown() {
+        let sea = "echo hello\n".repeat(2_000);
+        for hidden in [format!("{sea}evil\n{sea}"), "`".repeat(50_000) + "\n"] {
+            let shown = shown(&hidden);
+            assert!(!shown.contains("gunzip") && shown.contains("too long"), "{shown}");
+            assert!(shown.len() < 40_000 && shown.ends_with("</details>"), "{}", shown.len());
+        }
+    }
 }

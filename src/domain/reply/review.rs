@@ -2,6 +2,7 @@
 
 use super::super::proposal::{Author, Proposal};
 use super::super::redact;
+use super::source::Source;
 use super::{part_marker, review_marker};
 use crate::domain::anchor::Cut;
 use crate::domain::id::CommitSha;
@@ -21,7 +22,7 @@ pub struct Layout<'a> {
 
 /// The body of the review of a proposal.
 pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
-    let mut parts = vec![review_marker(&proposal.head)];
+    let mut parts = vec![review_marker(&proposal.head, &Source::Run)];
     let state = if proposal.evidence.is_some() {
         "tested"
     } else {
@@ -44,8 +45,8 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
 }
 
 /// The body of the review of a patch that somebody gave, and greenlight did not run.
-pub fn given_body(head: &CommitSha, summary: &str, patch: &Patch, layout: &Layout<'_>) -> String {
-    let mut parts = vec![review_marker(head)];
+pub fn given_body((head, source): (&CommitSha, &Source), summary: &str, patch: &Patch, layout: &Layout<'_>) -> String {
+    let mut parts = vec![review_marker(head, source)];
     let summary = redact::prose(summary, 1_500);
     let state = "**not executed** by greenlight: this patch was given to it as it is";
     parts.push(if summary.trim().is_empty() {
@@ -59,10 +60,10 @@ pub fn given_body(head: &CommitSha, summary: &str, patch: &Patch, layout: &Layou
 }
 
 /// The body of a further review of the same head: everything there is to say stands in the first.
-pub fn review_part(head: &CommitSha, part: usize, parts: usize) -> String {
+pub fn review_part(head: &CommitSha, source: &Source, part: usize, parts: usize) -> String {
     format!(
         "{}\nSuggestions, part {part} of {parts}.",
-        part_marker(head, part, parts)
+        part_marker(head, source, part, parts)
     )
 }
 

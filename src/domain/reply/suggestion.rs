@@ -6,6 +6,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use super::SUGGESTION_MARKER;
+use super::source::Source;
 use crate::domain::anchor::Fingerprint;
 use crate::domain::id::CommitSha;
 
@@ -18,7 +19,7 @@ const NOTE: (&str, &str) = ("<sub>", " and not on the newer head.</sub>");
 const SETTLED: &str = " settled";
 
 /// A comment with a suggestion, one of so many; `has_remainder` says that there is a part which none of them carries.
-pub fn suggestion(block: &str, id: &Fingerprint, (of, has_remainder): (usize, bool)) -> String {
+pub fn suggestion(block: &str, id: &Fingerprint, source: &Source, (of, has_remainder): (usize, bool)) -> String {
     let patch = "with the patch in the text of this review";
     let together = match (of, has_remainder) {
         (0 | 1, false) => String::new(),
@@ -26,22 +27,23 @@ pub fn suggestion(block: &str, id: &Fingerprint, (of, has_remainder): (usize, bo
         (of, false) => format!("\n\n<sub>One of {of} suggestions that are only right together.</sub>"),
         (of, true) => format!("\n\n<sub>One of {of} suggestions that are only right together, and {patch}.</sub>"),
     };
-    format!("{block}{together}\n{}", marker(id))
+    format!("{block}{together}\n{}", marker(id, source))
 }
 
 /// What stays of a comment that others replied to, when its suggestion was turned down.
-pub fn withdrawn(id: &Fingerprint) -> String {
-    format!("{WITHDRAWN}\n{}", marker(id))
+pub fn withdrawn(says: &Suggested) -> String {
+    format!("{WITHDRAWN}\n{}", marker(&says.id, &says.source))
 }
 
-fn marker(id: &Fingerprint) -> String {
-    format!("{SUGGESTION_MARKER}id={id} -->")
+fn marker(id: &Fingerprint, source: &Source) -> String {
+    format!("{SUGGESTION_MARKER}id={id}{source} -->")
 }
 
 /// What a comment of greenlight's own says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggested {
     pub id: Fingerprint,
+    pub source: Source,
     /// New text for the lines; none if the suggestion was withdrawn.
     pub replacement: Option<String>,
     /// Whether the comment itself says that nothing more can become of it.
@@ -56,8 +58,11 @@ pub fn read_suggestion(body: &str) -> Option<Suggested> {
         Some(inside) => (inside, true),
         None => (inside, false),
     };
+    let inside = inside.strip_prefix("id=")?;
+    let (id, source) = inside.split_at(inside.find(' ').unwrap_or(inside.len()));
     Some(Suggested {
-        id: inside.strip_prefix("id=")?.parse().ok()?,
+        id: id.parse().ok()?,
+        source: Source::read(source)?,
         replacement: first_block(text),
         is_settled,
     })
@@ -125,18 +130,25 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         for of in [(1, false), (1, true), (3, true)] {
-            let body = suggestion("```suggestion\na\n\n```", &id(), of);
+            let body = suggestion("```suggestion\na\n\n```", &id(), &Source::Run, of);
             let read = read_suggestion(&format!("{}\r\n", body.replace('\n', "\r\n"))).unwrap();
             assert_eq!((read.id, read.replacement.as_deref()), (id(), Some("a\n\n")));
             assert!(!read.is_settled);
             assert!(read_suggestion(&settled(&body).unwrap()).unwrap().is_settled);
         }
-        assert_eq!(read_suggestion(&withdrawn(&id())).unwrap().replacement, None);
+        assert_eq!(
+            read_suggestion(&withdrawn(
+                &read_suggestion(&suggestion("```suggestion\n```", &id(), &Source::Run, (1, false))).unwrap()
+            ))
+            .unwrap()
+            .replacement,
+            None
+        );
     }
 
     #[test]
     fn a_marker_counts_only_as_the_last_line() {
-        let inside = suggestion("```suggestion\na\n```", &id(), (1, false));
+        let inside = suggestion("```suggestion\na\n```", &id(), &Source::Run, (1, false));
         for body in [
             format!("```suggestion\n{inside}\n```"),
             format!("{inside}\nand more"),
@@ -152,7 +164,7 @@ mod tests {
 
     #[test]
     fn it_is_said_once_on_which_head_it_was_tested() {
-        let body = suggestion("```suggestion\na\n```", &id(), (2, false));
+        let body = suggestion("```suggestion\na\n```", &id(), &Source::Run, (2, false));
         let said = left_behind(&body, &head(), true).unwrap();
         insta::assert_snapshot!(said, @r"
         ```suggestion
@@ -170,6 +182,7 @@ mod tests {
         let code = suggestion(
             "```suggestion\n<sub>Tested on `a` and not on the newer head.</sub>\n```",
             &id(),
+            &Source::Run,
             (1, false),
         );
         assert!(left_behind(&code, &head(), false).is_some());

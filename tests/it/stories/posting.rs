@@ -3,6 +3,7 @@
 use greenlight::demo::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, World};
 use greenlight::domain::id::{Login, PullRequestId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
+use greenlight::domain::reply::Source;
 use greenlight::engine::{Broken, suggest};
 use greenlight::github::{Annotation, CheckRun, Classifier, Client, Credentials, GitHub};
 use serde_json::json;
@@ -161,6 +162,13 @@ async fn more_than_fifty_annotations_come_in_several_requests_and_none_twice() {
     }
 }
 
+fn said(summary: &str) -> suggest::Words {
+    suggest::Words {
+        source: Source::Given("patch".parse().unwrap()),
+        summary: summary.into(),
+    }
+}
+
 /// The patch that is right for the default scene.
 fn fix() -> Patch {
     let change = FileChange {
@@ -177,7 +185,7 @@ async fn a_patch_without_a_run_is_posted_once_and_settled_like_any_other() {
     let me = Login::new(story.double.bot());
     let pull_request = client.pull_request(&story.id()).await.unwrap();
     for _ in 0..2 {
-        let posted = suggest::post(&client, &me, &pull_request, &fix(), "From @ada's formatter.").await;
+        let posted = suggest::post(&client, &me, &pull_request, &fix(), &said("From @ada's formatter.")).await;
         assert_eq!(posted.unwrap().cut.suggestions.len(), 1);
     }
     let review = story.review();
@@ -193,7 +201,7 @@ async fn a_patch_without_a_run_is_posted_once_and_settled_like_any_other() {
     );
     push(&story, "note.md", "1\n").await;
     assert!(only(&story).body.contains("<sub>Made for"), "{}", only(&story).body);
-    let late = suggest::post(&client, &me, &pull_request, &fix(), "").await;
+    let late = suggest::post(&client, &me, &pull_request, &fix(), &said("")).await;
     assert!(matches!(late, Err(Broken::HeadMoved { .. })), "{late:?}");
     push(&story, "fare.py", FIXED).await;
     push(&story, "note.md", "2\n").await;
@@ -214,7 +222,9 @@ async fn a_patch_of_another_tree_is_suggested_nowhere() {
         after: Some(Blob::regular(format!("# Elsewhere.\n{FIXED}"))),
     };
     let patch = Patch::new([("fare.py".parse().unwrap(), change)]);
-    let posted = suggest::post(&client, &me, &pull_request, &patch, "").await.unwrap();
+    let posted = suggest::post(&client, &me, &pull_request, &patch, &said(""))
+        .await
+        .unwrap();
     assert_eq!((posted.cut.suggestions.len(), posted.parts()), (0, 1));
     assert_eq!(story.review().comments, []);
     story.finish().await;
@@ -240,7 +250,9 @@ async fn on_an_enterprise_server_graphql_is_beside_the_rest_api() {
         after: Some(Blob::regular(CHANGE)),
     };
     let patch = Patch::new([("fare.py".parse().unwrap(), change)]);
-    suggest::post(&client, &me, &pull_request, &patch, "").await.unwrap();
+    suggest::post(&client, &me, &pull_request, &patch, &said(""))
+        .await
+        .unwrap();
     let comment = client.suggestions(&id, &me).await.unwrap().remove(0);
     client.minimize(&comment, Classifier::Outdated).await.unwrap();
     let hidden = double.reviews(number).remove(0).comments.remove(0);

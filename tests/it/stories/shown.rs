@@ -6,7 +6,7 @@ use greenlight::domain::gate::{Gate, GateKind};
 use greenlight::domain::id::{CommitSha, Login, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::proposal::{self, Author, Bounds, Proposal};
-use greenlight::domain::reply::{self, Layout};
+use greenlight::domain::reply::{self, Layout, Source};
 use greenlight::domain::run::{Consent, End, Origin, Reading, Run, Started, TurnedDown};
 use greenlight::domain::test_run::{Failure, Location, Outcome, TestRun};
 use greenlight::domain::triage::judge;
@@ -172,7 +172,7 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
         shown.push(("review", reply::review_body(&proposal, &layout)));
         shown.push((
             "given",
-            reply::given_body(&proposal.head, text, &proposal.patch, &layout),
+            reply::given_body((&proposal.head, &Source::Run), text, &proposal.patch, &layout),
         ));
     }
     let mut runs = vec![run(text); 12];

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use greenlight::demo::{Files, ShownFile};
 use greenlight::domain::anchor::{DiffFile, Fingerprint, Suggestion, parse_hunks};
 use greenlight::domain::patch::{Blob, FileChange, FileMode, Patch};
-use greenlight::domain::reply;
+use greenlight::domain::reply::{self, Source};
 use serde_json::{Value, json};
 
 fn blob(files: &Files, path: &str) -> Option<Blob> {
@@ -58,7 +58,12 @@ pub(super) fn diff_files(shown: &[ShownFile]) -> Result<Vec<DiffFile>, String> {
 
 /// The comment that carries a suggestion, as it is sent to the API.
 pub(super) fn comment(suggestion: &Suggestion, of: usize) -> Value {
-    let body = reply::suggestion(&suggestion.block(), &Fingerprint::of(suggestion, &[]), (of, false));
+    let body = reply::suggestion(
+        &suggestion.block(),
+        &Fingerprint::of(suggestion, &[]),
+        &Source::Run,
+        (of, false),
+    );
     let mut comment =
         json!({ "path": suggestion.path.as_str(), "side": "RIGHT", "line": suggestion.line, "body": body });
     if suggestion.start_line < suggestion.line {
