@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "OWNER/NAME", requires = "pull_request")]
     repository: Option<String>,
     /// What the patch is good for, as the first sentence of the review
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     summary: String,
     /// What tells this patch from others on the same head; one of the same name takes its place
     #[arg(long, value_name = "NAME", default_value = "patch")]
