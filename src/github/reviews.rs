@@ -64,9 +64,6 @@ pub struct Review {
     user: Option<User>,
 }
 
-#[derive(Deserialize)]
-struct Posted {}
-
 impl Client {
     /// Posts a review, in parts if it has many comments, or turns the one of the same head into it. `there` are
     /// our suggestions on the pull request that a person can see: what one of them carries already is only edited.
@@ -155,7 +152,7 @@ impl Client {
     }
 
     /// Adds suggestions to a review that is there. One on the same lines is edited, which notifies nobody; a posted
-    /// review takes no new ones, so those on other lines begin threads of their own.
+    /// review takes no new ones, so those on other lines come in further reviews, one notification for many of them.
     async fn add(
         &self,
         id: &PullRequestId,
@@ -163,23 +160,19 @@ impl Client {
         (review, there): (&NewReview, &[SuggestionComment]),
         missing: &[&ReviewComment],
     ) -> Result<(), Error> {
-        let threads = format!("/repos/{}/pulls/{}/comments", id.repository, id.number);
+        let mut elsewhere: Vec<&ReviewComment> = Vec::new();
         for comment in missing {
             let is_here = |other: &&SuggestionComment| other.original_commit == review.head && comment.is_at(other);
-            if let Some(here) = there.iter().find(is_here) {
-                self.edit_suggestion(&id.repository, here, &comment.body).await?;
-                continue;
+            match there.iter().find(is_here) {
+                Some(here) => self.edit_suggestion(&id.repository, here, &comment.body).await?,
+                None => elsewhere.push(comment),
             }
-            let mut wire = comment.wire();
-            wire["commit_id"] = json!(review.head);
-            let find = || async {
-                let now = self.suggestions(id, me).await?;
-                Ok(now
-                    .iter()
-                    .any(|other| comment.is_carried_by(other))
-                    .then_some(Posted {}))
-            };
-            let _: Posted = self.once(&threads, &wire, find).await?;
+        }
+        for more in elsewhere.chunks(MAX_COMMENTS) {
+            let ids = more.iter().map(|comment| &comment.id);
+            let marker = reply::more_marker(&review.head, &review.source, ids);
+            let body = format!("{marker}\nSuggestions that came later.");
+            self.post(id, me, (&marker, &body), (&review.head, more)).await?;
         }
         Ok(())
     }

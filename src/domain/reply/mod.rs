@@ -16,6 +16,9 @@ pub use source::{Name, Source};
 pub use state::{CheckState, CheckText, check, sticky};
 pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled, suggestion, withdrawn};
 
+use sha2::{Digest as _, Sha256};
+
+use super::anchor::Fingerprint;
 use super::command::{Command, CommandError};
 use super::gate::{Gate, GateKind, Refusal};
 use super::id::{CommitSha, PullRequestId};
@@ -39,6 +42,14 @@ pub fn review_marker(head: &CommitSha, source: &Source) -> String {
 /// The hidden marker of a further review of a head, for the suggestions that one review has no room for. Parts count from 1.
 pub fn part_marker(head: &CommitSha, source: &Source, part: usize, parts: usize) -> String {
     format!("<!-- greenlight:review head={head}{source} part={part}/{parts} -->")
+}
+
+/// The hidden marker of a review of suggestions that came after the first ones of a head.
+pub fn more_marker<'a>(head: &CommitSha, source: &Source, ids: impl Iterator<Item = &'a Fingerprint>) -> String {
+    let mut hash = Sha256::new();
+    ids.for_each(|id| hash.update(id.to_string()));
+    let digest = hex::encode(hash.finalize());
+    format!("<!-- greenlight:review head={head}{source} more={} -->", &digest[..12])
 }
 
 /// The hidden marker of the answer to a comment.

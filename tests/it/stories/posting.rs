@@ -212,6 +212,43 @@ async fn a_patch_without_a_run_is_posted_once_and_settled_like_any_other() {
 }
 
 #[tokio::test]
+async fn another_patch_of_the_same_name_notifies_once() {
+    let list = |odd: &str| -> String {
+        let line = |at: usize| {
+            if at % 2 == 0 {
+                format!("{odd} {at}\n")
+            } else {
+                format!("{at}\n")
+            }
+        };
+        (0..40).map(line).collect()
+    };
+    let (before, after) = (list("a"), list("b"));
+    let story = Scene::default().adds("list.txt", &before).begin().await;
+    let client = client(&story.double).await;
+    let me = Login::new(story.double.bot());
+    let pull_request = client.pull_request(&story.id()).await.unwrap();
+    let change = FileChange {
+        before: Some(Blob::regular(before)),
+        after: Some(Blob::regular(after)),
+    };
+    let list = Patch::new([("list.txt".parse().unwrap(), change)]);
+    for patch in [&fix(), &list, &list] {
+        suggest::post(&client, &me, &pull_request, patch, &said(""))
+            .await
+            .unwrap();
+    }
+    // The one of the first patch is taken back, and the twenty of the second come at once.
+    assert_eq!(all(&story).len(), 20);
+    let posts = story.double.requests();
+    let posts = posts
+        .iter()
+        .filter(|request| request.method == "POST" && request.path.contains("/pulls/"));
+    assert_eq!(posts.count(), 2);
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn a_patch_of_another_tree_is_suggested_nowhere() {
     let story = Story::new().await;
     let client = client(&story.double).await;
