@@ -23,5 +23,15 @@ pub(super) fn read(file: &Path) -> Result<Vec<u8>, Exit> {
         let most = MAX_BYTES >> 20;
         return Err(Exit::Usage(format!("{}: longer than {most} MiB", file.display())));
     }
+    if bytes.is_empty() {
+        let name = if file == Path::new("-") {
+            "standard input".into()
+        } else {
+            file.display().to_string()
+        };
+        return Err(Exit::Usage(format!(
+            "{name} is empty; a patch was expected, as `git diff` prints it"
+        )));
+    }
     Ok(bytes)
 }

@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// The patch for the head: a unified diff as git, `diff -u` or a formatter prints it; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     patch: PathBuf,
-    /// What the pull request is merged into; its diff begins where the histories part
+    /// What the pull request is merged into; its diff begins where the histories part. Not needed with --pull-request
     #[arg(long, value_name = "REV", required_unless_present = "pull_request")]
     base: Option<String>,
     /// What the pull request proposes, and what the patch applies to
@@ -113,6 +113,13 @@ fn find(arguments: &Arguments) -> Result<Found, Exit> {
         .map_err(usage)?;
     let patch = read_patch(&repository, &head, &arguments.patch)?;
     let base = repository.merge_base(&base, &head).map_err(usage)?;
+    if base == head {
+        let named = arguments.base.as_deref().unwrap_or_default();
+        terminal::tell(&format!(
+            "note: {named} holds all of {} already, so no line can carry a suggestion",
+            head.short()
+        ));
+    }
     let shown = repository.diff_files(&base, &head).map_err(usage)?;
     let diff = anchor::diff_files(shown.iter().map(|(path, hunks)| (path.as_str(), hunks.as_deref())));
     let cut = anchor::cut_within(&patch, &diff, MAX_SUGGESTIONS);
@@ -249,7 +256,7 @@ fn show(found: &Found, comments: &[ReviewComment]) {
     }
     for (path, reasons) in &found.cut.left_out {
         let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
-        terminal::show(&format!("\nno suggestion in {path}: {}", reasons.join("; ")));
+        terminal::show(&format!("\nin {path}, not as a suggestion: {}", reasons.join("; ")));
     }
     if !found.cut.remainder.is_empty() {
         terminal::show("\nremainder, on top of the suggestions:");

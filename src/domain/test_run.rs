@@ -121,7 +121,7 @@ pub enum NotBetter {
     NotRedBefore { before: String },
     #[error("the tests are not green after the change ({after})")]
     NotGreenAfter { after: String },
-    #[error("`{name}` passed before the change and is gone after it")]
+    #[error("`{name}` ran before the change, and is gone or skipped after it")]
     TestWentMissing { name: String },
     #[error("fewer tests ran after the change ({after}) than before it ({before})")]
     FewerTests { before: u32, after: u32 },
