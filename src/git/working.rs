@@ -147,6 +147,8 @@ fn ignores(
     };
     budget.spend(text.len() as u64)?;
     let mut builder = GitignoreBuilder::new(".");
+    // To git, an open bracket makes a pattern that matches nothing.
+    builder.allow_unclosed_class(false);
     for line in String::from_utf8_lossy(&text).trim_start_matches('\u{feff}').lines() {
         // Git takes no notice of a pattern that is none, either.
         let _ignored = builder.add_line(None, line);
