@@ -25,7 +25,7 @@ fn working(checkout: &Checkout) -> Result<Patch, Error> {
 }
 
 fn paths(patch: &Patch) -> Vec<&str> {
-    patch.paths().map(|path| path.as_str()).collect()
+    patch.paths().map(greenlight::domain::id::RepoPath::as_str).collect()
 }
 
 /// The tree that git makes of the files as they are.
