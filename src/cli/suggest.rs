@@ -2,6 +2,7 @@
 //!
 //! Nothing of the repository is executed. Printed is what GitHub would show of the two commits, posted what it does show.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, GithubFlags, LogFlags};
 use crate::config::settings::Settings;
 use crate::domain::anchor::{self, Cut, MAX_SUGGESTIONS};
-use crate::domain::id::{CommitSha, PullRequestId, RepositoryName};
+use crate::domain::id::{CommitSha, PullRequestId, RepoPath, RepositoryName};
 use crate::domain::patch::Patch;
 use crate::domain::reply::{Name, Source};
 use crate::engine::Broken;
@@ -120,7 +121,10 @@ fn find(arguments: &Arguments) -> Result<Found, Exit> {
             head.short()
         ));
     }
-    let shown = repository.diff_files(&base, &head).map_err(usage)?;
+    let changed: HashSet<&str> = patch.paths().map(RepoPath::as_str).collect();
+    let shown = repository
+        .diff_files(&base, &head, &|path| changed.contains(path))
+        .map_err(usage)?;
     let diff = anchor::diff_files(shown.iter().map(|(path, hunks)| (path.as_str(), hunks.as_deref())));
     let cut = anchor::cut_within(&patch, &diff, MAX_SUGGESTIONS);
     let tree = repository.tree_with(&head, &patch).map_err(usage)?;

@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, patch_file, terminal};
+use crate::agent::touches_tests;
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
 use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
-use crate::domain::id::CommitSha;
-use crate::domain::patch::Patch;
+use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::patch::{FileChange, Patch};
 use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::engine::desk::{CONFIG_FILE, Desk};
@@ -57,6 +58,9 @@ pub(super) struct Arguments {
     #[command(flatten)]
     log: LogFlags,
 }
+
+/// How many changed files are named.
+const MAX_NAMED: usize = 10;
 
 /// What was recomputed.
 struct Found {
@@ -100,8 +104,10 @@ pub(super) async fn verify(arguments: Arguments) -> Exit {
         terminal::show_document(&document(found.as_ref(), expected.as_deref(), &exit));
     } else if let Some(found) = &found {
         show(found);
-        if matches!(exit, Exit::Done) && expected.is_some() {
-            terminal::show("\nthe same digest: this is exactly what the evidence says");
+        match (&exit, &expected) {
+            (Exit::Done, Some(_)) => terminal::show("\nthe same digest: this is exactly what the evidence says"),
+            (Exit::Done, None) => terminal::show("\nproven: red before, green after, and no test is missing"),
+            _ => {}
         }
     }
     exit
@@ -285,6 +291,15 @@ fn suspects(found: &Found) -> Vec<String> {
     suspects
 }
 
+/// A changed file, marked where the change is to tests: greenlight proposes none such.
+fn changed(path: &RepoPath, change: &FileChange) -> String {
+    if touches_tests(path, change) {
+        format!("{path} (tests)")
+    } else {
+        path.to_string()
+    }
+}
+
 fn show(found: &Found) {
     let Found {
         head,
@@ -292,16 +307,26 @@ fn show(found: &Found) {
         before,
         after,
     } = found;
-    let count = patch.files().count();
-    let files = if count == 1 { "file" } else { "files" };
+    let changes: Vec<String> = patch
+        .files()
+        .take(MAX_NAMED)
+        .map(|(path, change)| changed(path, change))
+        .collect();
+    let more = match patch.files().count().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let worse = found.worse();
     let new = match (worse.new_failures.as_slice(), worse.missing.as_slice()) {
         ([], []) => "none".to_string(),
-        (new, missing) => format!("{} new, {} missing", listed(new), listed(missing)),
+        ([], missing) => format!("none; gone or skipped: {}", listed(missing)),
+        (new, []) => listed(new),
+        (new, missing) => format!("{}; gone or skipped: {}", listed(new), listed(missing)),
     };
     let parts = [
         ("head", head.to_string()),
-        ("patch", format!("{} ({count} {files})", patch.digest())),
+        ("patch", patch.digest()),
+        ("changes", changes.join(", ") + &more),
         ("command", after.command.clone()),
         ("before", format!("{} ({} ms)", before.summary(), before.duration_ms)),
         ("after", format!("{} ({} ms)", after.summary(), after.duration_ms)),

@@ -206,8 +206,8 @@ pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -
 /// - `head`: the full SHA of the commit,
 /// - `patch`: [`Patch::digest`], which is over every path, mode and byte that changes,
 /// - `command`: the test command as a person would type it,
-/// - `before` and `after`: the outcome, the number of tests that passed, and the sorted names of those that failed
-///   (null when there are so many failures that only some are kept).
+/// - `before` and `after`: the outcome, the numbers of tests that passed and that failed, and the sorted names of those
+///   that failed (null when there are so many failures that only some are kept).
 ///
 /// Not in it, because it differs from run to run or from machine to machine: durations, messages, output, the
 /// sandbox, and what was installed.
@@ -216,7 +216,9 @@ pub fn digest(head: &CommitSha, patch: &Patch, before: &TestRun, after: &TestRun
         let mut failing: Vec<_> = run.failing_names().map(ToString::to_string).collect();
         failing.sort_unstable();
         let failing = (failing.len() < TestRun::MAX_FAILURES).then_some(failing);
-        serde_json::json!({ "outcome": run.outcome, "passed": run.passed, "failing": failing })
+        serde_json::json!({
+            "outcome": run.outcome, "passed": run.passed, "failed": run.failed, "failing": failing,
+        })
     };
     let bound = serde_json::json!({
         "head": head, "patch": patch.digest(), "command": after.command, "before": result(before), "after": result(after),

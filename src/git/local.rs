@@ -3,25 +3,25 @@
 //! Nothing is written, not even an object, and nothing that its configuration names is run: the library has no
 //! hooks, aliases, pagers, diff programs or filters of the user's. Trees are read from the objects alone.
 
-use std::fs;
-use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use git2::{DiffFindOptions, DiffOptions, ErrorCode, ObjectType, Oid, Repository};
+use git2::{ErrorCode, Oid, Repository};
 
-use super::{Error, Exported, apply, at, name, store, tree, unified};
+use super::disk::Disk;
+use super::lookup::{Lookup, listing};
+use super::tree::Entry;
+use super::{Error, Exported, apply, name, shown, store, tree, unified, working};
 use crate::domain::id::{CommitSha, RepoPath};
-use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
+use crate::domain::patch::{Blob, FileChange, Patch};
 
 /// How large a diff may be, and all files that it changes together.
-const MAX_BYTES: usize = 64 << 20;
-/// How many files a diff between two commits or a working directory may have.
-const MAX_FILES: usize = 20_000;
-/// GitHub leaves out the patch of a file above this many lines.
-/// <https://docs.github.com/en/repositories/creating-and-managing-repositories/repository-limits#diff-limits>
-const MAX_PATCH_LINES: usize = 20_000;
+pub(super) const MAX_BYTES: usize = 64 << 20;
+/// How many files a diff between two commits may have.
+pub(super) const MAX_FILES: usize = 20_000;
+
+/// How long a `.git` file may be, which holds one path.
+const MAX_POINTER: u64 = 8 << 10;
 
 /// A repository on this machine, with or without a working directory. Everything blocks.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl LocalRepository {
         Ok(Self {
             git: repository.path().to_path_buf(),
             objects: repository.commondir().join("objects"),
-            work_tree: repository.workdir().map(Path::to_path_buf),
+            work_tree: work_tree(path, repository.path()),
         })
     }
 
@@ -106,60 +106,41 @@ impl LocalRepository {
         named(base)
     }
 
-    /// The files that a pull request from `head` into `base` would show, each with its name in the head (a removed
-    /// file with its old one) and its hunks as GitHub's `patch` field has them: from the merge base, three lines of
-    /// context, renames found, no file headers. None where GitHub leaves the field out: binary files, very long
-    /// patches, and files whose content stays.
+    /// The files that a pull request from `head` into `base` would show and that are wanted, each with its name in the
+    /// head (a removed file with its old one) and its hunks as GitHub's `patch` field has them: from the merge base,
+    /// three lines of context, renames found, no file headers. None where GitHub leaves the field out: binary and very
+    /// large files, very long patches, and files whose content stays.
     ///
     /// # Errors
     /// When a commit is not here, or the difference is too large.
-    pub fn diff_files(&self, base: &CommitSha, head: &CommitSha) -> Result<Vec<(String, Option<String>)>, Error> {
+    pub fn diff_files(
+        &self,
+        base: &CommitSha,
+        head: &CommitSha,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(String, Option<String>)>, Error> {
         let base = self.merge_base(base, head)?;
         let repository = self.objects()?;
-        let find = |sha| {
-            repository
-                .find_tree(root(&repository, sha)?)
-                .map_err(|error| said(&error))
-        };
-        let (old, new) = (find(&base)?, find(head)?);
-        let mut options = DiffOptions::new();
-        options.context_lines(3).interhunk_lines(0).indent_heuristic(true);
-        let mut diff = repository
-            .diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))
-            .map_err(|error| said(&error))?;
-        diff.find_similar(Some(DiffFindOptions::new().renames(true)))
-            .map_err(|error| said(&error))?;
-        let count = diff.deltas().len();
-        if count > MAX_FILES {
-            return Err(too_large("the number of changed files", MAX_FILES));
-        }
-        let mut files = Vec::with_capacity(count);
-        let mut total = 0;
-        for index in 0..count {
-            let Some(delta) = diff.get_delta(index) else { continue };
-            let name = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes());
-            // A name that is not UTF-8 cannot come through GitHub's API either.
-            let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) else {
-                continue;
-            };
-            let patch = git2::Patch::from_diff(&diff, index).map_err(|error| said(&error))?;
-            let hunks = patch.as_ref().map(hunks).transpose()?.flatten();
-            total += hunks.as_ref().map_or(0, String::len);
-            if total > MAX_BYTES {
-                return Err(too_large("the difference", MAX_BYTES));
-            }
-            files.push((name.to_string(), hunks));
-        }
-        Ok(files)
+        let trees = (root(&repository, &base)?, root(&repository, head)?);
+        shown::files(&repository, trees, is_wanted)
     }
 
-    /// What `b` changes against `a`, as they are; submodules are left out.
+    /// What `b` changes against `a`, as they are.
     ///
     /// # Errors
-    /// When a commit is not here, or the change is too large to hold in memory.
+    /// When a commit is not here, when the change is too large to hold in memory, or when they differ in what no patch
+    /// can say: a submodule, or a file whose name greenlight cannot express.
     pub fn patch_between(&self, a: &CommitSha, b: &CommitSha) -> Result<Patch, Error> {
         let repository = self.objects()?;
-        tree::between(&repository, root(&repository, a)?, root(&repository, b)?)
+        let (patch, unsaid) = tree::between(&repository, root(&repository, a)?, root(&repository, b)?)?;
+        match unsaid.as_slice() {
+            [] => Ok(patch),
+            [path, ..] => Err(Error::Local(format!(
+                "{} and {} differ in {path:?}, a submodule or a name that greenlight cannot work with",
+                a.short(),
+                b.short()
+            ))),
+        }
     }
 
     /// What a unified diff changes in the tree of a commit. It may come from git (with or without prefixes, with
@@ -174,13 +155,14 @@ impl LocalRepository {
         let sections = unified::parse(unified_diff)?;
         let repository = self.objects()?;
         let root = root(&repository, head)?;
-        let lookup = |path: &RepoPath| tree::blob_at(&repository, root, path, MAX_BYTES as u64);
-        let patch = apply::apply(&sections, self.work_tree(), lookup)?;
+        let mut lookup = Lookup::new(&repository, root);
+        let file = |path: &RepoPath| lookup.blob(path, MAX_BYTES as u64);
+        let patch = apply::apply(&sections, self.work_tree(), file)?;
         let held: usize = patch.files().map(|(_, change)| size(change)).sum();
         if held > 2 * MAX_BYTES {
             return Err(too_large("the change", 2 * MAX_BYTES));
         }
-        fits(&repository, root, &patch)?;
+        fits(&repository, &mut lookup, &patch)?;
         Ok(patch)
     }
 
@@ -193,54 +175,21 @@ impl LocalRepository {
         name::with(&repository, root(&repository, head)?, patch)
     }
 
-    /// What the files of the working directory change against a commit. Files that git does not know yet count as
-    /// new unless they are ignored; submodules are left out. The bytes are those on disk.
+    /// What the files of the working directory change against a commit: their bytes as they are on disk, and whether
+    /// they can be executed. Files that the commit does not have count as new unless a `.gitignore` of the working
+    /// directory leaves them out; nothing that the repository's or the user's configuration says has a part in it.
     ///
     /// # Errors
-    /// When there is no working directory, or the change is too large to hold in memory.
+    /// When there is no working directory, when the change is too large to hold in memory, or when it is one that no
+    /// patch can say: another submodule, or a file whose name greenlight cannot express.
     pub fn working_patch(&self, head: &CommitSha) -> Result<Patch, Error> {
         let Some(work_tree) = self.work_tree() else {
             return Err(Error::Local(
                 "a bare repository has no working directory; name a tree".into(),
             ));
         };
-        let repository = Repository::open(&self.git).map_err(|error| said(&error))?;
-        let objects = self.objects()?;
-        let root = root(&objects, head)?;
-        let tree = repository.find_tree(root).map_err(|error| said(&error))?;
-        let mut options = DiffOptions::new();
-        options
-            .include_untracked(true)
-            .recurse_untracked_dirs(true)
-            .ignore_submodules(true)
-            .include_typechange(true);
-        let diff = repository
-            .diff_tree_to_workdir(Some(&tree), Some(&mut options))
-            .map_err(|error| said(&error))?;
-        if diff.deltas().len() > MAX_FILES {
-            return Err(too_large("the number of changed files", MAX_FILES));
-        }
-        let mut changes = Vec::new();
-        let mut total = 0;
-        for name in diff
-            .deltas()
-            .filter_map(|delta| delta.new_file().path_bytes().map(<[u8]>::to_vec))
-        {
-            let shown = super::printable(&name);
-            let path: RepoPath = std::str::from_utf8(&name)
-                .ok()
-                .and_then(|name| name.trim_end_matches('/').parse().ok())
-                .ok_or_else(|| Error::Local(format!("{shown:?} is not a name that greenlight can work with")))?;
-            let before = tree::blob_at(&objects, root, &path, MAX_BYTES as u64)?;
-            let after = on_disk(&work_tree.join(path.as_str()))?;
-            let change = FileChange { before, after };
-            total += size(&change);
-            if total > MAX_BYTES {
-                return Err(too_large("the change in the working directory", MAX_BYTES));
-            }
-            changes.push((path, change));
-        }
-        Ok(Patch::new(changes))
+        let repository = self.objects()?;
+        working::patch(&repository, root(&repository, head)?, work_tree)
     }
 
     /// Writes the tree of a commit into a directory that does not exist yet or is empty, as [`super::Mirror::export`]
@@ -277,93 +226,59 @@ fn named(id: Oid) -> Result<CommitSha, Error> {
         .map_err(|_| Error::Local("the repository names its commits in a way that greenlight does not know".into()))
 }
 
-/// The hunks of one file as GitHub gives them.
-fn hunks(patch: &git2::Patch<'_>) -> Result<Option<String>, Error> {
-    let (_, added, removed) = patch.line_stats().map_err(|error| said(&error))?;
-    if patch.num_hunks() == 0 || added + removed > MAX_PATCH_LINES {
-        return Ok(None);
-    }
-    let mut text = Vec::new();
-    for index in 0..patch.num_hunks() {
-        let (hunk, lines) = patch.hunk(index).map_err(|error| said(&error))?;
-        text.extend_from_slice(hunk.header());
-        for line in 0..lines {
-            let line = patch.line_in_hunk(index, line).map_err(|error| said(&error))?;
-            // The remark about a missing line end brings its own.
-            if let origin @ ('+' | '-' | ' ') = line.origin() {
-                text.push(u8::try_from(origin).unwrap_or(b' '));
-            }
-            text.extend_from_slice(line.content());
-        }
-    }
-    if text.last() == Some(&b'\n') {
-        text.pop();
-    }
-    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
-}
-
-/// Refuses a new file where a directory is, or below a file.
-fn fits(repository: &Repository, root: Oid, patch: &Patch) -> Result<(), Error> {
-    let tree = repository.find_tree(root).map_err(|error| said(&error))?;
-    let changes: std::collections::BTreeMap<_, _> =
-        patch.files().map(|(path, change)| (path.as_str(), change)).collect();
+/// Refuses a new file where a directory stays, or below a file that does.
+fn fits(repository: &Repository, lookup: &mut Lookup<'_>, patch: &Patch) -> Result<(), Error> {
+    let changes: BTreeMap<_, _> = patch.files().map(|(path, change)| (path.as_str(), change)).collect();
+    let is_removed = |path: &str| changes.get(path).is_some_and(|change| change.after.is_none());
     for (path, change) in patch.files() {
         if change.before.is_some() || change.after.is_none() {
             continue;
         }
-        let in_the_way = Path::new(path.as_str())
-            .ancestors()
-            .skip(1)
-            .filter_map(Path::to_str)
-            .filter(|name| !name.is_empty())
-            .any(|name| match changes.get(name) {
-                Some(change) => change.after.is_some(),
-                None => tree
-                    .get_path(Path::new(name))
-                    .is_ok_and(|entry| entry.kind() != Some(ObjectType::Tree)),
-            });
-        if in_the_way || tree.get_path(Path::new(path.as_str())).is_ok() {
-            return Err(unified::wrong(
-                path.as_str(),
-                1,
-                "puts a file where a directory or a link is, or below a file",
-            ));
+        let path = path.as_str();
+        let mut fits = match lookup.entry(path)? {
+            None => true,
+            Some(Entry::Tree(tree)) => listing(repository, tree)?.iter().all(|(name, entry)| {
+                let name = std::str::from_utf8(name).ok();
+                matches!(entry, Entry::Leaf(_)) && name.is_some_and(|name| is_removed(&format!("{path}/{name}")))
+            }),
+            Some(_) => false,
+        };
+        for (end, _) in path.match_indices('/') {
+            let above = &path[..end];
+            fits &= match changes.get(above) {
+                Some(change) => change.after.is_none(),
+                None => matches!(lookup.entry(above)?, None | Some(Entry::Tree(_))),
+            };
+        }
+        if !fits {
+            let reason = "puts a file where a directory or a link is, or below a file";
+            return Err(unified::wrong(path, 1, reason));
         }
     }
     Ok(())
 }
 
-/// A file of the working directory; none for what git would not keep.
-fn on_disk(path: &Path) -> Result<Option<Blob>, Error> {
-    let Ok(meta) = fs::symlink_metadata(path) else {
-        return Ok(None);
+/// The directory whose `.git` is this one, at a path or above it. Whoever wrote the configuration could name another
+/// there, so it is not asked.
+fn work_tree(path: &Path, git: &Path) -> Option<PathBuf> {
+    let (path, git) = (path.canonicalize().ok()?, git.canonicalize().ok()?);
+    let is_it = |found: &Path| found.canonicalize().is_ok_and(|found| found == git);
+    let holds = |directory: &&Path| {
+        let found = directory.join(".git");
+        if found.is_dir() {
+            return is_it(&found);
+        }
+        // A linked work tree or a submodule. https://git-scm.com/docs/gitrepository-layout
+        let pointer = Disk::open(directory).and_then(|disk| disk.read(b".git", MAX_POINTER));
+        let Ok(Some(Blob { bytes, .. })) = pointer else {
+            return false;
+        };
+        let pointed = std::str::from_utf8(&bytes)
+            .ok()
+            .and_then(|text| text.strip_prefix("gitdir: "));
+        pointed.is_some_and(|pointed| is_it(&directory.join(pointed.trim_end())))
     };
-    if meta.is_symlink() {
-        let target = fs::read_link(path).map_err(at(path))?;
-        return Ok(Some(Blob {
-            mode: FileMode::Symlink,
-            bytes: target.as_os_str().as_bytes().to_vec(),
-        }));
-    }
-    if !meta.is_file() {
-        return Ok(None);
-    }
-    // Not blocking, in case it has become a pipe meanwhile.
-    let file = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(path)
-        .map_err(at(path))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(at(path))?;
-    let mode = if meta.permissions().mode() & 0o100 == 0 {
-        FileMode::Regular
-    } else {
-        FileMode::Executable
-    };
-    Ok(Some(Blob { mode, bytes }))
+    path.ancestors().find(holds).map(Path::to_path_buf)
 }
 
 fn size(change: &FileChange) -> usize {
@@ -374,7 +289,7 @@ fn size(change: &FileChange) -> usize {
         .sum()
 }
 
-fn too_large(what: &str, limit: usize) -> Error {
+pub(super) fn too_large(what: &str, limit: usize) -> Error {
     Error::TooLarge {
         what: what.into(),
         limit: limit as u64,
@@ -382,7 +297,7 @@ fn too_large(what: &str, limit: usize) -> Error {
 }
 
 /// What libgit2 says about a repository of the user's.
-fn said(error: &git2::Error) -> Error {
+pub(super) fn said(error: &git2::Error) -> Error {
     let advice = if error.code() == ErrorCode::Owner {
         "; if you trust it: git config --global --add safe.directory <path>"
     } else {

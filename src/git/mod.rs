@@ -7,14 +7,18 @@
 
 mod apply;
 mod binary;
+mod disk;
 mod local;
+mod lookup;
 mod name;
 mod quoted;
+mod shown;
 mod store;
 mod transfer;
 mod tree;
 mod unified;
 mod wire;
+mod working;
 
 use std::fs::File;
 use std::io;

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use git2::build::TreeUpdateBuilder;
 use git2::{ErrorClass, ObjectType, Oid, Repository};
 
+use super::lookup::Lookup;
 use super::tree::{self, Leaf, refused};
 use super::{Error, store};
 use crate::domain::id::CommitSha;
@@ -24,17 +26,22 @@ pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<
         .odb()
         .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop))
         .map_err(broken)?;
-    let mut update = git2::build::TreeUpdateBuilder::new();
+    // What goes makes room for what comes: a directory for a file of its name, and the other way round.
+    let (mut removal, mut update) = (TreeUpdateBuilder::new(), TreeUpdateBuilder::new());
+    let mut lookup = Lookup::new(repository, base);
     for (path, change) in patch.files() {
         let hash = |blob: &Blob| {
             let id = Oid::hash_object(ObjectType::Blob, &blob.bytes).map_err(broken)?;
             Ok(Leaf { mode: blob.mode, id })
         };
-        if tree::leaf(repository, base, path)? != change.before.as_ref().map(hash).transpose()? {
+        if lookup.leaf(path)? != change.before.as_ref().map(hash).transpose()? {
             return Err(refused(path.as_str(), "is not the file that the patch changes"));
         }
         let Some(after) = &change.after else {
-            update.remove(path.as_str());
+            if change.before.is_none() {
+                continue;
+            }
+            removal.remove(path.as_str());
             continue;
         };
         let mode = match after.mode {
@@ -44,12 +51,15 @@ pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<
         };
         update.upsert(path.as_str(), repository.blob(&after.bytes).map_err(broken)?, mode);
     }
-    let base = repository.find_tree(base).map_err(broken)?;
-    let tree = update
-        .create_updated(repository, &base)
-        .map_err(|error| match error.class() {
-            ErrorClass::Tree => refused("the patch", "puts a file where a directory is, or the other way round"),
-            _ => broken(error),
-        })?;
-    Ok(tree.to_string())
+    let updated = |base: Oid, update: &mut TreeUpdateBuilder| {
+        let base = repository.find_tree(base).map_err(broken)?;
+        update
+            .create_updated(repository, &base)
+            .map_err(|error| match error.class() {
+                ErrorClass::Tree => refused("the patch", "puts a file where a directory is, or the other way round"),
+                _ => broken(error),
+            })
+    };
+    let rest = updated(base, &mut removal)?;
+    Ok(updated(rest, &mut update)?.to_string())
 }

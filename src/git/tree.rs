@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 
 use git2::{ErrorClass, ObjectType, Oid, Repository};
 
+use super::lookup::Lookup;
 use super::{Error, at, store};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 
 /// How many entries, directories included, a walk looks at.
-const MAX_ENTRIES: u64 = 200_000;
+pub(super) const MAX_ENTRIES: u64 = 200_000;
 /// How large a single directory may be, as git stores it; some tens of thousands of entries.
 const MAX_TREE_BYTES: usize = 16 << 20;
 /// How many bytes an export writes.
@@ -54,11 +55,13 @@ struct Difference {
 #[derive(Debug, Default)]
 struct Differences {
     leaves: Vec<Difference>,
+    /// Where the trees differ in what is no leaf and no directory, or in a name that greenlight cannot express.
     skipped: Vec<String>,
 }
 
+/// What a name in a tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entry {
+pub(super) enum Entry {
     Leaf(Leaf),
     Tree(Oid),
     Submodule(Oid),
@@ -119,26 +122,17 @@ pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<E
 pub(super) fn file(mirror: &Path, sha: &CommitSha, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
     let repository = open(mirror)?;
     let tree = root(mirror, &repository, sha)?;
-    blob_at(&repository, tree, path, max)
-}
-
-/// One file of a tree.
-pub(super) fn blob_at(repository: &Repository, tree: Oid, path: &RepoPath, max: u64) -> Result<Option<Blob>, Error> {
-    let Some(leaf) = leaf(repository, tree, path)? else {
-        return Ok(None);
-    };
-    let bytes = read(repository, leaf.id, &mut Budget::new(path.as_str(), max))?;
-    Ok(Some(Blob { mode: leaf.mode, bytes }))
+    Lookup::new(&repository, tree).blob(path, max)
 }
 
 pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Result<Patch, Error> {
     let repository = open(mirror)?;
     let (before, after) = (root(mirror, &repository, before)?, root(mirror, &repository, after)?);
-    between(&repository, before, after)
+    between(&repository, before, after).map(|(patch, _)| patch)
 }
 
-/// What one tree changes against another.
-pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Result<Patch, Error> {
+/// What one tree changes against another, and where they differ in what no patch can say.
+pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Result<(Patch, Vec<String>), Error> {
     let mut budget = Budget::new("the change", MAX_DIFF_BYTES);
     let mut blob = |leaf: Option<Leaf>| {
         leaf.map(|leaf| {
@@ -148,11 +142,12 @@ pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Resul
         .transpose()
     };
     let mut changes = Vec::new();
-    for Difference { path, before, after } in differences(repository, Some(before), Some(after))?.leaves {
+    let found = differences(repository, Some(before), Some(after))?;
+    for Difference { path, before, after } in found.leaves {
         let (before, after) = (blob(before)?, blob(after)?);
         changes.push((path, FileChange { before, after }));
     }
-    Ok(Patch::new(changes))
+    Ok((Patch::new(changes), found.skipped))
 }
 
 pub(super) fn open(mirror: &Path) -> Result<Repository, Error> {
@@ -168,19 +163,6 @@ pub(super) fn root(mirror: &Path, repository: &Repository, sha: &CommitSha) -> R
         .and_then(|id| repository.find_commit(id))
         .map(|commit| commit.tree_id())
         .map_err(|error| store::broken(&error))
-}
-
-/// The file or link at a path; none for anything else.
-pub(super) fn leaf(repository: &Repository, mut tree: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
-    let mut parts = path.as_str().split('/').peekable();
-    while let Some(part) = parts.next() {
-        match (entries(repository, tree)?.remove(part.as_bytes()), parts.peek()) {
-            (Some(Entry::Tree(id)), Some(_)) => tree = id,
-            (Some(Entry::Leaf(leaf)), None) => return Ok(Some(leaf)),
-            _ => return Ok(None),
-        }
-    }
-    Ok(None)
 }
 
 /// Walks two trees at once and skips what they share.
@@ -212,7 +194,10 @@ fn differences(repository: &Repository, before: Option<Oid>, after: Option<Oid>)
             if old.is_some() || new.is_some() {
                 stack.push((format!("{path}/"), old, new));
             }
-            if matches!(after, Some(Entry::Submodule(_))) {
+            if [before, after]
+                .iter()
+                .any(|entry| matches!(entry, Some(Entry::Submodule(_))))
+            {
                 found.skipped.push(path.to_string());
             }
             let [before, after] = [before, after].map(|entry| match entry {
@@ -228,7 +213,7 @@ fn differences(repository: &Repository, before: Option<Oid>, after: Option<Oid>)
 }
 
 /// The entries of one tree by name; two of the same name would hide each other.
-fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
+pub(super) fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
     let header = repository.odb().and_then(|odb| odb.read_header(id));
     let (size, kind) = header.map_err(|error| store::broken(&error))?;
     if kind != ObjectType::Tree || size > MAX_TREE_BYTES {
@@ -262,7 +247,7 @@ fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u8>, Entry>,
 }
 
 /// The path of an entry; none if greenlight cannot express it, though it would do no harm.
-fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Error> {
+pub(super) fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Error> {
     let shown = || format!("{prefix}{}", super::printable(name));
     if name.contains(&b'/') {
         return Err(refused(&shown(), "has a slash in its name"));
@@ -278,7 +263,7 @@ fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Error> {
 }
 
 /// The bytes of a file or the target of a link.
-fn read(repository: &Repository, id: Oid, budget: &mut Budget) -> Result<Vec<u8>, Error> {
+pub(super) fn read(repository: &Repository, id: Oid, budget: &mut Budget) -> Result<Vec<u8>, Error> {
     let broken = |error: git2::Error| store::broken(&error);
     let odb = repository.odb().map_err(broken)?;
     // The header is cheap, and says whether the rest would fit.
@@ -291,18 +276,18 @@ fn read(repository: &Repository, id: Oid, budget: &mut Budget) -> Result<Vec<u8>
 }
 
 /// What a walk may still use.
-struct Budget<'a> {
+pub(super) struct Budget<'a> {
     what: &'a str,
     limit: u64,
     used: u64,
 }
 
 impl<'a> Budget<'a> {
-    fn new(what: &'a str, limit: u64) -> Self {
+    pub(super) fn new(what: &'a str, limit: u64) -> Self {
         Self { what, limit, used: 0 }
     }
 
-    fn spend(&mut self, amount: u64) -> Result<(), Error> {
+    pub(super) fn spend(&mut self, amount: u64) -> Result<(), Error> {
         self.used = self.used.saturating_add(amount);
         if self.used <= self.limit {
             return Ok(());

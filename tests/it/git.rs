@@ -1,6 +1,7 @@
 //! Fetching over HTTP from real git, exporting trees, and what hostile servers and trees can try.
 
 mod hostile;
+mod hostile_local;
 mod local;
 mod mirror;
 mod origin;

@@ -139,3 +139,38 @@ async fn what_cannot_be_verified_is_said_before_anything_runs() {
         .with(2)
         .saying("not inside a git repository");
 }
+
+#[tokio::test]
+async fn what_lies_behind_a_link_is_no_part_of_the_patch() {
+    let (checkout, head, _) = fixed().await;
+    let root = checkout.path();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("test_sums.py"), "of somebody else").unwrap();
+    std::fs::write(outside.path().join("secret"), "of somebody else").unwrap();
+    std::os::unix::fs::symlink(outside.path(), root.join("linked")).unwrap();
+    let config = format!("worktree = {}", outside.path().display());
+    git(root, &["config", "core.worktree", outside.path().to_str().unwrap()]);
+    assert!(
+        std::fs::read_to_string(root.join(".git/config"))
+            .unwrap()
+            .contains(&config)
+    );
+    let document = document(&verify(root, &["--head", &head, "--json"]).await.with(0));
+    assert_eq!(document["files"], serde_json::json!(["linked", "sums.py"]));
+}
+
+#[test]
+fn the_number_of_failures_is_part_of_the_digest() {
+    use greenlight::domain::patch::Patch;
+    use greenlight::domain::proposal::digest;
+    use greenlight::domain::test_run::{Outcome, TestRun};
+    let run = |failed| TestRun {
+        failed,
+        ..TestRun::without_result("t", Outcome::Failed, "")
+    };
+    let head = "1".repeat(40).parse().unwrap();
+    let of = |before, after| digest(&head, &Patch::new([]), &run(before), &run(after));
+    assert_eq!(of(60, 0), of(60, 0));
+    assert_ne!(of(60, 0), of(61, 0));
+    assert_ne!(of(60, 0), of(60, 1));
+}

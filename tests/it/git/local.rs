@@ -377,7 +377,7 @@ fn the_files_of_a_pull_request_are_those_github_would_show() {
     checkout.write("dos.txt", b"the base moved on\n");
     let base = checkout.commit("base");
     let repository = checkout.repository();
-    let files = repository.diff_files(&base, &head).unwrap();
+    let files = repository.diff_files(&base, &head, &|_| true).unwrap();
     let get = |name: &str| files.iter().find(|(path, _)| path == name).unwrap().1.clone();
     assert_eq!(
         get("dos.txt").unwrap(),

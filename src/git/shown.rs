@@ -1,0 +1,85 @@
+//! The diff of a pull request as GitHub shows it, made from the commits.
+//!
+//! Only for showing, and for where a comment can stand: what a patch is and does is told from trees, never from this.
+
+use git2::{DiffFindOptions, DiffOptions, Oid, Repository};
+
+use super::Error;
+use super::local::{MAX_BYTES, MAX_FILES, said, too_large};
+
+/// GitHub leaves out the patch of a file above this many lines.
+/// <https://docs.github.com/en/repositories/creating-and-managing-repositories/repository-limits#diff-limits>
+const MAX_PATCH_LINES: usize = 20_000;
+/// A longer file is not compared line by line: each line costs many times its length.
+const MAX_FILE: i64 = 4 << 20;
+
+/// Each file that differs and is wanted, with its hunks.
+pub(super) fn files(
+    repository: &Repository,
+    (old, new): (Oid, Oid),
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<(String, Option<String>)>, Error> {
+    let find = |tree| repository.find_tree(tree).map_err(|error| said(&error));
+    let (old, new) = (find(old)?, find(new)?);
+    let mut options = DiffOptions::new();
+    options
+        .context_lines(3)
+        .interhunk_lines(0)
+        .indent_heuristic(true)
+        .max_size(MAX_FILE);
+    let mut diff = repository
+        .diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))
+        .map_err(|error| said(&error))?;
+    diff.find_similar(Some(DiffFindOptions::new().renames(true)))
+        .map_err(|error| said(&error))?;
+    let count = diff.deltas().len();
+    if count > MAX_FILES {
+        return Err(too_large("the number of changed files", MAX_FILES));
+    }
+    let mut files = Vec::new();
+    let mut total = 0;
+    for index in 0..count {
+        let Some(delta) = diff.get_delta(index) else { continue };
+        let name = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes());
+        // A name that is not UTF-8 cannot come through GitHub's API either.
+        let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) else {
+            continue;
+        };
+        if !is_wanted(name) {
+            continue;
+        }
+        let patch = git2::Patch::from_diff(&diff, index).map_err(|error| said(&error))?;
+        let hunks = patch.as_ref().map(hunks).transpose()?.flatten();
+        total += hunks.as_ref().map_or(0, String::len);
+        if total > MAX_BYTES {
+            return Err(too_large("the difference", MAX_BYTES));
+        }
+        files.push((name.to_string(), hunks));
+    }
+    Ok(files)
+}
+
+/// The hunks of one file as GitHub gives them.
+fn hunks(patch: &git2::Patch<'_>) -> Result<Option<String>, Error> {
+    let (_, added, removed) = patch.line_stats().map_err(|error| said(&error))?;
+    if patch.num_hunks() == 0 || added + removed > MAX_PATCH_LINES {
+        return Ok(None);
+    }
+    let mut text = Vec::new();
+    for index in 0..patch.num_hunks() {
+        let (hunk, lines) = patch.hunk(index).map_err(|error| said(&error))?;
+        text.extend_from_slice(hunk.header());
+        for line in 0..lines {
+            let line = patch.line_in_hunk(index, line).map_err(|error| said(&error))?;
+            // The remark about a missing line end brings its own.
+            if let origin @ ('+' | '-' | ' ') = line.origin() {
+                text.push(u8::try_from(origin).unwrap_or(b' '));
+            }
+            text.extend_from_slice(line.content());
+        }
+    }
+    if text.last() == Some(&b'\n') {
+        text.pop();
+    }
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
