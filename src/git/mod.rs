@@ -7,6 +7,7 @@
 
 mod apply;
 mod binary;
+mod hunk;
 mod local;
 mod name;
 mod quoted;
