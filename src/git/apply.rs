@@ -163,7 +163,8 @@ where
         if let Some(path) = old.as_ref().filter(|_| gone || !(in_place || section.copy)) {
             let file = self.touch(path)?;
             if file.removed || file.changed {
-                return fail("the diff removes or renames this file after it has changed it or removed it");
+                let reason = "the diff removes or renames this file after it has changed it or removed it";
+                return Err(wrong(path.as_str(), section.line, reason));
             }
             file.removed = true;
         }
