@@ -32,9 +32,13 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Binary, Error> {
     while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
         decode(line, &mut packed).ok_or_else(|| bad("a line of its content is not base 85 as git writes it"))?;
     }
-    // The way back is only read over.
+    // The way back is only read over, as far as it looks like one.
     if header(reader)?.is_some() {
-        while reader.next().is_some_and(|line| !line.is_empty()) {}
+        let mut unused = Vec::new();
+        while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
+            unused.clear();
+            decode(line, &mut unused).ok_or_else(|| bad("a line of its way back is not base 85 as git writes it"))?;
+        }
     }
     Ok(Binary {
         line,

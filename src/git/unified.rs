@@ -170,12 +170,14 @@ fn nothing_left_over(reader: &mut Reader<'_>, sections: &[Section<'_>]) -> Resul
         reader.skip();
     }
     // Two dashes and a blank stand above the signature of a mail.
-    let free = begins_plain(reader) || reader.peek_trimmed() == Some(b"-- ");
+    let above = sections.last();
+    let bare_header = above.is_some_and(|section| section.pair.is_some() && matches!(section.body, Body::Same));
+    let free = (begins_plain(reader) && !bare_header) || reader.peek_trimmed() == Some(b"-- ");
     if free || !matches!(reader.ahead(0).first(), Some(b'+' | b'-' | b' ')) {
         return Ok(());
     }
-    let name = sections.last().map(Section::shown).unwrap_or_default();
-    let reason = "this line belongs to no hunk; check the numbers of the hunk above it";
+    let name = above.map(Section::shown).unwrap_or_default();
+    let reason = "this line belongs to no hunk; check the header, or the numbers of the hunk, above it";
     Err(wrong(&name, reader.number(), reason))
 }
 
@@ -274,6 +276,10 @@ fn contradiction(section: &Section<'_>) -> Option<&'static str> {
     let kinds = [section.created, section.deleted, section.rename, section.copy];
     if kinds.iter().filter(|kind| **kind).count() > 1 {
         return Some("it is more than one of new, removed, renamed and copied");
+    }
+    let one_mode = section.old_mode.is_some() != section.new_mode.is_some();
+    if one_mode && !section.created && !section.deleted {
+        return Some("a change of the mode needs both modes, `old` and `new`");
     }
     let (old, new) = match (&section.pair, &section.to) {
         (Some((old, new)), _) => (Some(old), Some(new)),

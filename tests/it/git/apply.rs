@@ -212,6 +212,8 @@ fn headers_that_contradict_themselves_are_refused() {
             "say otherwise",
         ),
         ("diff --git a/x b/x\n--- a/x\n+++ /dev/null\n", "say otherwise"),
+        ("diff --git a/x b/x\nnew mode 100755\n", "needs both modes"),
+        ("diff --git a/x b/x\nold mode 100644\n", "needs both modes"),
         (
             "diff --git a/x b/x\nold mode 100644\nnew mode 1oo755\n",
             "mode of this file cannot be read",
@@ -247,6 +249,8 @@ fn lines_that_no_hunk_counts_are_refused() {
             "{error}"
         );
     }
+    let header = "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n\n";
+    assert!(refusal(&checkout, &format!("{header}{hunk}")).contains("x, line 5 of the diff: this line belongs"));
     let mode = "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n+3\n";
     assert!(refusal(&checkout, mode).contains("x, line 4 of the diff: this line belongs"));
     for right in [
@@ -272,8 +276,10 @@ fn only_what_is_applied_of_a_binary_change_is_unpacked_and_counted() {
         .rfind("\n\n")
         .map(|end| diff[..end].rfind("\n\n").unwrap() + 2)
         .unwrap();
-    let garbage = format!("{}literal 5\nzcmYZ\n\n", &diff[..back]);
+    let garbage = format!("{}literal 5\nDcmYZa\n\n", &diff[..back]);
     assert!(apply(&checkout, garbage.as_bytes()).unwrap() == wanted);
+    let swallowed = format!("{}literal 5\nDcmYZa\ndiff --git a/run.sh b/run.sh\n", &diff[..back]);
+    assert!(refusal(&checkout, &swallowed).contains("its way back"));
 
     checkout.write("zeros", &vec![0; 60 << 20]);
     git(checkout.path(), &["add", "zeros"]);
