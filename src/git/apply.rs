@@ -1,7 +1,7 @@
 //! Applies the sections of a unified diff to the files of a commit, exactly or not at all.
 //!
 //! Unlike `git apply` there is no search for a place where a hunk might fit as well: what is shown and tested later
-//! must be what was given.
+//! must be what was given. Whether the tree can hold the files in the end is not decided here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,63 +9,132 @@ use std::path::Path;
 use git2::{ObjectType, Oid};
 
 use super::Error;
-use super::binary;
-use super::unified::{Body, Hunk, Kind, Section, shown, wrong};
+use super::hunk::{Hunk, Kind};
+use super::quoted::bare;
+use super::unified::{Body, Section, shown, too_large, wrong};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 
-/// How many bytes all sections together may write, so that many small ones cannot rewrite a large file for ever.
-const MAX_WRITTEN: usize = 1 << 30;
+/// How many bytes all contents of a change may have, before and after.
+const MAX_HELD: usize = 128 << 20;
+/// How many bytes may be read and written on the way, so that many small sections cannot rewrite a large file for
+/// ever.
+const MAX_WORK: usize = 1 << 30;
 
-/// The files of a commit, as the sections before have left them.
+/// The files that the sections so far have touched.
 struct Files<'a, F> {
     head: F,
     /// An absolute name that begins with this is one inside the repository.
     work_tree: Option<&'a Path>,
-    changes: BTreeMap<RepoPath, FileChange>,
-    written: usize,
+    touched: BTreeMap<RepoPath, Touched>,
+    held: usize,
+    worked: usize,
 }
 
-/// Applies all sections in their order; `head` gives the file of a path in the commit.
-pub(super) fn apply<F>(sections: &[Section], work_tree: Option<&Path>, head: F) -> Result<Patch, Error>
+/// What has happened to a file. One may be moved away and another made in its place, in any order, since both start
+/// from the head; changes of the content follow each other.
+#[derive(Default)]
+struct Touched {
+    before: Option<Blob>,
+    after: Option<Blob>,
+    /// The line of the diff that makes it as a new file.
+    made: Option<usize>,
+    changed: bool,
+    removed: bool,
+}
+
+/// Applies all sections; `head` gives the file of a path in the commit.
+///
+/// # Errors
+/// When one does not fit, or they do not fit together, or hold too much.
+pub(super) fn apply<F>(sections: &[Section<'_>], work_tree: Option<&Path>, head: F) -> Result<Patch, Error>
 where
     F: FnMut(&RepoPath) -> Result<Option<Blob>, Error>,
 {
     let mut files = Files {
         head,
         work_tree,
-        changes: BTreeMap::new(),
-        written: 0,
+        touched: BTreeMap::new(),
+        held: 0,
+        worked: 0,
     };
     for section in sections {
         files.take(section)?;
     }
-    Ok(Patch::new(files.changes))
+    for (path, file) in &files.touched {
+        if let Some(line) = file.made
+            && file.before.is_some()
+            && !file.removed
+        {
+            let reason = "the diff makes this file, and it is there already";
+            return Err(wrong(path.as_str(), line, reason));
+        }
+    }
+    let changes = files.touched.into_iter();
+    Ok(Patch::new(changes.map(|(path, Touched { before, after, .. })| {
+        (path, FileChange { before, after })
+    })))
 }
 
 impl<F> Files<'_, F>
 where
     F: FnMut(&RepoPath) -> Result<Option<Blob>, Error>,
 {
-    fn get(&mut self, path: &RepoPath) -> Result<Option<Blob>, Error> {
-        match self.changes.get(path) {
-            Some(change) => Ok(change.after.clone()),
-            None => (self.head)(path),
-        }
+    fn at_head(&mut self, path: &RepoPath) -> Result<Option<Blob>, Error> {
+        let blob = (self.head)(path)?;
+        self.work(size(blob.as_ref()))?;
+        Ok(blob)
     }
 
-    fn set(&mut self, path: &RepoPath, after: Option<Blob>) -> Result<(), Error> {
-        match self.changes.get_mut(path) {
-            Some(change) => change.after = after,
-            None => {
-                let before = (self.head)(path)?;
-                self.changes.insert(path.clone(), FileChange { before, after });
-            }
+    fn work(&mut self, bytes: usize) -> Result<(), Error> {
+        self.worked += bytes;
+        if self.worked > MAX_WORK {
+            return Err(too_large("what the diff reads and writes", MAX_WORK));
         }
         Ok(())
     }
 
-    fn take(&mut self, section: &Section) -> Result<(), Error> {
+    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
+        self.held += bytes;
+        if self.held > MAX_HELD {
+            return Err(too_large("the change", MAX_HELD));
+        }
+        Ok(())
+    }
+
+    fn exists(&mut self, path: &RepoPath) -> Result<bool, Error> {
+        match self.touched.get(path) {
+            Some(file) => Ok(file.before.is_some() || file.after.is_some()),
+            None => Ok(self.at_head(path)?.is_some()),
+        }
+    }
+
+    fn touch(&mut self, path: &RepoPath) -> Result<&mut Touched, Error> {
+        if !self.touched.contains_key(path) {
+            let before = self.at_head(path)?;
+            self.hold(size(before.as_ref()))?;
+            let file = Touched {
+                before,
+                ..Touched::default()
+            };
+            self.touched.insert(path.clone(), file);
+        }
+        Ok(self.touched.entry(path.clone()).or_default())
+    }
+
+    /// What a section starts from. What is renamed, copied or removed is that of the head, whatever else happens to
+    /// the file, as git has it: <https://git-scm.com/docs/diff-format#generate_patch_text_with_p>, 4.
+    fn source(&mut self, path: &RepoPath, in_place: bool) -> Result<Option<Blob>, Error> {
+        let blob = match self.touched.get(path) {
+            Some(file) if in_place && file.after.is_some() => file.after.clone(),
+            Some(file) => file.before.clone(),
+            None => return self.at_head(path),
+        };
+        self.work(size(blob.as_ref()))?;
+        Ok(blob)
+    }
+
+    fn take(&mut self, section: &Section<'_>) -> Result<(), Error> {
         let (old, new) = self.names(section)?;
         let name = new
             .as_ref()
@@ -73,8 +142,9 @@ where
             .map(ToString::to_string)
             .unwrap_or_default();
         let fail = |reason: &str| Err(wrong(&name, section.line, reason));
+        let in_place = old == new && !section.copy;
         let before = match &old {
-            Some(path) => self.get(path)?,
+            Some(path) => self.source(path, in_place)?,
             None => None,
         };
         if old.is_some() && before.is_none() {
@@ -85,25 +155,18 @@ where
         {
             return fail("the file has another mode than the diff says");
         }
-        if let Some(path) = &new
-            && new != old
-            && self.get(path)?.is_some()
-        {
-            return fail("the diff makes this file, and it is there already");
-        }
-        let content = before.as_ref().map_or(&b""[..], |blob| &blob.bytes);
-        let bytes = changed(section, content, &name)?;
-        self.written += bytes.len();
-        if self.written > MAX_WRITTEN {
-            return fail("the diff writes more than 1 GiB in all");
-        }
-        let moved = !section.copy && old != new;
+        let bytes = self.changed(section, before.as_ref(), &name)?;
         let gone = section.deleted || (section.ends_at_epoch && bytes.is_empty() && section.pair.is_none());
         if gone && !bytes.is_empty() {
             return fail("the diff removes the file, but not all of its lines");
         }
-        if let Some(path) = old.as_ref().filter(|_| moved || gone) {
-            self.set(path, None)?;
+        if let Some(path) = old.as_ref().filter(|_| gone || !(in_place || section.copy)) {
+            let file = self.touch(path)?;
+            if file.removed || file.changed {
+                let reason = "the diff removes or renames this file after it has changed it or removed it";
+                return Err(wrong(path.as_str(), section.line, reason));
+            }
+            file.removed = true;
         }
         let Some(path) = new.filter(|_| !gone) else {
             return Ok(());
@@ -115,11 +178,58 @@ where
             },
             None => before.map_or(FileMode::Regular, |blob| blob.mode),
         };
-        self.set(&path, Some(Blob { mode, bytes }))
+        self.hold(bytes.len())?;
+        let file = self.touch(&path)?;
+        if in_place && file.removed {
+            return fail("the diff changes this file after it has removed or renamed it");
+        }
+        if !in_place && file.made.is_some() {
+            return fail("the diff makes this file twice");
+        }
+        if in_place {
+            file.changed = true;
+        } else {
+            file.made = Some(section.line);
+        }
+        let former = file.after.replace(Blob { mode, bytes });
+        self.held -= size(former.as_ref());
+        Ok(())
+    }
+
+    /// The content after a section.
+    fn changed(&mut self, section: &Section<'_>, before: Option<&Blob>, name: &str) -> Result<Vec<u8>, Error> {
+        let before = before.map_or(&b""[..], |blob| &blob.bytes);
+        let most = MAX_HELD - self.held;
+        let bytes = match &section.body {
+            Body::Same => (before.len() <= most).then(|| before.to_vec()),
+            Body::Text(hunks) => spliced(hunks, before, most, name)?,
+            Body::Binary(binary) => {
+                self.work(binary.size())?;
+                let fail = |reason: &str| wrong(name, section.line, reason);
+                let (old, new) = section
+                    .index
+                    .as_ref()
+                    .filter(|(old, new)| old.len() >= 40 && new.len() >= 40)
+                    .ok_or_else(|| {
+                        fail("a binary change needs the full `index` line; make it with `git diff --binary`")
+                    })?;
+                if !is_named(before, old) {
+                    return Err(fail("the binary change is for another content"));
+                }
+                let bytes = binary.result(before, most, name)?;
+                if bytes.as_ref().is_some_and(|bytes| !is_named(bytes, new)) {
+                    return Err(fail("the binary change does not give the content that it names"));
+                }
+                bytes
+            }
+        };
+        let bytes = bytes.ok_or_else(|| too_large("the change", MAX_HELD))?;
+        self.work(bytes.len())?;
+        Ok(bytes)
     }
 
     /// Which files a section is about: before and after.
-    fn names(&mut self, section: &Section) -> Result<(Option<RepoPath>, Option<RepoPath>), Error> {
+    fn names(&mut self, section: &Section<'_>) -> Result<(Option<RepoPath>, Option<RepoPath>), Error> {
         if let (Some(from), Some(to)) = (&section.from, &section.to) {
             return Ok((Some(self.path(from, section)?), Some(self.path(to, section)?)));
         }
@@ -144,7 +254,7 @@ where
         let mut first = None;
         for candidate in candidates {
             let path = self.path(candidate, section)?;
-            if section.old.is_some() && self.get(&path)?.is_some() {
+            if section.old.is_some() && self.exists(&path)? {
                 return Ok((Some(path.clone()), (!section.deleted).then_some(path)));
             }
             first.get_or_insert(path);
@@ -157,7 +267,7 @@ where
         }
     }
 
-    fn path(&self, name: &[u8], section: &Section) -> Result<RepoPath, Error> {
+    fn path(&self, name: &[u8], section: &Section<'_>) -> Result<RepoPath, Error> {
         let outside = || wrong(&shown(name), section.line, "is not a path inside the repository");
         let text = std::str::from_utf8(name).map_err(|_| outside())?;
         let inside = match self.work_tree {
@@ -172,12 +282,8 @@ where
     }
 }
 
-/// A name without its first part.
-fn bare(name: &[u8]) -> &[u8] {
-    match name.iter().position(|byte| *byte == b'/') {
-        Some(at) if at > 0 => &name[at + 1..],
-        _ => name,
-    }
+fn size(blob: Option<&Blob>) -> usize {
+    blob.map_or(0, |blob| blob.bytes.len())
 }
 
 fn file_mode(mode: u32) -> Option<FileMode> {
@@ -189,86 +295,71 @@ fn file_mode(mode: u32) -> Option<FileMode> {
     }
 }
 
-fn changed(section: &Section, before: &[u8], name: &str) -> Result<Vec<u8>, Error> {
-    match &section.body {
-        Body::Same => Ok(if section.deleted && before.is_empty() {
-            Vec::new()
-        } else {
-            before.to_vec()
-        }),
-        Body::Text(hunks) => spliced(hunks, before, name),
-        Body::Binary(binary) => {
-            let fail = |reason: &str| wrong(name, section.line, reason);
-            let (old, new) = section
-                .index
-                .as_ref()
-                .filter(|(old, new)| old.len() >= 40 && new.len() >= 40)
-                .ok_or_else(|| fail("a binary change needs the full `index` line; make it with `git diff --binary`"))?;
-            // An absent file has the name of nothing but zeros.
-            let is = |bytes: &[u8], id: &str| {
-                (bytes.is_empty() && id.bytes().all(|digit| digit == b'0'))
-                    || Oid::hash_object(ObjectType::Blob, bytes).is_ok_and(|oid| oid.to_string() == *id)
-            };
-            if !is(before, old) {
-                return Err(fail("the binary change is for another content"));
-            }
-            let bytes = binary::result(binary, before, name)?;
-            if !is(&bytes, new) {
-                return Err(fail("the binary change does not give the content that it names"));
-            }
-            Ok(bytes)
-        }
+/// Whether git names this content so; an absent file has the name of nothing but zeros.
+fn is_named(bytes: &[u8], id: &str) -> bool {
+    (bytes.is_empty() && id.bytes().all(|digit| digit == b'0'))
+        || Oid::hash_object(ObjectType::Blob, bytes).is_ok_and(|oid| oid.to_string() == *id)
+}
+
+/// The lines of a text that are still to come.
+struct Lines<'a> {
+    rest: &'a [u8],
+    /// How many are taken.
+    at: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = match self.rest.iter().position(|byte| *byte == b'\n') {
+            Some(at) => at + 1,
+            None => self.rest.len(),
+        };
+        let (line, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        self.at += usize::from(!line.is_empty());
+        (!line.is_empty()).then_some(line)
     }
 }
 
-/// A text with the hunks applied at exactly the lines that they name.
-fn spliced(hunks: &[Hunk], before: &[u8], name: &str) -> Result<Vec<u8>, Error> {
-    let lines: Vec<&[u8]> = before.split_inclusive(|byte| *byte == b'\n').collect();
-    let mut out = Vec::with_capacity(before.len());
-    let mut at = 0;
+/// A text with the hunks applied at exactly the lines that they name; none when it has more than `most` bytes.
+fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    let mut lines = Lines { rest: before, at: 0 };
+    let mut out = Vec::with_capacity(before.len().min(most));
     for hunk in hunks {
         let start = if hunk.old_lines == 0 {
             hunk.start
         } else {
             hunk.start.saturating_sub(1)
         };
-        let between = lines.get(at..start).ok_or_else(|| {
-            wrong(
-                name,
-                hunk.line,
-                "the hunk is beyond the end of the file, or before the hunk above it",
-            )
-        })?;
-        between.iter().for_each(|line| out.extend_from_slice(line));
-        at = start;
+        let rest = lines.rest;
+        while lines.at < start && lines.next().is_some() {}
+        if lines.at != start {
+            let reason = "the hunk is beyond the end of the file, or before the hunk above it";
+            return Err(wrong(name, hunk.line, reason));
+        }
+        out.extend_from_slice(&rest[..rest.len() - lines.rest.len()]);
         for (offset, line) in hunk.lines.iter().enumerate() {
-            if line.kind != Kind::Added {
-                if lines.get(at) != Some(&&line.bytes[..]) {
-                    let reason = format!("line {} of the file is not the one that the diff says", at + 1);
-                    return Err(wrong(name, hunk.line + 1 + offset, reason));
-                }
-                at += 1;
+            let number = hunk.line + 1 + offset;
+            let at = lines.at + 1;
+            if line.kind != Kind::Added && lines.next() != Some(line.bytes) {
+                let reason = format!("line {at} of the file is not the one that the diff says");
+                return Err(wrong(name, number, reason));
             }
             if line.kind != Kind::Removed {
                 if out.last().is_some_and(|byte| *byte != b'\n') {
-                    return Err(wrong(
-                        name,
-                        hunk.line + 1 + offset,
-                        "a line follows one without a line end",
-                    ));
+                    return Err(wrong(name, number, "a line follows one without a line end"));
                 }
-                out.extend_from_slice(&line.bytes);
+                out.extend_from_slice(line.bytes);
             }
         }
+        if out.len() > most {
+            return Ok(None);
+        }
     }
-    let rest = lines.get(at..).unwrap_or_default();
-    if !rest.is_empty() && out.last().is_some_and(|byte| *byte != b'\n') {
-        return Err(wrong(
-            name,
-            hunks.last().map_or(1, |hunk| hunk.line),
-            "a line follows one without a line end",
-        ));
+    if !lines.rest.is_empty() && out.last().is_some_and(|byte| *byte != b'\n') {
+        let line = hunks.last().map_or(1, |hunk| hunk.line);
+        return Err(wrong(name, line, "a line follows one without a line end"));
     }
-    rest.iter().for_each(|line| out.extend_from_slice(line));
-    Ok(out)
+    out.extend_from_slice(lines.rest);
+    Ok((out.len() <= most).then_some(out))
 }

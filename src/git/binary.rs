@@ -11,24 +11,46 @@ const MAX_BYTES: usize = 64 << 20;
 /// Git's alphabet, by value. <https://datatracker.ietf.org/doc/html/rfc1924>
 const ALPHABET: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// The forward half of a `GIT binary patch`.
+/// The forward half of a `GIT binary patch`, as packed as it came.
 #[derive(Debug)]
-pub(super) enum Binary {
-    Literal(Vec<u8>),
-    Delta { line: usize, bytes: Vec<u8> },
+pub(super) struct Binary {
+    /// The line of the diff where it starts, from 1.
+    line: usize,
+    /// Whether it is the whole content, not a delta.
+    literal: bool,
+    /// How many bytes it says to have once unpacked.
+    size: usize,
+    packed: Vec<u8>,
 }
 
 /// Reads what follows `GIT binary patch`, with the reverse half if it is there.
 pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Binary, Error> {
-    let forward = half(reader)?.ok_or_else(|| wrong("a binary file", reader.number(), "its content is missing"))?;
-    // The way back is only read over.
-    half(reader)?;
-    Ok(forward)
-}
-
-fn half(reader: &mut Reader<'_>) -> Result<Option<Binary>, Error> {
     let line = reader.number();
     let bad = |reason: &str| wrong("a binary file", line, reason);
+    let (literal, size) = header(reader)?.ok_or_else(|| bad("its content is missing"))?;
+    let mut packed = Vec::new();
+    while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
+        decode(line, &mut packed).ok_or_else(|| bad("a line of its content is not base 85 as git writes it"))?;
+    }
+    // The way back is only read over, as far as it looks like one.
+    if header(reader)?.is_some() {
+        let mut unused = Vec::new();
+        while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
+            unused.clear();
+            decode(line, &mut unused).ok_or_else(|| bad("a line of its way back is not base 85 as git writes it"))?;
+        }
+    }
+    Ok(Binary {
+        line,
+        literal,
+        size,
+        packed,
+    })
+}
+
+/// Whether a half is the whole content, and its size.
+fn header(reader: &mut Reader<'_>) -> Result<Option<(bool, usize)>, Error> {
+    let bad = |reason: &str| wrong("a binary file", reader.number(), reason);
     let Some(header) = reader.peek_trimmed() else {
         return Ok(None);
     };
@@ -46,24 +68,8 @@ fn half(reader: &mut Reader<'_>) -> Result<Option<Binary>, Error> {
     if size > MAX_BYTES {
         return Err(bad("it is larger than 64 MiB"));
     }
-    reader.next();
-    let mut packed = Vec::new();
-    while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
-        decode(line, &mut packed).ok_or_else(|| bad("a line of its content is not base 85 as git writes it"))?;
-    }
-    let mut bytes = Vec::new();
-    flate2::read::ZlibDecoder::new(&packed[..])
-        .take(size as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|_| bad("its content cannot be unpacked"))?;
-    if bytes.len() != size {
-        return Err(bad("its content has another size than it says"));
-    }
-    Ok(Some(if literal {
-        Binary::Literal(bytes)
-    } else {
-        Binary::Delta { line, bytes }
-    }))
+    reader.skip();
+    Ok(Some((literal, size)))
 }
 
 /// One line: a letter for the number of bytes, then five characters for each four of them.
@@ -89,28 +95,49 @@ fn decode(line: &[u8], into: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The content afterwards.
-///
-/// # Errors
-/// When a delta is not one for this content.
-pub(super) fn result(binary: &Binary, before: &[u8], path: &str) -> Result<Vec<u8>, Error> {
-    match binary {
-        Binary::Literal(bytes) => Ok(bytes.clone()),
-        Binary::Delta { line, bytes } => {
-            undelta(bytes, before).ok_or_else(|| wrong(path, *line, "the binary change is for another content"))
+impl Binary {
+    /// How many bytes it unpacks to: of content, or of a delta.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The content afterwards, if it has at most `most` bytes; none if it has more.
+    ///
+    /// # Errors
+    /// When it cannot be unpacked, or is a delta for another content.
+    pub(super) fn result(&self, before: &[u8], most: usize, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        let bad = |reason: &str| wrong(path, self.line, reason);
+        if self.literal && self.size > most {
+            return Ok(None);
         }
+        let mut bytes = Vec::new();
+        flate2::read::ZlibDecoder::new(&self.packed[..])
+            .take(self.size as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|_| bad("its content cannot be unpacked"))?;
+        if bytes.len() != self.size {
+            return Err(bad("its content has another size than it says"));
+        }
+        if self.literal {
+            return Ok(Some(bytes));
+        }
+        let other = || bad("the binary change is for another content");
+        let mut rest = &bytes[..];
+        if size(&mut rest) != Some(before.len()) {
+            return Err(other());
+        }
+        let length = size(&mut rest)
+            .filter(|length| *length <= MAX_BYTES)
+            .ok_or_else(other)?;
+        if length > most {
+            return Ok(None);
+        }
+        undelta(rest, before, length).map(Some).ok_or_else(other)
     }
 }
 
-fn undelta(delta: &[u8], base: &[u8]) -> Option<Vec<u8>> {
-    let mut rest = delta;
-    if size(&mut rest)? != base.len() {
-        return None;
-    }
-    let length = size(&mut rest)?;
-    if length > MAX_BYTES {
-        return None;
-    }
+/// Follows the instructions of a delta, whose result has `length` bytes.
+fn undelta(mut rest: &[u8], base: &[u8], length: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     while let Some((code, tail)) = rest.split_first() {
         rest = tail;

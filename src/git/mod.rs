@@ -8,6 +8,7 @@
 mod apply;
 mod binary;
 mod disk;
+mod hunk;
 mod local;
 mod lookup;
 mod name;

@@ -12,20 +12,24 @@ pub(super) fn both(header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     }
     let spaces = (0..header.len()).filter(|at| header[*at] == b' ');
     let halves = spaces.map(|at| (&header[..at], &header[at + 1..]));
-    let bare = |name: &'_ [u8]| {
-        name.iter()
-            .position(|byte| *byte == b'/')
-            .map(|at| name[at + 1..].to_vec())
-    };
+    let has_prefix = |name: &[u8]| bare(name).len() < name.len();
     halves
         .clone()
         .find(|(old, new)| old == new)
         .or_else(|| {
             halves
                 .clone()
-                .find(|(old, new)| bare(old).is_some() && bare(old) == bare(new))
+                .find(|(old, new)| has_prefix(old) && has_prefix(new) && bare(old) == bare(new))
         })
         .map(|(old, new)| (old.to_vec(), new.to_vec()))
+}
+
+/// A name without its first part.
+pub(super) fn bare(name: &[u8]) -> &[u8] {
+    match name.iter().position(|byte| *byte == b'/') {
+        Some(at) if at > 0 => &name[at + 1..],
+        _ => name,
+    }
 }
 
 /// Where a quoted name at the start ends.

@@ -3,7 +3,13 @@
 
 use super::Error;
 use super::binary::{self, Binary};
-use super::quoted::{both, unquoted};
+use super::hunk::{Hunk, hunks};
+use super::quoted::{bare, both, unquoted};
+
+/// How many lines a diff may have: each takes more memory than it has bytes.
+const MAX_LINES: usize = 1_000_000;
+/// How many files a diff may name.
+const MAX_FILES: usize = 20_000;
 
 /// Git's name of a file without content.
 const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
@@ -14,7 +20,7 @@ const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
     clippy::struct_excessive_bools,
     reason = "each is a line that the header has or has not"
 )]
-pub(super) struct Section {
+pub(super) struct Section<'a> {
     /// The line of the diff where it starts, from 1.
     pub(super) line: usize,
     /// As written, prefix included; none for `/dev/null`.
@@ -27,7 +33,8 @@ pub(super) struct Section {
     /// The names of a rename or a copy, which git writes without prefixes.
     pub(super) from: Option<Vec<u8>>,
     pub(super) to: Option<Vec<u8>>,
-    /// Whether `from` stays.
+    /// Whether `from` goes, or stays.
+    pub(super) rename: bool,
     pub(super) copy: bool,
     pub(super) created: bool,
     pub(super) deleted: bool,
@@ -36,40 +43,25 @@ pub(super) struct Section {
     pub(super) new_mode: Option<u32>,
     /// The object names of an `index` line, perhaps shortened.
     pub(super) index: Option<(String, String)>,
-    pub(super) body: Body,
+    pub(super) body: Body<'a>,
+}
+
+impl Section<'_> {
+    /// The best name of it for an error message.
+    fn shown(&self) -> String {
+        let pair = self.pair.as_ref().map(|(_, new)| new);
+        let name = self.to.as_ref().or(self.new.as_ref()).or(self.old.as_ref()).or(pair);
+        shown(name.map_or(b"", Vec::as_slice))
+    }
 }
 
 /// What happens to the content.
 #[derive(Debug, Default)]
-pub(super) enum Body {
+pub(super) enum Body<'a> {
     #[default]
     Same,
-    Text(Vec<Hunk>),
+    Text(Vec<Hunk<'a>>),
     Binary(Binary),
-}
-
-#[derive(Debug)]
-pub(super) struct Hunk {
-    /// The line of the diff with its `@@`.
-    pub(super) line: usize,
-    /// The first line in the old file, from 1; for a hunk without old lines the one that it comes after.
-    pub(super) start: usize,
-    pub(super) old_lines: usize,
-    pub(super) lines: Vec<Line>,
-}
-
-/// One line of a hunk with its line end, unless it is the last of a file and has none.
-#[derive(Debug)]
-pub(super) struct Line {
-    pub(super) kind: Kind,
-    pub(super) bytes: Vec<u8>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Context,
-    Removed,
-    Added,
 }
 
 /// The lines of a diff, with a place in them.
@@ -79,11 +71,14 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a [u8]) -> Self {
-        Self {
+    fn new(text: &'a [u8]) -> Result<Self, Error> {
+        if text.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
+            return Err(too_large("the number of lines of the diff", MAX_LINES));
+        }
+        Ok(Self {
             lines: text.split_inclusive(|byte| *byte == b'\n').collect(),
             at: 0,
-        }
+        })
     }
 
     /// The number of the line that comes next, from 1.
@@ -92,7 +87,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The line that comes next, with its line end.
-    fn peek(&self) -> Option<&'a [u8]> {
+    pub(super) fn peek(&self) -> Option<&'a [u8]> {
         self.lines.get(self.at).copied()
     }
 
@@ -108,21 +103,30 @@ impl<'a> Reader<'a> {
         self.peek().map(trimmed)
     }
 
+    pub(super) fn skip(&mut self) {
+        self.at += 1;
+    }
+
     fn ahead(&self, by: usize) -> &'a [u8] {
         self.lines.get(self.at + by).copied().unwrap_or_default()
     }
 }
 
-/// Reads all sections of a diff; text between them, like the message of a mail, is skipped.
+/// Reads all sections of a diff; text between them, like the message of a mail, is skipped, but not what looks like
+/// a part of the section above it.
 ///
 /// # Errors
 /// When a section is cut off or cannot be understood, or when there is none in a text that is not empty.
-pub(super) fn parse(text: &[u8]) -> Result<Vec<Section>, Error> {
-    let mut reader = Reader::new(text);
+pub(super) fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
+    let mut reader = Reader::new(text)?;
     let mut sections = Vec::new();
     while let Some(line) = reader.peek() {
+        if sections.len() > MAX_FILES {
+            return Err(too_large("the number of files in the diff", MAX_FILES));
+        }
         if line.starts_with(b"diff --git ") {
             sections.push(git_section(&mut reader)?);
+            nothing_left_over(&mut reader, &sections)?;
         } else if begins_plain(&reader) {
             let mut section = Section {
                 line: reader.number(),
@@ -131,6 +135,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Section>, Error> {
             names(&mut reader, &mut section)?;
             section.body = Body::Text(hunks(&mut reader, &section)?);
             sections.push(section);
+            nothing_left_over(&mut reader, &sections)?;
         } else if line.starts_with(b"@@ -") {
             return Err(wrong(
                 "the diff",
@@ -145,7 +150,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Section>, Error> {
                 "holds no content for a binary file; make it with `git diff --binary`",
             ));
         } else {
-            reader.at += 1;
+            reader.skip();
         }
     }
     if sections.is_empty() && !text.trim_ascii().is_empty() {
@@ -159,11 +164,28 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Section>, Error> {
     Ok(sections)
 }
 
+/// Refuses lines that the section above them would have, if only its numbers counted them.
+fn nothing_left_over(reader: &mut Reader<'_>, sections: &[Section<'_>]) -> Result<(), Error> {
+    while reader.peek_trimmed().is_some_and(<[u8]>::is_empty) {
+        reader.skip();
+    }
+    // Two dashes and a blank stand above the signature of a mail.
+    let above = sections.last();
+    let bare_header = above.is_some_and(|section| section.pair.is_some() && matches!(section.body, Body::Same));
+    let free = (begins_plain(reader) && !bare_header) || reader.peek_trimmed() == Some(b"-- ");
+    if free || !matches!(reader.ahead(0).first(), Some(b'+' | b'-' | b' ')) {
+        return Ok(());
+    }
+    let name = above.map(Section::shown).unwrap_or_default();
+    let reason = "this line belongs to no hunk; check the header, or the numbers of the hunk, above it";
+    Err(wrong(&name, reader.number(), reason))
+}
+
 fn begins_plain(reader: &Reader<'_>) -> bool {
     reader.ahead(0).starts_with(b"--- ") && reader.ahead(1).starts_with(b"+++ ") && reader.ahead(2).starts_with(b"@@ -")
 }
 
-fn git_section(reader: &mut Reader<'_>) -> Result<Section, Error> {
+fn git_section<'a>(reader: &mut Reader<'a>) -> Result<Section<'a>, Error> {
     let line = reader.number();
     let header = reader.next().unwrap_or_default();
     let header = header.strip_prefix(b"diff --git ").unwrap_or_default();
@@ -172,50 +194,30 @@ fn git_section(reader: &mut Reader<'_>) -> Result<Section, Error> {
         pair: both(header),
         ..Section::default()
     };
-    while let Some(next) = reader.peek() {
-        let line = trimmed(next);
-        let field = |name: &[u8]| line.strip_prefix(name).map(<[u8]>::to_vec);
-        let mode = |text: Vec<u8>| {
-            std::str::from_utf8(&text)
-                .ok()
-                .and_then(|text| u32::from_str_radix(text, 8).ok())
-        };
-        if let Some(text) = field(b"old mode ") {
-            section.old_mode = mode(text);
-        } else if let Some(text) = field(b"new mode ") {
-            section.new_mode = mode(text);
-        } else if let Some(text) = field(b"new file mode ") {
-            (section.created, section.new_mode) = (true, mode(text));
-        } else if let Some(text) = field(b"deleted file mode ") {
-            (section.deleted, section.old_mode) = (true, mode(text));
-        } else if let Some(text) = field(b"rename from ").or_else(|| field(b"rename old ")) {
-            section.from = Some(unquoted(&text));
-        } else if let Some(text) = field(b"rename to ").or_else(|| field(b"rename new ")) {
-            section.to = Some(unquoted(&text));
-        } else if let Some(text) = field(b"copy from ") {
-            (section.copy, section.from) = (true, Some(unquoted(&text)));
-        } else if let Some(text) = field(b"copy to ") {
-            section.to = Some(unquoted(&text));
-        } else if let Some(text) = field(b"index ") {
-            section.index = index(&text);
-        } else if begins_plain(reader) {
+    while let Some(next) = reader.peek_trimmed() {
+        if begins_plain(reader) {
+            let declared = (section.created, section.deleted);
             names(reader, &mut section)?;
+            if declared != (section.old.is_none(), section.new.is_none()) {
+                let reason = "the header makes or removes the file, and `---` and `+++` say otherwise";
+                return Err(wrong(&shown(header), line, reason));
+            }
             section.body = Body::Text(hunks(reader, &section)?);
-            return Ok(section);
-        } else if line == b"GIT binary patch" {
-            reader.at += 1;
+            break;
+        } else if next == b"GIT binary patch" {
+            reader.skip();
             section.body = Body::Binary(binary::parse(reader)?);
             break;
-        } else if line.starts_with(b"Binary files ") {
+        } else if next.starts_with(b"Binary files ") {
             let reason = "holds no content for a binary file; make it with `git diff --binary`";
             return Err(wrong(&shown(header), reader.number(), reason));
-        } else if !line.starts_with(b"similarity index ") && !line.starts_with(b"dissimilarity index ") {
+        } else if !field(&mut section, next, reader.number())? {
             break;
         }
-        reader.at += 1;
+        reader.skip();
     }
-    if section.pair.is_none() && section.to.is_none() {
-        return Err(wrong(&shown(header), line, "the two file names cannot be told apart"));
+    if let Some(reason) = contradiction(&section) {
+        return Err(wrong(&shown(header), line, reason));
     }
     let is_new = |(old, new): &(String, String)| match (section.created, section.deleted) {
         (true, _) => !EMPTY_BLOB.starts_with(&**new) || new.is_empty(),
@@ -232,8 +234,80 @@ fn git_section(reader: &mut Reader<'_>) -> Result<Section, Error> {
     Ok(section)
 }
 
+/// One line of git's header; false when it is none.
+fn field(section: &mut Section<'_>, line: &[u8], number: usize) -> Result<bool, Error> {
+    let mode = |text: &[u8]| {
+        let mode = std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| u32::from_str_radix(text, 8).ok());
+        mode.map(Some)
+            .ok_or_else(|| wrong("the diff", number, "the mode of this file cannot be read"))
+    };
+    let rest = |name: &[u8]| line.strip_prefix(name);
+    if let Some(text) = rest(b"old mode ") {
+        section.old_mode = mode(text)?;
+    } else if let Some(text) = rest(b"new mode ") {
+        section.new_mode = mode(text)?;
+    } else if let Some(text) = rest(b"new file mode ") {
+        (section.created, section.new_mode) = (true, mode(text)?);
+    } else if let Some(text) = rest(b"deleted file mode ") {
+        (section.deleted, section.old_mode) = (true, mode(text)?);
+    } else if let Some(text) = rest(b"rename from ").or_else(|| rest(b"rename old ")) {
+        (section.rename, section.from) = (true, Some(unquoted(text)));
+    } else if let Some(text) = rest(b"rename to ").or_else(|| rest(b"rename new ")) {
+        (section.rename, section.to) = (true, Some(unquoted(text)));
+    } else if let Some(text) = rest(b"copy from ") {
+        (section.copy, section.from) = (true, Some(unquoted(text)));
+    } else if let Some(text) = rest(b"copy to ") {
+        (section.copy, section.to) = (true, Some(unquoted(text)));
+    } else if let Some(text) = rest(b"index ") {
+        section.index = index(text);
+    } else {
+        return Ok(line.starts_with(b"similarity index ") || line.starts_with(b"dissimilarity index "));
+    }
+    Ok(true)
+}
+
+/// Why the lines of git's header do not mean one thing.
+fn contradiction(section: &Section<'_>) -> Option<&'static str> {
+    if section.from.is_some() != section.to.is_some() {
+        return Some("a rename or a copy needs both names, `from` and `to`");
+    }
+    let kinds = [section.created, section.deleted, section.rename, section.copy];
+    if kinds.iter().filter(|kind| **kind).count() > 1 {
+        return Some("it is more than one of new, removed, renamed and copied");
+    }
+    let one_mode = section.old_mode.is_some() != section.new_mode.is_some();
+    if one_mode && !section.created && !section.deleted {
+        return Some("a change of the mode needs both modes, `old` and `new`");
+    }
+    let (old, new) = match (&section.pair, &section.to) {
+        (Some((old, new)), _) => (Some(old), Some(new)),
+        (None, Some(_)) => (section.old.as_ref(), section.new.as_ref()),
+        (None, None) => return Some("the two file names cannot be told apart"),
+    };
+    let agrees =
+        |written: Option<&Vec<u8>>, name: Option<&Vec<u8>>| written.is_none() || name.is_none() || written == name;
+    if !agrees(section.old.as_ref(), old) || !agrees(section.new.as_ref(), new) {
+        return Some("`---` and `+++` name other files than `diff --git`");
+    }
+    // Only the other names have prefixes.
+    let is_of = |name: &Vec<u8>, full: Option<&Vec<u8>>| {
+        full.is_none_or(|full| {
+            full.strip_suffix(&name[..])
+                .is_some_and(|prefix| prefix.is_empty() || prefix.ends_with(b"/"))
+        })
+    };
+    match (&section.from, &section.to) {
+        (Some(from), Some(to)) if is_of(from, old) && is_of(to, new) => None,
+        (Some(_), _) => Some("`from` and `to` name other files than the lines around them"),
+        _ if old == new || old.map(|name| bare(name)) == new.map(|name| bare(name)) => None,
+        _ => Some("the two file names differ, and nothing says that it is a rename"),
+    }
+}
+
 /// The `---` and `+++` lines.
-fn names(reader: &mut Reader<'_>, section: &mut Section) -> Result<(), Error> {
+fn names(reader: &mut Reader<'_>, section: &mut Section<'_>) -> Result<(), Error> {
     let mut epoch = false;
     let mut name = |prefix: &[u8]| {
         let number = reader.number();
@@ -247,11 +321,7 @@ fn names(reader: &mut Reader<'_>, section: &mut Section) -> Result<(), Error> {
             unquoted(line)
         } else {
             // A time follows after a tab.
-            line.split(|byte| *byte == b'\t')
-                .next()
-                .unwrap_or_default()
-                .trim_ascii_end()
-                .to_vec()
+            line.split(|byte| *byte == b'\t').next().unwrap_or_default().to_vec()
         };
         if name.is_empty() {
             return Err(wrong("the diff", number, "a file name is missing"));
@@ -268,73 +338,18 @@ fn names(reader: &mut Reader<'_>, section: &mut Section) -> Result<(), Error> {
     Ok(())
 }
 
-fn hunks(reader: &mut Reader<'_>, section: &Section) -> Result<Vec<Hunk>, Error> {
-    let path = shown(section.new.as_ref().or(section.old.as_ref()).map_or(b"", Vec::as_slice));
-    let mut hunks = Vec::new();
-    while let Some(header) = reader.peek().filter(|line| line.starts_with(b"@@ -")) {
-        let line = reader.number();
-        let counts = counts(header).ok_or_else(|| wrong(&path, line, "the numbers of this hunk cannot be read"))?;
-        reader.at += 1;
-        let ([start, old_lines], [_, new_lines]) = counts;
-        let mut hunk = Hunk {
-            line,
-            start,
-            old_lines,
-            lines: Vec::new(),
-        };
-        let (mut old, mut new) = (old_lines, new_lines);
-        while old > 0 || new > 0 || reader.peek().is_some_and(|line| line.starts_with(b"\\")) {
-            let short = || wrong(&path, reader.at + 1, "the hunk has fewer lines than it says");
-            let next = reader.peek().ok_or_else(short)?;
-            let (kind, bytes) = match next.first() {
-                Some(b' ') => (Kind::Context, &next[1..]),
-                Some(b'-') => (Kind::Removed, &next[1..]),
-                Some(b'+') => (Kind::Added, &next[1..]),
-                // Some mailers and editors cut trailing white space; git takes it for an empty line too.
-                Some(b'\n') => (Kind::Context, next),
-                Some(b'\\') => {
-                    let last = hunk.lines.last_mut().ok_or_else(short)?;
-                    if last.bytes.last() == Some(&b'\n') {
-                        last.bytes.pop();
-                    }
-                    reader.at += 1;
-                    continue;
-                }
-                _ => return Err(short()),
-            };
-            let (in_old, in_new) = (kind != Kind::Added, kind != Kind::Removed);
-            if (in_old && old == 0) || (in_new && new == 0) {
-                return Err(wrong(&path, reader.number(), "the hunk has more lines than it says"));
-            }
-            old -= usize::from(in_old);
-            new -= usize::from(in_new);
-            hunk.lines.push(Line {
-                kind,
-                bytes: bytes.to_vec(),
-            });
-            reader.at += 1;
-        }
-        hunks.push(hunk);
-    }
-    Ok(hunks)
-}
-
-/// `@@ -start,lines +start,lines @@`, where one line need not be counted.
-fn counts(header: &[u8]) -> Option<([usize; 2], [usize; 2])> {
-    let text = std::str::from_utf8(header.strip_prefix(b"@@ -")?.split(|byte| *byte == b'@').next()?).ok()?;
-    let (old, new) = text.trim_end().split_once(" +")?;
-    let pair = |text: &str| {
-        let (start, lines) = text.split_once(',').unwrap_or((text, "1"));
-        Some([start.parse().ok()?, lines.parse().ok()?])
-    };
-    Some((pair(old)?, pair(new)?))
-}
-
 /// `abc..def 100644`.
 fn index(text: &[u8]) -> Option<(String, String)> {
     let names = std::str::from_utf8(text).ok()?.split(' ').next()?;
     let (old, new) = names.split_once("..")?;
     Some((old.to_string(), new.to_string()))
+}
+
+pub(super) fn too_large(what: &str, limit: usize) -> Error {
+    Error::TooLarge {
+        what: what.into(),
+        limit: limit as u64,
+    }
 }
 
 fn trimmed(line: &[u8]) -> &[u8] {

@@ -1,5 +1,6 @@
 //! Fetching over HTTP from real git, exporting trees, and what hostile servers and trees can try.
 
+mod apply;
 mod hostile;
 mod hostile_local;
 mod local;
