@@ -173,7 +173,9 @@ fn nothing_left_over(reader: &mut Reader<'_>, sections: &[Section<'_>]) -> Resul
     let above = sections.last();
     let bare_header = above.is_some_and(|section| section.pair.is_some() && matches!(section.body, Body::Same));
     let free = (begins_plain(reader) && !bare_header) || reader.peek_trimmed() == Some(b"-- ");
-    if free || !matches!(reader.ahead(0).first(), Some(b'+' | b'-' | b' ')) {
+    let next = reader.peek_trimmed().unwrap_or_default();
+    let is_header = field(&mut Section::default(), next, reader.number())?;
+    if free || !(is_header || matches!(next.first(), Some(b'+' | b'-' | b' '))) {
         return Ok(());
     }
     let name = above.map(Section::shown).unwrap_or_default();

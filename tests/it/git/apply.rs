@@ -242,7 +242,15 @@ fn a_name_may_end_in_a_blank() {
 fn lines_that_no_hunk_counts_are_refused() {
     let checkout = plain();
     let hunk = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n";
-    for left in ["-3\n", "+3\n", " 3\n", "\n-3\n", "--- 3\n", "-- 3\n"] {
+    for left in [
+        "new file mode 100644\n",
+        "-3\n",
+        "+3\n",
+        " 3\n",
+        "\n-3\n",
+        "--- 3\n",
+        "-- 3\n",
+    ] {
         let error = refusal(&checkout, &format!("{hunk}{left}"));
         assert!(
             error.contains("x, line") && error.contains("belongs to no hunk"),
