@@ -318,3 +318,20 @@ fn a_diff_has_a_limited_number_of_lines_and_files() {
     let wide = "diff --git a/x b/x\n".repeat(20_002);
     assert!(refusal(&checkout, &wide).contains("the number of files"));
 }
+
+#[test]
+fn files_and_directories_change_places() {
+    let checkout = plain();
+    let path = |name: &str| checkout.path().join(name);
+    for round in 0..2 {
+        fs::remove_dir_all(path("src")).unwrap();
+        checkout.write("src", b"a file now\n");
+        fs::rename(path("x"), path("moved")).unwrap();
+        checkout.write("x/deep/er", b"a directory now\n");
+        git(checkout.path(), &["add", "-A"]);
+        let options = [&["--no-renames"][..], &["-M"]][round];
+        let diff = git(checkout.path(), &[&["diff", "--cached", "--binary"], options].concat());
+        assert_eq!(same_as_git(&checkout, &diff).files().count(), 5);
+        git(checkout.path(), &["reset", "-q", "--hard"]);
+    }
+}
