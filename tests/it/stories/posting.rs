@@ -215,7 +215,7 @@ async fn a_patch_without_a_run_is_posted_once_and_settled_like_any_other() {
 async fn another_patch_of_the_same_name_notifies_once() {
     let list = |odd: &str| -> String {
         let line = |at: usize| {
-            if at % 2 == 0 {
+            if at.is_multiple_of(2) {
                 format!("{odd} {at}\n")
             } else {
                 format!("{at}\n")
