@@ -91,9 +91,8 @@ async fn leftovers_of_a_dead_greenlight_are_removed() {
         ..CreateContainerOptions::default()
     };
     docker.create_container(Some(options), body).await.unwrap();
-    // It need not run to be in the way.
+    // It need not run to be in the way, and another test may have removed it by now: each looks for leftovers.
     let _ = docker.start_container(&name, None::<StartContainerOptions>).await;
-    assert_eq!(containers_of(number).await.len(), 1);
     Sandbox::detect(Choice::Only(Backend::Docker), places(Backend::Docker))
         .await
         .unwrap();
