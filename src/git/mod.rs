@@ -1,9 +1,11 @@
-//! Fetches a repository at given commits over smart HTTP, and gives out trees, files and differences.
+//! Fetches a repository at given commits over smart HTTP, reads the one of a local checkout, and gives out trees, files
+//! and differences.
 //!
-//! Only objects are ever read: no configuration (of the system, the user, or the repository), no attributes, no
-//! filters, no hooks and no references take part, so nothing in a repository can change what its bytes are. There
-//! is no work tree either: an export writes plain files into a fresh directory, and what happens there later
-//! never finds its way back. Commits are made through GitHub's API, so nothing is pushed.
+//! Trees, files and differences come from objects alone: no configuration (of the system, the user, or the repository),
+//! no attributes, no filters and no hooks take part, so nothing in a repository can change what its bytes are. Only a
+//! local repository has references and a work tree, which is read as its bytes are, without following links. A mirror
+//! has none: an export writes plain files into a fresh directory, and what happens there later never finds its way back.
+//! Commits are made through GitHub's API, so nothing is pushed.
 
 mod apply;
 mod binary;

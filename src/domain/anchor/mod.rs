@@ -22,7 +22,7 @@ pub use fate::{Fate, fate};
 pub use fingerprint::Fingerprint;
 pub use hunk::{DiffError, Hunk, added_lines, parse_hunks};
 pub use left_out::LeftOut;
-pub use suggestion::{ApplyError, Suggestion, apply, read_block};
+pub use suggestion::{ApplyError, Suggestion, apply, first_block, read_block};
 
 use self::text::{LineEnd, Text};
 use super::id::RepoPath;

@@ -94,8 +94,18 @@ fn with_ends_of<'a>(replaced: &[&[u8]], replacement: &'a str) -> Cow<'a, str> {
 
 /// What a Markdown renderer finds in a suggestion's block; none if it is not exactly one block.
 pub fn read_block(block: &str) -> Option<String> {
+    read(block).and_then(|(text, is_alone)| is_alone.then_some(text))
+}
+
+/// The content of the suggestion that a comment begins with, whatever follows.
+pub fn first_block(comment: &str) -> Option<String> {
+    read(comment).map(|(text, _)| text)
+}
+
+/// The content of the block that a text begins with, and whether nothing follows.
+fn read(markdown: &str) -> Option<(String, bool)> {
     use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
-    let mut events = Parser::new(block);
+    let mut events = Parser::new(markdown);
     match events.next()? {
         Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if &*info == "suggestion" => {}
         _ => return None,
@@ -104,7 +114,7 @@ pub fn read_block(block: &str) -> Option<String> {
     loop {
         match events.next()? {
             Event::Text(piece) => text.push_str(&piece),
-            Event::End(TagEnd::CodeBlock) => return events.next().is_none().then_some(text),
+            Event::End(TagEnd::CodeBlock) => return Some((text, events.next().is_none())),
             _ => return None,
         }
     }

@@ -3,11 +3,9 @@
 //! The block comes first and the hidden marker is the last line, so that nothing a suggestion quotes can be taken for
 //! either. Who wrote the comment is for the caller to check.
 
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
-
 use super::SUGGESTION_MARKER;
 use super::source::Source;
-use crate::domain::anchor::Fingerprint;
+use crate::domain::anchor::{Fingerprint, first_block};
 use crate::domain::id::CommitSha;
 
 /// What stands where a suggestion stood that was turned down, when somebody had replied to it.
@@ -63,7 +61,7 @@ pub fn read_suggestion(body: &str) -> Option<Suggested> {
     Some(Suggested {
         id: id.parse().ok()?,
         source: Source::read(source)?,
-        replacement: first_block(text),
+        replacement: first_block(&text.replace("\r\n", "\n")),
         is_settled,
     })
 }
@@ -95,24 +93,6 @@ pub fn settled(body: &str) -> Option<String> {
 fn split(body: &str) -> Option<(&str, &str)> {
     let (text, last) = body.trim_end().rsplit_once('\n')?;
     last.starts_with(SUGGESTION_MARKER).then(|| (text.trim_end(), last))
-}
-
-/// The content of the suggestion that a comment begins with.
-fn first_block(text: &str) -> Option<String> {
-    let text = text.replace("\r\n", "\n");
-    let mut events = Parser::new(&text);
-    match events.next()? {
-        Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if &*info == "suggestion" => {}
-        _ => return None,
-    }
-    let mut block = String::new();
-    loop {
-        match events.next()? {
-            Event::Text(piece) => block.push_str(&piece),
-            Event::End(TagEnd::CodeBlock) => return Some(block),
-            _ => return None,
-        }
-    }
 }
 
 #[cfg(test)]
