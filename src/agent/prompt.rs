@@ -139,6 +139,7 @@ mod tests {
                 line: 8,
             }),
             message: message.into(),
+            ..Failure::default()
         }
     }
 

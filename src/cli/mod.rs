@@ -12,6 +12,7 @@ mod sandbox;
 mod serve;
 mod suggest;
 mod terminal;
+mod tests;
 mod verify;
 
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ pub struct Cli {
 enum Verb {
     /// Fix the failing tests of a local checkout
     Fix(fix::Arguments),
+    /// Show how the tests of a checkout are run and why, run them confined, and show how the result was read
+    Tests(tests::Arguments),
     /// Recompute the evidence of a fix from a checkout that has it
     Verify(verify::Arguments),
     /// Play the whole story on this machine: no account, no key, no network
@@ -62,6 +65,7 @@ pub fn main(cli: Cli) -> ExitCode {
     let ended = runtime.block_on(async {
         match cli.verb {
             Verb::Fix(arguments) => fix::fix(arguments).await.report(),
+            Verb::Tests(arguments) => tests::tests(arguments).await.report(),
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),
             Verb::Serve(arguments) => serve::serve(arguments).await.report(),

@@ -380,6 +380,7 @@ mod tests {
                     name: name.to_string(),
                     location: None,
                     message: String::new(),
+                    ..Failure::default()
                 })
                 .collect(),
             ..TestRun::without_result("t", outcome, "")

@@ -1,6 +1,6 @@
 //! One execution of a test command, read into cases.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,22 @@ pub enum Outcome {
     Passed,
     /// At least one test failed.
     Failed,
-    /// The code under test does not compile, or the tests could not be collected.
+    /// The code under test, or that of the tests, does not compile.
     DidNotBuild,
+    /// Tests could not be collected or loaded: an error outside of any test.
+    DidNotCollect,
+    /// A module that is asked for is not there: not in the tree, or not installed.
+    MissingModule,
+    /// A linter or type checker found something; no test is meant to run.
+    Flagged,
     /// The command succeeded, but no test ran: never a success.
     NothingRan,
     TimedOut,
-    /// Ended by a signal, or for lack of memory or disk.
+    /// The process of the tests ended itself in a panic, and took tests with it that never ran.
+    Panicked,
+    /// Ended by a signal, or for lack of disk, or otherwise without a result of its own.
     Crashed,
+    OutOfMemory,
     /// The command itself could not be started.
     DidNotStart,
 }
@@ -31,14 +40,24 @@ pub struct TestRun {
     pub outcome: Outcome,
     /// How many tests passed.
     pub passed: u32,
-    /// How many tests were skipped or ignored.
+    /// How many tests were skipped, ignored, left pending or marked as still to be written.
     pub skipped: u32,
+    /// How many tests failed as they are marked to (`xfail`, `expectedFailure`, TAP's `TODO`); in none of the other
+    /// counts.
+    #[serde(default)]
+    pub expected_failures: u32,
+    /// The framework's own summary in its own words (`{"passed": 12, "xfailed": 1}`), where it gives one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tally: BTreeMap<String, u32>,
     /// Failing tests and diagnostics, at most [`TestRun::MAX_FAILURES`]; `failed` has the true count.
     pub failures: Vec<Failure>,
     pub failed: u32,
     /// Names of the tests that passed, at most [`TestRun::MAX_NAMES`], sorted: what "nothing new fails" and
     /// "no test went missing" are judged by.
     pub passed_names: Vec<String>,
+    /// Names of the tests that were skipped, at most [`TestRun::MAX_NAMES`], sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped_names: Vec<String>,
     /// The last lines of what the command printed, bounded and without control characters.
     pub tail: String,
     pub duration_ms: u64,
@@ -55,9 +74,12 @@ impl TestRun {
             outcome,
             passed: 0,
             skipped: 0,
+            expected_failures: 0,
+            tally: BTreeMap::new(),
             failures: Vec::new(),
             failed: 0,
             passed_names: Vec::new(),
+            skipped_names: Vec::new(),
             tail: tail.into(),
             duration_ms: 0,
         }
@@ -88,16 +110,21 @@ impl TestRun {
             Outcome::Passed => format!("{} passed", self.passed),
             Outcome::Failed => format!("{} failed, {} passed", self.failed, self.passed),
             Outcome::DidNotBuild => "does not build".into(),
+            Outcome::DidNotCollect => "tests could not be loaded".into(),
+            Outcome::MissingModule => "a module is missing".into(),
+            Outcome::Flagged => format!("{} found", self.failed),
             Outcome::NothingRan => "no test ran".into(),
             Outcome::TimedOut => "timed out".into(),
+            Outcome::Panicked => "panicked".into(),
             Outcome::Crashed => "crashed".into(),
+            Outcome::OutOfMemory => "out of memory".into(),
             Outcome::DidNotStart => "could not be started".into(),
         }
     }
 }
 
 /// One failing test, or one compiler diagnostic.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The test as its framework would accept it back on the command line.
     pub name: String,
@@ -105,6 +132,19 @@ pub struct Failure {
     pub location: Option<Location>,
     /// The assertion or error text, bounded.
     pub message: String,
+    /// What the assertion wanted, where the framework says so apart from the message; bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What it got instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<String>,
+}
+
+impl Outcome {
+    /// Whether it speaks against the code, and not only of the machine.
+    pub fn is_red(self) -> bool {
+        !matches!(self, Self::Passed | Self::NothingRan | Self::DidNotStart)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -133,10 +173,7 @@ pub enum NotBetter {
 /// # Errors
 /// The first reason found.
 pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
-    if matches!(
-        before.outcome,
-        Outcome::Passed | Outcome::NothingRan | Outcome::DidNotStart
-    ) {
+    if !before.outcome.is_red() {
         return Err(NotBetter::NotRedBefore {
             before: before.summary(),
         });
@@ -193,6 +230,7 @@ mod tests {
                     name: name.to_string(),
                     location: None,
                     message: String::new(),
+                    ..Failure::default()
                 })
                 .collect(),
             ..TestRun::without_result("cargo test", outcome, "")

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::test_run::{Outcome, TestRun};
+use super::test_run::TestRun;
 
 /// The verdict over a reproduced failure, with the numbers it rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,12 +32,7 @@ pub enum Verdict {
 pub fn judge(runs: &[TestRun]) -> Triage {
     let count =
         |of: &dyn Fn(&TestRun) -> bool| u32::try_from(runs.iter().filter(|run| of(run)).count()).unwrap_or(u32::MAX);
-    let red = count(&|run| {
-        matches!(
-            run.outcome,
-            Outcome::Failed | Outcome::DidNotBuild | Outcome::TimedOut | Outcome::Crashed
-        )
-    });
+    let red = count(&|run| run.outcome.is_red());
     let green = count(&TestRun::is_green);
     let verdict = match (red, green) {
         (0, 0) => Verdict::Environment,
@@ -54,6 +49,7 @@ pub fn judge(runs: &[TestRun]) -> Triage {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_run::Outcome;
     use super::*;
 
     #[test]

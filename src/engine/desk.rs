@@ -17,7 +17,7 @@ use crate::git::{FetchLimits, Mirror, Remote};
 use crate::github::{ChangedFile, Client, PullRequest};
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
-    self, InstallError, InstallSettings, Installed, NothingFound, Request, Suite, TestCommand, TestSettings,
+    self, Hints, InstallError, InstallSettings, Installed, NothingFound, Request, Suite, TestCommand, TestSettings,
 };
 
 use super::{Broken, Context};
@@ -79,14 +79,19 @@ impl Desk {
     /// # Errors
     /// What was looked for, when there is none.
     pub fn test_command(&self) -> Result<TestCommand, NothingFound> {
-        let test = &self.config.test;
-        suite::find(
-            &self.checkout,
-            &TestSettings {
-                command: test.command.clone(),
-                timeout: Some(test.timeout),
-            },
-        )
+        suite::find(&self.checkout, &self.test_settings(), &Hints::default())
+    }
+
+    /// Finds every test command, the most fitting one first.
+    pub fn test_commands(&self) -> Vec<TestCommand> {
+        suite::find_all(&self.checkout, &self.test_settings(), &Hints::default())
+    }
+
+    fn test_settings(&self) -> TestSettings {
+        TestSettings {
+            command: self.config.test.command.clone(),
+            timeout: Some(self.config.test.timeout),
+        }
     }
 
     /// Puts sandbox, command and limits together.

@@ -245,6 +245,7 @@ mod tests {
             name: name.into(),
             location: None,
             message: String::new(),
+            ..Failure::default()
         };
         let (passed, failed): (Vec<&str>, Vec<&str>) = tests.iter().partition(|test| test.starts_with('+'));
         let before = TestRun {

@@ -189,6 +189,7 @@ mod tests {
                     line: 3,
                 }),
                 message: message.into(),
+                ..Failure::default()
             }],
             ..TestRun::without_result("pytest", Outcome::Failed, "")
         };

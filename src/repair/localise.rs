@@ -266,6 +266,7 @@ def test_count():
             name: name.to_string(),
             location: None,
             message: String::new(),
+            ..Failure::default()
         };
         TestRun {
             failures: failing.iter().map(failure).collect(),

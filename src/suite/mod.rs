@@ -6,24 +6,30 @@
 //! Not here: whether a change made things better ([`crate::domain::test_run::is_better`]), what kind of red a red
 //! run is ([`crate::domain::triage`]).
 
+mod ask;
 mod distil;
 mod find;
 mod install;
+mod lend;
 mod read;
+mod reports;
 mod run;
 mod select;
 mod text;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::distil::{Distillate, distil};
-pub use self::find::{NothingFound, find};
+pub use self::find::{CiStep, Hints, NothingFound, find, find_all};
 pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
-pub use self::read::read;
+pub use self::lend::lend;
+pub use self::read::{Report, read};
 pub use self::run::{Error, Suite, run, run_fresh};
+pub use self::select::package;
 use crate::domain::id::RepoPath;
 
 /// How long a test command may take when nothing else is configured.
@@ -50,6 +56,9 @@ pub struct TestCommand {
     pub timeout: Duration,
     /// The directory, relative to where the command runs, in which Python finds the project's own packages.
     pub import_root: Option<String>,
+    /// Variables of the CI step it comes from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
 }
 
 impl fmt::Display for TestCommand {
@@ -68,40 +77,90 @@ impl fmt::Display for TestCommand {
     }
 }
 
-/// What prints the results, and therefore how they are read.
+/// What prints the results, and therefore how they are asked for and read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Framework {
     /// `cargo test` with Rust's own test harness.
     Cargo,
+    /// `cargo nextest run`.
+    Nextest,
+    /// `cargo check`, `cargo build` and `cargo clippy`: diagnostics of rustc.
+    Rustc,
     Pytest,
     /// Python's own `unittest`.
     Unittest,
+    Ruff,
+    Mypy,
     /// `node --test`.
     Node,
     Jest,
     Vitest,
     Mocha,
+    /// `bun test`.
+    Bun,
+    /// Anything that prints the Test Anything Protocol.
+    Tap,
+    /// The TypeScript compiler.
+    Tsc,
+    Eslint,
     /// `go test`.
     Go,
-    /// Surefire, as Maven runs it.
+    GoVet,
+    /// Surefire and Failsafe, as Maven runs them.
     Maven,
+    Gradle,
+    /// `dotnet test`.
+    Dotnet,
+    Rspec,
+    /// Minitest and test-unit.
+    Minitest,
+    Phpunit,
+    Ctest,
+    /// gcc, clang or javac: diagnostics, whoever called them.
+    Compiler,
     /// Anything else. Read by what its output looks like; failing that, the command as a whole is one test.
     Other,
+}
+
+impl Framework {
+    /// Whether it finds faults in the code without running any of it.
+    pub fn is_linter(self) -> bool {
+        matches!(
+            self,
+            Self::Rustc | Self::Ruff | Self::Mypy | Self::Tsc | Self::Eslint | Self::GoVet | Self::Compiler
+        )
+    }
 }
 
 impl fmt::Display for Framework {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cargo => "cargo test",
+            Self::Nextest => "cargo nextest",
+            Self::Rustc => "rustc",
             Self::Pytest => "pytest",
             Self::Unittest => "unittest",
+            Self::Ruff => "Ruff",
+            Self::Mypy => "mypy",
             Self::Node => "node --test",
             Self::Jest => "Jest",
             Self::Vitest => "Vitest",
             Self::Mocha => "Mocha",
+            Self::Bun => "bun test",
+            Self::Tap => "TAP",
+            Self::Tsc => "tsc",
+            Self::Eslint => "ESLint",
             Self::Go => "go test",
+            Self::GoVet => "go vet",
             Self::Maven => "Maven",
+            Self::Gradle => "Gradle",
+            Self::Dotnet => "dotnet test",
+            Self::Rspec => "RSpec",
+            Self::Minitest => "Minitest",
+            Self::Phpunit => "PHPUnit",
+            Self::Ctest => "CTest",
+            Self::Compiler => "a compiler",
             Self::Other => "an unknown framework",
         })
     }
@@ -113,6 +172,12 @@ impl fmt::Display for Framework {
 pub enum Source {
     /// `[test] command` of `greenlight.toml`.
     Settings,
+    /// The step of the CI that failed: the file of its workflow, and the names of job and step.
+    Step {
+        workflow: RepoPath,
+        job: String,
+        step: String,
+    },
     /// A file of the project that names its tests or their framework.
     File(RepoPath),
 }
@@ -121,6 +186,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Settings => f.write_str("`[test] command` in greenlight.toml"),
+            Self::Step { workflow, job, step } => write!(f, "the failed step `{step}` of `{job}` in `{workflow}`"),
             Self::File(path) => write!(f, "`{path}`"),
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Framework, Installed, TestCommand, read, select};
+use super::{Installed, TestCommand, ask, read, reports, select};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
@@ -14,10 +14,6 @@ use crate::sandbox::{self, Policy, Sandbox};
 
 /// Bytes of output that are kept to be read; a suite of some ten thousand tests fits.
 const MAX_OUTPUT: usize = 8 << 20;
-/// Bytes of a report that are read.
-const MAX_REPORT: u64 = 32 << 20;
-/// Where a framework is asked to write its report, relative to where it runs.
-const REPORT: &str = ".greenlight-report.xml";
 
 /// Puts both output streams in one, in the order in which they were written, says where Python finds the project's
 /// own packages, and keeps what Go compiled for the next run in this workspace (cargo does so by itself). Everything
@@ -84,38 +80,50 @@ pub async fn run(
 ) -> Result<TestRun, sandbox::Error> {
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
-    let report = Path::new(directory).join(REPORT);
-    // Emptied first, so that a report of an earlier run is never taken for one of this run.
-    let reports =
-        command.framework == Framework::Pytest && sandbox::write_file(workspace.path(), &report, b"", false).is_ok();
+    let asked = ask::ask(command, select::argv(command, only));
+    // Removed first, so that a report of an earlier run is never taken for one of this run.
+    let (root, below, patterns) = (
+        workspace.path().to_path_buf(),
+        PathBuf::from(directory),
+        asked.reports.clone(),
+    );
+    let clear = move || reports::clear(&root, &below, &patterns);
+    blocking(clear).await?.map_err(sandbox::Error::Broken)?;
     let mut policy = suite.policy.clone();
     policy.limits.wall = command.timeout;
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
     let in_sandbox = sandbox::Command {
-        argv: wrapped(
-            command,
-            instrumented(command.framework, select::argv(command, only), reports),
-        ),
+        argv: wrapped(command, asked.argv),
         workspace: workspace.path().to_path_buf(),
         changes: sandbox::Changes::Kept,
         cwd: PathBuf::from(directory),
-        env: environment().into_iter().chain(suite.installed.env.clone()).collect(),
+        env: environment()
+            .into_iter()
+            .chain(suite.installed.env.clone())
+            .chain(command.env.clone())
+            .chain(asked.env)
+            .collect(),
         mounts: suite.installed.mounts.clone(),
     };
     let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
-    let (framework, root) = (command.framework, workspace.path().to_path_buf());
-    let read = tokio::task::spawn_blocking(move || {
-        let bytes = reports
-            .then(|| sandbox::read_result(&root, &report, MAX_REPORT).ok())
-            .flatten();
-        read::read_with_report(framework, &output, bytes.as_deref().filter(|bytes| !bytes.is_empty()))
-    });
-    let mut run = read
-        .await
-        .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))?;
+    let (framework, root, below) = (
+        command.framework,
+        workspace.path().to_path_buf(),
+        PathBuf::from(directory),
+    );
+    let mut run = blocking(move || {
+        let reports = reports::collect(&root, &below, &asked.reports);
+        read::read(framework, &output, &reports)
+    })
+    .await?;
     run.command = command.to_string();
     relocate(&mut run, workspace.path(), directory);
     Ok(run)
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, sandbox::Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))
 }
 
 fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
@@ -126,47 +134,6 @@ fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
         .chain([OsString::from(root)])
         .chain(argv.into_iter().map(OsString::from))
         .collect()
-}
-
-/// Adds what makes the result readable, and nothing that changes what is tested.
-fn instrumented(framework: Framework, mut argv: Vec<String>, reports: bool) -> Vec<String> {
-    let mut after = |word: &str, option: &str| {
-        if let Some(at) = argv.iter().position(|other| other == word)
-            && !argv.iter().any(|other| other == option)
-        {
-            argv.insert(at + 1, option.to_string());
-        }
-    };
-    match framework {
-        Framework::Cargo => after("test", "--no-fail-fast"),
-        Framework::Go => {
-            after("test", "-json");
-            // A result from a cache is no run.
-            after("test", "-count=1");
-        }
-        Framework::Node => after("--test", "--test-reporter=tap"),
-        Framework::Unittest => {
-            after("discover", "-v");
-            after("unittest", "-v");
-        }
-        Framework::Maven => after("mvn", "--offline"),
-        Framework::Pytest => {
-            let program = argv
-                .iter()
-                .position(|word| matches!(word.rsplit('/').next(), Some("pytest" | "py.test")));
-            let mut options = vec!["--color=no".to_string(), "-pno:cacheprovider".into()];
-            if reports {
-                options.push(format!("--junitxml={REPORT}"));
-                // The other family has neither files nor lines.
-                options.push("-ojunit_family=xunit1".into());
-            }
-            if let Some(at) = program {
-                argv.splice(at + 1..at + 1, options);
-            }
-        }
-        Framework::Jest | Framework::Vitest | Framework::Mocha | Framework::Other => {}
-    }
-    argv
 }
 
 /// The same for every command: no colours, no network, nothing kept between runs that could hide a change.
@@ -219,39 +186,6 @@ mod tests {
     use crate::domain::test_run::{Failure, Location, Outcome};
 
     #[test]
-    fn readable_results_are_asked_for_once() {
-        #[track_caller]
-        fn check(framework: Framework, command: &str, expected: &str) {
-            let argv = shlex::split(command).unwrap();
-            assert_eq!(instrumented(framework, argv, true).join(" "), expected);
-        }
-        check(Framework::Cargo, "cargo test -p a", "cargo test --no-fail-fast -p a");
-        check(
-            Framework::Cargo,
-            "cargo test --no-fail-fast",
-            "cargo test --no-fail-fast",
-        );
-        check(Framework::Go, "go test ./...", "go test -count=1 -json ./...");
-        check(
-            Framework::Node,
-            "node --test a.js",
-            "node --test --test-reporter=tap a.js",
-        );
-        check(
-            Framework::Unittest,
-            "python3 -m unittest discover -s tests",
-            "python3 -m unittest discover -v -s tests",
-        );
-        check(Framework::Unittest, "python3 -m unittest", "python3 -m unittest -v");
-        check(
-            Framework::Pytest,
-            "uv run pytest -q",
-            "uv run pytest --color=no -pno:cacheprovider --junitxml=.greenlight-report.xml -ojunit_family=xunit1 -q",
-        );
-        check(Framework::Other, "make check", "make check");
-    }
-
-    #[test]
     fn places_are_relative_to_the_root_or_nowhere() {
         #[track_caller]
         fn check(path: &str, directory: &str, expected: Option<&str>) {
@@ -261,6 +195,7 @@ mod tests {
                 name: "a".into(),
                 location: Some(Location { path, line }),
                 message: String::new(),
+                ..Failure::default()
             });
             relocate(&mut run, Path::new("/tmp/ws-1"), directory);
             let place = run.failures[0].location.as_ref().map(|place| place.path.as_str());

@@ -9,7 +9,7 @@ use greenlight::checkout::Checkout;
 use greenlight::domain::test_run::Outcome;
 use greenlight::sandbox::{Backend, Choice, Policy, Sandbox};
 use greenlight::suite::{
-    InstallError, InstallSettings, Installed, Request, Suite, TestSettings, find, install, plan, run_fresh,
+    Hints, InstallError, InstallSettings, Installed, Request, Suite, TestSettings, find, install, plan, run_fresh,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -30,7 +30,7 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
 fn planned(files: &[(&str, &str)], without: &[&str]) -> (Vec<String>, Option<Vec<String>>) {
     let tree = tree(files);
     let checkout = Checkout::open(tree.path()).unwrap();
-    let command = find(&checkout, &TestSettings::default()).unwrap();
+    let command = find(&checkout, &TestSettings::default(), &Hints::default()).unwrap();
     let present: BTreeSet<String> = TOOLS
         .iter()
         .filter(|tool| !without.contains(tool))
@@ -209,7 +209,7 @@ impl Scene {
         let command = Some(command.to_owned());
         Suite {
             sandbox: self.sandbox.clone(),
-            command: find(checkout, &TestSettings { command, timeout: None }).unwrap(),
+            command: find(checkout, &TestSettings { command, timeout: None }, &Hints::default()).unwrap(),
             policy: Policy::default(),
             workspaces: self.folder.path().join("copies"),
             installed: Installed::default(),

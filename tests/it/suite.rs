@@ -7,7 +7,7 @@ use std::time::Duration;
 use greenlight::checkout::Checkout;
 use greenlight::domain::test_run::{Outcome, TestRun, is_better};
 use greenlight::sandbox::{Choice, Policy, Sandbox};
-use greenlight::suite::{Installed, Suite, TestSettings, find, run, run_fresh};
+use greenlight::suite::{Hints, Installed, Suite, TestSettings, find, run, run_fresh};
 use tokio_util::sync::CancellationToken;
 
 const CRATE: [(&str, &str); 3] = [
@@ -58,7 +58,7 @@ async fn world(files: &[(&str, &str)], settings: &TestSettings) -> World {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_greenlight"));
     let suite = Suite {
         sandbox: Sandbox::detect(Choice::Auto, helper).await.unwrap(),
-        command: find(&checkout, settings).unwrap(),
+        command: find(&checkout, settings, &Hints::default()).unwrap(),
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),

@@ -158,6 +158,7 @@ mod tests {
             name: "tests::change".into(),
             location: None,
             message: "boom".into(),
+            ..Failure::default()
         };
         let before = TestRun {
             passed: 1,

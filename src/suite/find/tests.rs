@@ -19,7 +19,7 @@ fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
 /// `command [framework, import root] from source`, or what was looked for.
 fn found(files: &[(&str, &str)], settings: &TestSettings) -> String {
     let (_directory, checkout) = tree(files);
-    match find(&checkout, settings) {
+    match find(&checkout, settings, &Hints::default()) {
         Ok(command) => format!(
             "{command} [{:?}, {}] from {}",
             command.framework,
@@ -135,7 +135,7 @@ fn what_is_configured_comes_first() {
             ("package.json", r#"{"scripts":{"test":"vitest run"}}"#),
         ];
         let (_directory, checkout) = tree(&files);
-        let command = find(&checkout, &settings).unwrap();
+        let command = find(&checkout, &settings, &Hints::default()).unwrap();
         assert_eq!(format!("{command} [{:?}]", command.framework), expected);
         assert_eq!(command.timeout, Duration::from_secs(7));
         assert_eq!(command.source, Source::Settings);
@@ -165,5 +165,5 @@ fn links_in_place_of_manifests_are_not_followed() {
     )
     .unwrap();
     let checkout = Checkout::open(directory.path()).unwrap();
-    assert!(find(&checkout, &TestSettings::default()).is_err());
+    assert!(find(&checkout, &TestSettings::default(), &Hints::default()).is_err());
 }

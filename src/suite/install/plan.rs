@@ -120,12 +120,21 @@ pub(super) fn tools_for(command: &TestCommand, settings: &InstallSettings) -> &'
     const PYTHON: &[&str] = &["python3", "uv"];
     match command.framework {
         _ if settings.command.is_some() => ALL,
-        Framework::Cargo => &["cargo"],
-        Framework::Go => &["go"],
+        Framework::Cargo | Framework::Nextest | Framework::Rustc => &["cargo"],
+        Framework::Go | Framework::GoVet => &["go"],
         Framework::Maven => &["mvn"],
-        Framework::Pytest | Framework::Unittest => PYTHON,
-        Framework::Node | Framework::Jest | Framework::Vitest | Framework::Mocha => JAVASCRIPT,
-        Framework::Other => ALL,
+        Framework::Gradle => &["gradle"],
+        Framework::Pytest | Framework::Unittest | Framework::Ruff | Framework::Mypy => PYTHON,
+        Framework::Node
+        | Framework::Jest
+        | Framework::Vitest
+        | Framework::Mocha
+        | Framework::Bun
+        | Framework::Tap
+        | Framework::Tsc
+        | Framework::Eslint => JAVASCRIPT,
+        Framework::Dotnet | Framework::Rspec | Framework::Minitest | Framework::Phpunit => &[],
+        Framework::Ctest | Framework::Compiler | Framework::Other => ALL,
     }
 }
 

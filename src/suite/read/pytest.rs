@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::junit::{self, Case, Verdict};
-use super::{Reading, Trouble, location};
+use super::{Printed, Reading, Trouble, location};
 use crate::domain::test_run::Location;
 use crate::suite::text::{clean, pattern};
 
@@ -23,8 +23,20 @@ static SHORT: LazyLock<Option<Regex>> =
 static TITLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^_{3,} (?:ERROR at (?:setup|teardown) of |ERROR collecting )?(.+?) _{3,}$"));
 
+/// Reads the report that pytest wrote, or else what it printed.
+pub(super) fn read(printed: &Printed<'_>) -> Reading {
+    let text = read_text(printed.text);
+    let report = printed.reports.iter().find_map(|report| read_report(&report.bytes));
+    let Some(mut reading) = report else { return text };
+    reading.trouble = reading.trouble.or(text.trouble);
+    if reading.failed == 0 && reading.diagnostics.is_empty() {
+        reading.diagnostics = text.diagnostics;
+    }
+    reading
+}
+
 /// Reads a JUnit report that pytest wrote with `junit_family=xunit1`; none if it is not one.
-pub(super) fn read_report(report: &[u8]) -> Option<Reading> {
+fn read_report(report: &[u8]) -> Option<Reading> {
     let mut reading = Reading::default();
     for case in junit::cases(report)? {
         let name = node_id(&case);
@@ -122,7 +134,7 @@ pub(super) fn is_foreign(path: &str) -> bool {
 }
 
 /// Reads the terminal text: sums, the short summary, and the sections of the failures.
-pub(super) fn read_text(text: &str) -> Reading {
+fn read_text(text: &str) -> Reading {
     let says = |mark: &str| text.contains(mark);
     let mut reading = Reading::default();
     if says("ERROR: not found: ") || says("ERROR: file or directory not found: ") {

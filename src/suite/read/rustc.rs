@@ -74,6 +74,14 @@ struct JsonSpan {
     is_primary: bool,
 }
 
+/// Reads what `cargo check` and its like print.
+pub(super) fn read(text: &str) -> Reading {
+    let (mut reading, mut diagnostics) = (Reading::default(), Diagnostics::default());
+    text.lines().for_each(|line| diagnostics.line(line));
+    diagnostics.finish(&mut reading, text);
+    reading
+}
+
 impl Diagnostics {
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with("{\"reason\":\"compiler-message\"") {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use insta::assert_snapshot;
 
 use super::*;
-use crate::sandbox::Captured;
+use crate::domain::test_run::Outcome;
+use crate::sandbox::{self, Captured};
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -33,6 +34,18 @@ fn output(outcome: sandbox::Outcome, text: &[u8]) -> Output {
 
 fn exited(code: i32, text: &[u8]) -> Output {
     output(sandbox::Outcome::Exited(code), text)
+}
+
+fn read(framework: Framework, output: &Output) -> TestRun {
+    super::read(framework, output, &[])
+}
+
+fn read_with_report(framework: Framework, output: &Output, report: &[u8]) -> TestRun {
+    let report = Report {
+        path: "report".into(),
+        bytes: report.to_vec(),
+    };
+    super::read(framework, output, &[report])
 }
 
 /// What a caller decides by, and the first line of each message.
@@ -66,11 +79,7 @@ fn read_file(framework: Framework, name: &str, code: i32) -> String {
 fn read_pytest(name: &str, code: i32) -> String {
     let report = fixture(&format!("pytest/{name}.xml"));
     let text = fixture(&format!("pytest/{name}.txt"));
-    show(&read_with_report(
-        Framework::Pytest,
-        &exited(code, &text),
-        Some(&report),
-    ))
+    show(&read_with_report(Framework::Pytest, &exited(code, &text), &report))
 }
 
 mod hostile;

@@ -41,7 +41,7 @@ async fn scene() -> (Scene, tempfile::TempDir) {
     let checkout = Checkout::open(scene.repository.path()).unwrap();
     scene.tests = Some(Suite {
         sandbox: Sandbox::detect(Choice::Auto, helper).await.unwrap(),
-        command: suite::find(&checkout, &TestSettings::default()).unwrap(),
+        command: suite::find(&checkout, &TestSettings::default(), &suite::Hints::default()).unwrap(),
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),

@@ -53,7 +53,7 @@ impl Patient {
         let checkout = Checkout::open(directories[0].path()).unwrap();
         let suite = Suite {
             sandbox: crate::harness::sandbox().await,
-            command: suite::find(&checkout, &TestSettings::default()).unwrap(),
+            command: suite::find(&checkout, &TestSettings::default(), &suite::Hints::default()).unwrap(),
             policy: Policy::default(),
             workspaces: directories[1].path().to_path_buf(),
             installed: Installed::default(),

@@ -54,6 +54,7 @@ fn red(text: &str) -> TestRun {
             line: 1,
         }),
         message: text.into(),
+        ..Failure::default()
     };
     TestRun {
         failed: 30,
@@ -346,6 +347,7 @@ fn ten_megabytes_are_shown_as_some_thousand_characters() {
                 name: sea.clone(),
                 location: None,
                 message: sea.clone(),
+                ..Failure::default()
             }],
             ..TestRun::without_result("t", Outcome::Failed, sea.clone())
         },

@@ -18,7 +18,7 @@ fn printed_success_does_not_outweigh_the_exit_code() {
     check(Framework::Cargo, Exited(101), GREEN, Outcome::Crashed);
     check(Framework::Cargo, TimedOut, GREEN, Outcome::TimedOut);
     check(Framework::Cargo, Signalled(9), GREEN, Outcome::Crashed);
-    check(Framework::Cargo, OutOfMemory, GREEN, Outcome::Crashed);
+    check(Framework::Cargo, OutOfMemory, GREEN, Outcome::OutOfMemory);
     check(Framework::Cargo, DiskLimit, GREEN, Outcome::Crashed);
     check(
         Framework::Pytest,
@@ -34,7 +34,7 @@ fn printed_success_does_not_outweigh_the_exit_code() {
     );
     check(Framework::Other, Exited(1), GREEN, Outcome::Crashed);
     let report = br#"<testsuite><testcase classname="t" name="a" file="t.py"/></testsuite>"#;
-    let run = read_with_report(Framework::Pytest, &exited(2, b""), Some(report));
+    let run = read_with_report(Framework::Pytest, &exited(2, b""), report);
     assert_eq!(run.outcome, Outcome::Crashed);
 }
 
@@ -44,7 +44,7 @@ fn a_good_exit_code_does_not_outweigh_a_printed_failure() {
     let red = GREEN.replace("test a ... ok", "test a ... FAILED");
     check(Framework::Cargo, Exited(0), &red, Outcome::Failed);
     let report = br#"<testsuite><testcase classname="t" name="a" file="t.py"><failure/></testcase></testsuite>"#;
-    let run = read_with_report(Framework::Pytest, &exited(0, b""), Some(report));
+    let run = read_with_report(Framework::Pytest, &exited(0, b""), report);
     assert_eq!((run.outcome, run.failed), (Outcome::Failed, 1));
 }
 
@@ -113,7 +113,7 @@ fn names_and_messages_are_bounded_and_clean() {
     let report = format!(
         "<testsuite><testcase classname='t' file='t.py' name='&#27;{name}'><failure message='m'>{noise}</failure></testcase></testsuite>"
     );
-    let run = read_with_report(Framework::Pytest, &exited(1, b""), Some(report.as_bytes()));
+    let run = read_with_report(Framework::Pytest, &exited(1, b""), report.as_bytes());
     assert!(run.failures[0].name.len() <= MAX_NAME);
     assert!(!run.failures[0].name.contains(['\x1b', '\u{202e}']));
     assert!(run.failures[0].message.len() <= MAX_MESSAGE);

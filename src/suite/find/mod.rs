@@ -1,12 +1,20 @@
-//! Finds the command that runs a project's tests: as configured, else from the files that projects describe
-//! themselves with, at the root first and then one directory down.
+//! Finds the commands that run a project's tests: as configured, else what the failed step of the CI ran, else from the
+//! files that projects describe themselves with, nearest to what fails first.
 //!
-//! Only the tree is read, nothing runs. Not here yet: what the failed job of the CI itself ran.
+//! Only the tree is read, nothing runs.
 
+mod go;
 mod javascript;
+mod jvm;
+mod others;
 mod python;
+mod rust;
+mod step;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use super::{DEFAULT_TIMEOUT, Framework, Source, TestCommand, TestSettings};
 use crate::checkout::Checkout;
@@ -14,6 +22,32 @@ use crate::domain::id::RepoPath;
 
 /// More directories than this are not looked into.
 const MAX_DIRECTORIES: usize = 200;
+/// More commands than this are not told.
+const MAX_COMMANDS: usize = 20;
+
+/// What is known of a failure before anything ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// The step of a CI job that failed.
+    pub step: Option<CiStep>,
+    /// Files that fail, or that were changed: the manifest nearest to them is asked first.
+    pub near: Vec<RepoPath>,
+}
+
+/// A step of a CI job with everything that decides how it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CiStep {
+    /// The file of the workflow.
+    pub workflow: RepoPath,
+    pub job: String,
+    pub name: String,
+    /// What its shell is given.
+    pub script: String,
+    /// Where it runs; none is the root.
+    pub directory: Option<RepoPath>,
+    /// The variables that the workflow sets for it; none of them is a secret.
+    pub env: BTreeMap<String, String>,
+}
 
 /// No test command was found; says where one was looked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,25 +56,31 @@ pub struct NothingFound {
     pub looked_for: Vec<String>,
 }
 
-/// Finds how the tests of a tree are run.
+/// Finds how the tests of a tree are run: the first of [`find_all`].
 ///
 /// # Errors
 /// When nothing is configured and the tree does not say either.
-pub fn find(checkout: &Checkout, settings: &TestSettings) -> Result<TestCommand, NothingFound> {
-    let mut command = match settings
-        .command
-        .as_deref()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
-        Some(line) => configured(checkout, line),
-        None => directories(checkout)
-            .iter()
-            .find_map(|place| in_directory(place))
-            .ok_or_else(NothingFound::new)?,
+pub fn find(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> Result<TestCommand, NothingFound> {
+    let mut all = find_all(checkout, settings, hints).into_iter();
+    all.next().ok_or_else(NothingFound::new)
+}
+
+/// Finds every command that runs tests of a tree, the most fitting one first. A configured one is the only one.
+pub fn find_all(checkout: &Checkout, settings: &TestSettings, hints: &Hints) -> Vec<TestCommand> {
+    let line = settings.command.as_deref().map(str::trim);
+    let mut commands = match line.filter(|line| !line.is_empty()) {
+        Some(line) => vec![configured(checkout, line)],
+        None => {
+            let step = hints.step.as_ref().and_then(|step| step::command(checkout, step));
+            let own = places(checkout, &hints.near);
+            step.into_iter().chain(own.iter().flat_map(in_place)).collect()
+        }
     };
-    command.timeout = settings.timeout.unwrap_or(DEFAULT_TIMEOUT);
-    Ok(command)
+    commands.truncate(MAX_COMMANDS);
+    for command in &mut commands {
+        command.timeout = settings.timeout.unwrap_or(DEFAULT_TIMEOUT);
+    }
+    commands
 }
 
 impl NothingFound {
@@ -100,12 +140,21 @@ impl Place<'_> {
             source: Source::File(self.path(file).parse().ok()?),
             timeout: DEFAULT_TIMEOUT,
             import_root: None,
+            env: BTreeMap::new(),
         })
     }
 }
 
-/// The root, then its sub-directories in order.
-fn directories(checkout: &Checkout) -> Vec<Place<'_>> {
+/// The directories above the files that fail, nearest first; then the root and its sub-directories in order.
+fn places<'a>(checkout: &'a Checkout, near: &[RepoPath]) -> Vec<Place<'a>> {
+    let mut order: Vec<Option<RepoPath>> = Vec::new();
+    for path in near {
+        let mut path = path.as_str();
+        while let Some((above, _)) = path.rsplit_once('/') {
+            order.extend(above.parse().ok().map(Some));
+            path = above;
+        }
+    }
     let mut names: Vec<&str> = checkout
         .paths()
         .into_iter()
@@ -114,41 +163,30 @@ fn directories(checkout: &Checkout) -> Vec<Place<'_>> {
         .filter(|directory| !directory.starts_with('.') && *directory != "node_modules")
         .collect();
     names.dedup();
-    let below = names
-        .into_iter()
-        .take(MAX_DIRECTORIES)
-        .filter_map(|name| name.parse().ok())
-        .map(Some);
-    std::iter::once(None)
-        .chain(below)
-        .map(|directory| Place { checkout, directory })
-        .collect()
+    order.push(None);
+    order.extend(names.into_iter().filter_map(|name| name.parse().ok()).map(Some));
+    let mut places: Vec<Place<'a>> = Vec::new();
+    for directory in order {
+        if places.len() < MAX_DIRECTORIES && !places.iter().any(|place| place.directory == directory) {
+            places.push(Place { checkout, directory });
+        }
+    }
+    places
 }
 
-fn in_directory(place: &Place<'_>) -> Option<TestCommand> {
-    cargo(place)
-        .or_else(|| python::find(place))
-        .or_else(|| javascript::find(place))
-        .or_else(|| {
-            place
-                .has("go.mod")
-                .then(|| place.command(&["go", "test", "./..."], Framework::Go, "go.mod"))?
-        })
-        .or_else(|| {
-            place
-                .has("pom.xml")
-                .then(|| place.command(&["mvn", "-B", "test"], Framework::Maven, "pom.xml"))?
-        })
-}
-
-fn cargo(place: &Place<'_>) -> Option<TestCommand> {
-    let manifest: toml::Table = place.text("Cargo.toml")?.parse().ok()?;
-    let argv: &[&str] = if manifest.contains_key("workspace") {
-        &["cargo", "test", "--workspace"]
-    } else {
-        &["cargo", "test"]
-    };
-    place.command(argv, Framework::Cargo, "Cargo.toml")
+/// The commands that the files of one directory tell.
+fn in_place(place: &Place<'_>) -> Vec<TestCommand> {
+    [
+        rust::find(place),
+        python::find(place),
+        javascript::find(place),
+        go::find(place),
+        jvm::find(place),
+        others::find(place),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// What a person wrote: taken apart into words where that is all it needs, else given to a shell.
@@ -172,6 +210,7 @@ fn configured(checkout: &Checkout, line: &str) -> TestCommand {
         source: Source::Settings,
         timeout: DEFAULT_TIMEOUT,
         import_root: python::import_root(&root),
+        env: BTreeMap::new(),
     }
 }
 

@@ -1,0 +1,141 @@
+//! `greenlight tests`: shows how the tests of a checkout are run and why, runs them in the sandbox, and shows how the
+//! result was read, so that a person can hold it against what the framework itself says.
+//!
+//! Nothing is judged and nothing is changed: one run, as it came out.
+
+mod report;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Exit, app, folder, terminal};
+use crate::config::environment::Environment;
+use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
+use crate::config::repository::REGISTRIES;
+use crate::config::settings::Settings;
+use crate::engine::desk::{CONFIG_FILE, Desk};
+use crate::suite::{self, Suite, TestCommand};
+
+use report::Report;
+
+/// How long the work gets to stop by itself once somebody asked for it.
+const GRACE: Duration = Duration::from_secs(3);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The checkout
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Install the dependencies first, from the registries that this machine's package tools are configured for
+    #[arg(long)]
+    install: bool,
+    /// Only show what would be run and why
+    #[arg(long)]
+    list: bool,
+    /// Run the tests of these names alone, as the framework writes them; may be given several times
+    #[arg(long = "only", value_name = "TEST")]
+    only: Vec<String>,
+    #[command(flatten)]
+    storage: StorageFlags,
+    #[command(flatten)]
+    sandbox: SandboxFlags,
+    #[command(flatten)]
+    log: LogFlags,
+}
+
+pub(super) async fn tests(arguments: Arguments) -> Exit {
+    let as_json = arguments.json;
+    let mut report = Report::default();
+    let cancel = CancellationToken::new();
+    let stopped = async {
+        terminal::stopped().await;
+        cancel.cancel();
+        tokio::time::sleep(GRACE).await;
+    };
+    let exit = tokio::select! {
+        result = try_tests(arguments, &mut report, &cancel) => result.err().unwrap_or(Exit::Done),
+        () = stopped => Exit::Stopped,
+    };
+    if as_json {
+        terminal::show_document(&report.document(&exit));
+    }
+    exit
+}
+
+async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
+    let flags = Flags {
+        storage: arguments.storage.clone(),
+        sandbox: arguments.sandbox.clone(),
+        log: arguments.log.clone(),
+        ..Flags::default()
+    };
+    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    terminal::start_logging(&settings, Some("warn"));
+    let root = folder::checkout(&arguments.path)?;
+    let own = folder::own(&settings.data_dir()?)?;
+    let kept = folder::packages(&settings.data_dir()?, &root);
+    let desk = app::desk(&root, own.path(), kept).await?;
+    report.commands = desk.test_commands();
+    let command = match report.commands.first() {
+        Some(command) => command.clone(),
+        None => return Err(nothing_found(&desk)),
+    };
+    if !arguments.json {
+        report.show_commands();
+    }
+    if arguments.list {
+        return Ok(());
+    }
+    let sandbox = app::sandbox_for(&settings, &desk).await?;
+    let mut suite = desk.suite(&sandbox, command);
+    if arguments.install {
+        install(&desk, &mut suite, cancel).await?;
+    } else {
+        suite.installed = suite::lend(&root, &suite.command);
+    }
+    for note in &suite.installed.notes {
+        terminal::tell(&format!("note: {note}"));
+    }
+    let run = suite::run_fresh(&suite, &desk.checkout, &arguments.only, cancel)
+        .await
+        .map_err(|error| Exit::Fault(error.to_string()))?;
+    if cancel.is_cancelled() {
+        return Err(Exit::Stopped);
+    }
+    let is_green = run.is_green();
+    let summary = run.summary();
+    report.run = Some(run);
+    if !arguments.json {
+        report.show_run();
+    }
+    if is_green { Ok(()) } else { Err(Exit::NoFix(summary)) }
+}
+
+async fn install(desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
+    let mut granted = desk.install_settings(Vec::new());
+    granted.registries = true;
+    let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
+    terminal::tell(&format!(
+        "installing the dependencies (network: {})",
+        hosts.collect::<Vec<_>>().join(", ")
+    ));
+    desk.install(suite, &granted, cancel).await?.map_err(Exit::Refused)?;
+    if cancel.is_cancelled() {
+        return Err(Exit::Stopped);
+    }
+    Ok(())
+}
+
+fn nothing_found(desk: &Desk) -> Exit {
+    let looked_for = desk.test_command().err().map(|nothing| nothing.looked_for.join(", "));
+    Exit::Usage(format!(
+        "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
+        desk.checkout.root().display(),
+        looked_for.unwrap_or_default()
+    ))
+}

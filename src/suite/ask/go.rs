@@ -1,0 +1,13 @@
+//! `go test` and `go vet`.
+
+use super::Asked;
+use crate::suite::{Framework, TestCommand};
+
+pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
+    if command.framework == Framework::Go {
+        asked.after("test", "-json");
+        // A result from a cache is no run.
+        asked.after("test", "-count=1");
+    }
+    asked
+}

@@ -1,0 +1,160 @@
+//! What a reader collects: counts, names, failures and diagnostics, each of them bounded.
+
+use std::collections::BTreeMap;
+
+use super::{MAX_MESSAGE, MAX_NAME};
+use crate::domain::test_run::{Failure, Location, TestRun};
+use crate::suite::text;
+
+/// Sums beyond this are made up; the bound keeps later arithmetic from overflowing.
+const MAX_SUM: u32 = 100_000_000;
+/// Longest value of an assertion that is kept.
+const MAX_VALUE: usize = 1_000;
+/// Most words of a summary, and the longest of them.
+const MAX_TALLY: usize = 20;
+const MAX_WORD: usize = 40;
+
+/// What a reader made of one output.
+#[derive(Debug, Default)]
+pub(in crate::suite) struct Reading {
+    pub(super) passed: u32,
+    pub(super) skipped: u32,
+    /// Failed as they are marked to.
+    pub(super) expected_failures: u32,
+    pub(super) failed: u32,
+    pub(super) passed_names: Vec<String>,
+    pub(super) skipped_names: Vec<String>,
+    /// The framework's own summary in its own words.
+    pub(super) tally: BTreeMap<String, u32>,
+    /// Failing tests.
+    pub(super) failures: Vec<Failure>,
+    /// What kept tests from being built or collected.
+    pub(super) diagnostics: Vec<Failure>,
+    pub(super) trouble: Option<Trouble>,
+}
+
+/// Why there may be no results although tests were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// A test process died.
+    Crash,
+    /// A test process ended itself in a panic, and took other tests with it.
+    Panic,
+    /// The output says that there was no memory left.
+    OutOfMemory,
+    /// The diagnostics are of tests that could not be loaded, not of code that does not compile.
+    NotCollected,
+    /// A module that is asked for is not there.
+    MissingModule,
+    /// Something outside the project is missing: the result says nothing about the code.
+    Environment,
+    /// The command was asked for tests that are not there.
+    NotFound,
+}
+
+impl Reading {
+    pub(super) fn pass(&mut self, name: &str) {
+        self.passed = self.passed.saturating_add(1);
+        if self.passed_names.len() < TestRun::MAX_NAMES {
+            self.passed_names.push(text::one_line(name, MAX_NAME));
+        }
+    }
+
+    /// Counts a test whose name is not told.
+    pub(super) fn skip(&mut self) {
+        self.skipped = self.skipped.saturating_add(1);
+    }
+
+    /// Counts a skipped test by its name.
+    pub(super) fn skip_named(&mut self, name: &str) {
+        self.skip();
+        if self.skipped_names.len() < TestRun::MAX_NAMES {
+            self.skipped_names.push(text::one_line(name, MAX_NAME));
+        }
+    }
+
+    /// Counts a test that failed as it is marked to.
+    pub(super) fn fail_as_expected(&mut self) {
+        self.expected_failures = self.expected_failures.saturating_add(1);
+    }
+
+    /// Takes a word of the framework's own summary.
+    pub(super) fn tell(&mut self, word: &str, count: u32) {
+        if self.tally.len() < MAX_TALLY {
+            self.tally.insert(text::one_line(word, MAX_WORD), count.min(MAX_SUM));
+        }
+    }
+
+    /// Notes what the assertion of the last failure wanted and got.
+    pub(super) fn compare(&mut self, expected: &str, actual: &str) {
+        // Beyond the bound the last failure that is kept is another one.
+        if self.failed as usize == self.failures.len()
+            && let Some(failure) = self.failures.last_mut()
+        {
+            failure.expected = Some(text::bounded(expected, MAX_VALUE));
+            failure.actual = Some(text::bounded(actual, MAX_VALUE));
+        }
+    }
+
+    pub(super) fn fail(&mut self, name: &str, location: Option<Location>, message: &str) {
+        self.failed = self.failed.saturating_add(1);
+        if self.failures.len() < TestRun::MAX_FAILURES {
+            self.failures.push(failure(name, location, message));
+        }
+    }
+
+    /// Notes an error that belongs to no test; the same one is noted once.
+    pub(super) fn diagnose(&mut self, name: &str, location: Option<Location>, message: &str) {
+        let diagnostic = failure(name, location, message);
+        if self.diagnostics.len() < TestRun::MAX_FAILURES && !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Notes the test that ran when its process died.
+    pub(super) fn crash(&mut self, name: &str, message: &str) {
+        self.trouble = Some(Trouble::Crash);
+        self.fail(name, None, message);
+    }
+
+    /// Takes the framework's own sums over what was counted.
+    pub(super) fn settle(&mut self, passed: u32, failed: u32, skipped: u32) {
+        let bounded = |sum: u32| sum.min(MAX_SUM);
+        (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
+    }
+
+    /// Whether any result of a test was read.
+    pub(super) fn ran(&self) -> bool {
+        self.passed > 0 || self.failed > 0 || self.skipped > 0
+    }
+
+    pub(in crate::suite) fn shows_a_failure(&self) -> bool {
+        self.failed > 0
+            || !self.failures.is_empty()
+            || !self.diagnostics.is_empty()
+            || matches!(
+                self.trouble,
+                Some(Trouble::Crash | Trouble::Panic | Trouble::OutOfMemory | Trouble::MissingModule)
+            )
+    }
+
+    /// Diagnostics first: they come before any test.
+    pub(in crate::suite) fn into_failures(self) -> Vec<Failure> {
+        let mut failures = self.diagnostics;
+        failures.extend(self.failures);
+        failures.truncate(TestRun::MAX_FAILURES);
+        failures
+    }
+}
+
+fn failure(name: &str, location: Option<Location>, message: &str) -> Failure {
+    Failure {
+        name: text::one_line(name, MAX_NAME),
+        location: location.map(|location| Location {
+            path: text::one_line(&location.path, MAX_NAME),
+            line: location.line,
+        }),
+        message: text::bounded(message.trim_end().trim_start_matches('\n'), MAX_MESSAGE),
+        ..Failure::default()
+    }
+}

@@ -1,0 +1,7 @@
+//! Reads what RSpec prints and writes.
+
+use super::{Printed, Reading};
+
+pub(super) fn read(_printed: &Printed<'_>) -> Reading {
+    Reading::default()
+}

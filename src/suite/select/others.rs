@@ -1,0 +1,7 @@
+//! Everything else.
+
+use crate::suite::TestCommand;
+
+pub(super) fn tests(_command: &TestCommand, _only: &[String]) -> Option<Vec<String>> {
+    None
+}
