@@ -9,6 +9,7 @@ mod serve;
 mod stage;
 mod suggest;
 mod terminal;
+mod tests;
 mod verify;
 
 use std::collections::BTreeMap;

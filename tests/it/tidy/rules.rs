@@ -80,12 +80,13 @@ const EMPTY_WORDS: [&str; 6] = ["Manager", "Service", "Helper", "Util", "Data", 
 const MAX_LINES: usize = 400;
 
 /// The commands that README.md shows, and what makes sure that they work.
-const SHOWN_COMMANDS: [(&str, &str); 8] = [
+const SHOWN_COMMANDS: [(&str, &str); 9] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
     ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
+    ("greenlight tests .", "tests/it/doors/tests.rs"),
     (
         "greenlight suggest --base main --patch fix.patch",
         "tests/it/doors/suggest.rs",

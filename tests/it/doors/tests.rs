@@ -1,0 +1,122 @@
+//! `greenlight tests`: what would be run and why, and how the result was read.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::fix::document;
+use super::{Door, Ended, tree, written};
+
+const CODE: &[u8] = b"def add(a, b):\n    return a + b\n";
+const SUITE: &[u8] = b"import unittest\nfrom sums import add\n\n\nclass Sums(unittest.TestCase):\n\
+    \x20   def test_adds(self):\n        self.assertEqual(add(1, 2), 3)\n\n\
+    \x20   def test_wrong(self):\n        self.assertEqual(add(1, 2), 4)\n\n\
+    \x20   @unittest.skip('later')\n    def test_later(self):\n        pass\n\n\
+    \x20   @unittest.expectedFailure\n    def test_known(self):\n        self.assertEqual(add(1, 1), 3)\n";
+
+async fn tests(root: &Path, arguments: &[&str]) -> Ended {
+    let arguments = ["tests"].iter().chain(arguments).map(AsRef::<OsStr>::as_ref);
+    Door::new().run(arguments.chain([root.as_os_str()])).await
+}
+
+fn counts(document: &Value) -> [&Value; 5] {
+    ["total", "passed", "failed", "skipped", "expected_failures"].map(|name| &document[name])
+}
+
+#[tokio::test]
+async fn a_person_sees_what_runs_and_how_it_was_read() {
+    let checkout = written(&[("sums.py", CODE), ("test_sums.py", SUITE)]);
+    let before = tree(checkout.path());
+    let ended = tests(checkout.path(), &[]).await.with(1).saying("1 failed, 1 passed");
+    for part in [
+        "runs `python3 -m unittest",
+        "found in `test_sums.py`, read as unittest",
+        "Failed: 4 tests, 1 passed, 1 failed, 1 skipped, 1 failed as expected",
+        "test_sums.Sums.test_wrong  (test_sums.py:10)",
+        "3 != 4",
+    ] {
+        assert!(ended.out.contains(part), "{part} is not in {}", ended.out);
+    }
+    assert_eq!(tree(checkout.path()), before);
+}
+
+#[tokio::test]
+async fn a_script_gets_one_document() {
+    let checkout = written(&[("sums.py", CODE), ("test_sums.py", SUITE)]);
+    let document = document(&tests(checkout.path(), &["--json"]).await.with(1));
+    assert_eq!(
+        counts(&document),
+        [&json!(4), &json!(1), &json!(1), &json!(1), &json!(1)]
+    );
+    assert_eq!(document["outcome"], "failed");
+    assert_eq!(document["command"]["framework"], "unittest");
+    assert_eq!(document["command"]["source"], "`test_sums.py`");
+    let failed = &document["tests"][0];
+    assert_eq!(
+        [&failed["id"], &failed["outcome"], &failed["file"], &failed["line"]],
+        [
+            &json!("test_sums.Sums.test_wrong"),
+            &json!("failed"),
+            &json!("test_sums.py"),
+            &json!(10)
+        ]
+    );
+    assert_eq!([&failed["actual"], &failed["expected"]], [&json!("3"), &json!("4")]);
+}
+
+#[tokio::test]
+async fn named_tests_run_alone() {
+    let checkout = written(&[("sums.py", CODE), ("test_sums.py", SUITE)]);
+    let only = ["--json", "--only", "test_sums.Sums.test_adds"];
+    let document = document(&tests(checkout.path(), &only).await.with(0));
+    assert_eq!(
+        counts(&document),
+        [&json!(1), &json!(1), &json!(0), &json!(0), &json!(0)]
+    );
+    assert_eq!(document["outcome"], "passed");
+}
+
+#[tokio::test]
+async fn a_list_runs_nothing() {
+    let suite = b"import unittest\nraise SystemExit('this ran')\n";
+    let checkout = written(&[("test_sums.py", suite), ("web/go.mod", b"module web\n")]);
+    let ended = tests(checkout.path(), &["--list"]).await.with(0);
+    assert!(ended.out.contains("runs `python3 -m unittest"), "{}", ended.out);
+    assert!(
+        ended.out.contains("also found: `cd web && go test ./...`"),
+        "{}",
+        ended.out
+    );
+    let document = document(&tests(checkout.path(), &["--list", "--json"]).await.with(0));
+    assert_eq!(document["other_commands"][0]["directory"], "web");
+    assert_eq!(document["outcome"], Value::Null);
+}
+
+#[tokio::test]
+async fn where_there_are_no_tests_it_says_what_to_do() {
+    let checkout = written(&[("README.md", b"nothing here")]);
+    let ended = tests(checkout.path(), &[]).await.with(2).saying("no tests found");
+    assert!(ended.err.contains("`[test]`"), "{}", ended.err);
+    tests(&checkout.path().join("gone"), &[]).await.with(2).saying("gone");
+    let document = document(&tests(checkout.path(), &["--json"]).await.with(2));
+    assert_eq!(document["command"], Value::Null);
+    assert!(
+        document["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("no tests found"))
+    );
+}
+
+#[tokio::test]
+async fn what_a_test_prints_does_not_steer_a_terminal() {
+    let suite = b"import unittest\n\n\nclass Evil(unittest.TestCase):\n    def test_evil(self):\n\
+        \x20       self.fail('\\x1b]0;owned\\x07::error::owned\\n::set-output name=a::b\\u202egnp')\n";
+    let checkout = written(&[("test_evil.py", suite)]);
+    for arguments in [&[][..], &["--json"]] {
+        let ended = tests(checkout.path(), arguments).await.with(1);
+        let shown = ended.out + &ended.err;
+        assert!(!shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown:?}");
+        assert!(!shown.lines().any(|line| line.starts_with("::")), "{shown}");
+    }
+}
