@@ -74,7 +74,10 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
         log: arguments.log.clone(),
         ..Flags::default()
     };
-    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    let environment = Environment::of_this_process().for_local_work();
+    let active = environment.get("VIRTUAL_ENV").or(environment.get("CONDA_PREFIX"));
+    let active = active.map(PathBuf::from);
+    let settings = Settings::new(flags, &environment)?;
     terminal::start_logging(&settings, Some("warn"));
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
@@ -96,7 +99,7 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     if arguments.install {
         install(&desk, &mut suite, cancel).await?;
     } else {
-        suite.installed = suite::lend(&root, &suite.command);
+        suite.installed = suite::lend(&root, &suite.command, active.as_deref());
     }
     for note in &suite.installed.notes {
         terminal::tell(&format!("note: {note}"));

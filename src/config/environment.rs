@@ -31,13 +31,16 @@ impl Environment {
     /// Only what the local verbs use: settings of a service that happen to be set are none of their business.
     #[must_use]
     pub fn for_local_work(mut self) -> Self {
-        const LOCAL: [&str; 6] = [
+        const LOCAL: [&str; 8] = [
             "GREENLIGHT_MODEL",
             "OPENAI_",
             "GREENLIGHT_LOG",
             "GREENLIGHT_DATA_DIR",
             "GREENLIGHT_SANDBOX",
             "GREENLIGHT_DOCKER_SOCKET",
+            // Where Python's packages are that the person works with.
+            "VIRTUAL_ENV",
+            "CONDA_PREFIX",
         ];
         self.0
             .retain(|name, _| LOCAL.iter().any(|local| name.starts_with(local)));

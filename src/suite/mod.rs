@@ -35,6 +35,10 @@ use crate::domain::id::RepoPath;
 /// How long a test command may take when nothing else is configured.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// Where files are found inside that a build left among the sources of a Python project; they are copied to where the
+/// command runs, unless the tree has them.
+const GENERATED: &str = "/generated";
+
 /// The `[test]` table of `greenlight.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TestSettings {

@@ -19,9 +19,11 @@ const MAX_OUTPUT: usize = 8 << 20;
 /// own packages, and keeps what Go compiled for the next run in this workspace (cargo does so by itself). Everything
 /// else stays in the arguments, so that no name is read by the shell.
 ///
-/// Packages of Node are found next to the project, or not at all.
+/// Packages of Node are found next to the project, or not at all. The programs of a virtual environment are found first.
 const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
 [ -z "$GREENLIGHT_MODULES" ] || [ -e node_modules ] || ln -s "$GREENLIGHT_MODULES" node_modules
+[ -z "$VIRTUAL_ENV" ] || PATH="$VIRTUAL_ENV/bin:$PATH"
+[ -z "$GREENLIGHT_GENERATED" ] || [ ! -d "$GREENLIGHT_GENERATED" ] || cp -Rn "$GREENLIGHT_GENERATED/." . 2>/dev/null
 export GOCACHE="$PWD/.greenlight-cache/go"; exec "$@" 2>&1"#;
 
 /// A test command and what it needs to run.

@@ -10,10 +10,11 @@ use std::path::Path;
 
 use super::{Installed, TestCommand};
 
-/// Finds what lies beside the tree in `root` that this command's tests need.
-pub fn lend(root: &Path, command: &TestCommand) -> Installed {
+/// Finds what lies beside the tree in `root` that this command's tests need; `active` is the virtual environment of
+/// Python that the person works in.
+pub fn lend(root: &Path, command: &TestCommand, active: Option<&Path>) -> Installed {
     let mut lent = Installed::default();
     javascript::lend(root, command, &mut lent);
-    python::lend(root, command, &mut lent);
+    python::lend(root, command, active, &mut lent);
     lent
 }

@@ -24,6 +24,8 @@ pub(super) struct Case {
     pub(super) verdict: Verdict,
     /// The attribute `message` of the failure.
     pub(super) message: String,
+    /// The attribute `type` of the failure: what pytest tells an expected failure from a skipped test by.
+    pub(super) kind: String,
     /// The text inside the failure.
     pub(super) text: String,
 }
@@ -88,6 +90,7 @@ fn open(element: &BytesStart<'_>, cases: &mut Vec<Case>) -> Option<()> {
     let case = cases.last_mut()?;
     case.verdict = verdict;
     case.message = attribute(element, "message");
+    case.kind = attribute(element, "type");
     Some(())
 }
 

@@ -1,8 +1,12 @@
-//! Reads what linters and type checkers found.
+//! Reads what linters and type checkers found; one file per tool.
 
-use super::{Printed, Reading};
+use super::{Printed, Reading, mypy, ruff};
 use crate::suite::Framework;
 
-pub(super) fn read(_framework: Framework, _printed: &Printed<'_>) -> Reading {
-    Reading::default()
+pub(super) fn read(framework: Framework, printed: &Printed<'_>) -> Reading {
+    match framework {
+        Framework::Ruff => ruff::read(printed.text),
+        Framework::Mypy => mypy::read(printed.text),
+        _ => Reading::default(),
+    }
 }

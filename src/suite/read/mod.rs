@@ -3,6 +3,7 @@
 //! One file per family of formats; each turns a [`Printed`] into a [`Reading`], and `conclude.rs` holds the reading
 //! against how the process ended. Nothing here runs anything or touches the disk.
 
+mod assertion;
 mod bun;
 mod compiler;
 mod conclude;
@@ -16,12 +17,14 @@ mod libtest;
 mod lint;
 mod maven;
 mod minitest;
+mod mypy;
 mod nextest;
 mod phpunit;
 mod pytest;
 mod reading;
 mod recognise;
 mod rspec;
+mod ruff;
 mod rustc;
 mod tap;
 mod unittest;

@@ -1,131 +1,134 @@
 //! Reads pytest: its JUnit report where there is one, else the text of its terminal reporter.
 
+mod report;
+
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::junit::{self, Case, Verdict};
-use super::{Printed, Reading, Trouble, location};
+use super::{Printed, Reading, Trouble, assertion, location};
 use crate::domain::test_run::Location;
-use crate::suite::text::{clean, pattern};
+use crate::suite::text::pattern;
 
-static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^([^\s:<>]+\.pyx?):(\d+): "));
-static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"^E?\s*File "([^"<>]+)", line (\d+)"#));
-static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(
-        r"^=* ?(\d+ (?:passed|failed|skipped|deselected|xfailed|xpassed|warnings?|errors?)\b.*|no tests ran.*) in [\d.:]+",
-    )
-});
-static COUNT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(\d+) (passed|failed|skipped|xfailed|xpassed|errors?)\b"));
+static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^([^\s:<>]+\.(?:pyx?|rst|txt|md)):(\d+): "));
+static FRAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r#"^(?:E|INTERNALERROR>)?\s*File "([^"<>]+)", line (\d+)"#));
+static SUM: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^=* ?(\d+ [a-z]+(?: [a-z]+)?(?:, \d+ [a-z]+(?: [a-z]+)?)*|no tests ran) in [\d.:]+"));
+static COUNT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(\d+) ([a-z]+(?: [a-z]+)?)"));
 static SHORT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^(FAILED|ERROR|PASSED) (\S+?\.py(?:::.*?)?)(?: - (.*))?$"));
+    LazyLock::new(|| pattern(r"^(FAILED|ERROR|PASSED|XFAIL|XPASS) (\S+?\.\w+(?:::.*?)?)(?: - (.*))?$"));
 static TITLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^_{3,} (?:ERROR at (?:setup|teardown) of |ERROR collecting )?(.+?) _{3,}$"));
+static CONFTEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\w+ while loading conftest '([^'\n]+)'"));
+
+/// What Python says of a module that nobody has; pytest itself says the last of a plugin.
+const MISSING: [&str; 3] = [
+    "ModuleNotFoundError: No module named",
+    "ImportError: No module named",
+    "Error importing plugin \"",
+];
+/// What stands above the stacks of threads when a process is about to end: Python's own fault handler, and
+/// pytest-timeout where it cannot interrupt a test.
+const LAST_WORDS: [&str; 2] = ["Fatal Python error: ", "++ Timeout ++"];
 
 /// Reads the report that pytest wrote, or else what it printed.
 pub(super) fn read(printed: &Printed<'_>) -> Reading {
-    let text = read_text(printed.text);
-    let report = printed.reports.iter().find_map(|report| read_report(&report.bytes));
-    let Some(mut reading) = report else { return text };
-    reading.trouble = reading.trouble.or(text.trouble);
-    if reading.failed == 0 && reading.diagnostics.is_empty() {
-        reading.diagnostics = text.diagnostics;
+    let text = printed.text;
+    let report = printed.reports.iter().find_map(|report| report::read(&report.bytes));
+    let mut reading = report.unwrap_or_else(|| named(text));
+    outside_of_tests(text, &mut reading);
+    match text.lines().rev().find_map(|line| sums(line)) {
+        Some(sums) => settle(&sums, &mut reading),
+        None => last_words(text, &mut reading),
+    }
+    if reading.trouble.is_none() && !reading.diagnostics.is_empty() {
+        let is_missing = |message: &str| MISSING.iter().any(|mark| message.contains(mark));
+        let all = reading
+            .diagnostics
+            .iter()
+            .all(|diagnostic| is_missing(&diagnostic.message));
+        reading.trouble = Some(if all {
+            Trouble::MissingModule
+        } else {
+            Trouble::NotCollected
+        });
     }
     reading
 }
 
-/// Reads a JUnit report that pytest wrote with `junit_family=xunit1`; none if it is not one.
-fn read_report(report: &[u8]) -> Option<Reading> {
-    let mut reading = Reading::default();
-    for case in junit::cases(report)? {
-        let name = node_id(&case);
-        match case.verdict {
-            Verdict::Passed => reading.pass(&name),
-            Verdict::Skipped => reading.skip(),
-            Verdict::Error if case.message == "collection failure" => {
-                let (text, place) = explained(&case);
-                reading.diagnose(&name, place, &text);
-            }
-            Verdict::Failed | Verdict::Error => {
-                let (text, place) = explained(&case);
-                reading.fail(&name, place, &text);
-            }
-        }
+/// Errors that belong to no test: what was asked for is not there, or pytest could not begin.
+fn outside_of_tests(text: &str, reading: &mut Reading) {
+    let says = |mark: &str| text.contains(mark);
+    if says("ERROR: not found: ") || says("ERROR: file or directory not found: ") {
+        reading.trouble = Some(Trouble::NotFound);
+    } else if text.lines().any(|line| line.ends_with("No module named pytest")) {
+        reading.trouble = Some(Trouble::Environment);
     }
-    Some(reading)
+    let begun = reading.ran() || !reading.diagnostics.is_empty();
+    if let Some(conftest) = CONFTEST.as_ref().and_then(|conftest| conftest.captures(text)) {
+        let start = conftest.get(0).map_or(0, |whole| whole.start());
+        let place = last_place(&text[start..]);
+        let file = place.as_ref().map(|place| place.path.clone());
+        let file = file.filter(|file| file.ends_with("conftest.py"));
+        reading.diagnose(file.as_deref().unwrap_or("conftest.py"), place, &text[start..]);
+    } else if let Some(start) = text.find("INTERNALERROR> ").filter(|_| !begun) {
+        let lines = text[start..]
+            .lines()
+            .map_while(|line| line.strip_prefix("INTERNALERROR> "));
+        let lines: Vec<&str> = lines.collect();
+        let message = lines.join("\n");
+        reading.diagnose("pytest", last_place(&message), &message);
+    } else if let Some(start) = text.find("Error importing plugin \"").filter(|_| !begun) {
+        reading.diagnose("pytest", None, &text[start..]);
+    }
 }
 
-/// `tests/test_a.py::TestB::test_c[param]`, as pytest takes it back.
-///
-/// The report has the file in which the function was written; a method that is inherited from another file belongs
-/// to the module that its class name says.
-fn node_id(case: &Case) -> String {
-    let module = case.file.trim_end_matches(".py").replace('/', ".");
-    if case.class.is_empty() {
-        return if case.name == module {
-            case.file.clone()
-        } else {
-            case.name.clone()
-        };
-    }
-    let (file, classes) = match case.class.strip_prefix(&module) {
-        Some("") => (case.file.clone(), ""),
-        Some(rest) if rest.starts_with('.') && !module.is_empty() => (case.file.clone(), &rest[1..]),
-        _ => {
-            // Modules are lower case and classes are not, by PEP 8 and by what pytest collects as a default.
-            let class = case
-                .class
-                .split('.')
-                .position(|part| part.starts_with(char::is_uppercase));
-            let cut = class.map_or(case.class.len(), |index| {
-                case.class
-                    .split('.')
-                    .take(index)
-                    .map(|part| part.len() + 1)
-                    .sum::<usize>()
-            });
-            let file = case.class[..cut].trim_end_matches('.').replace('.', "/") + ".py";
-            (file, &case.class[cut..])
-        }
+/// The file of the project in which a process was when it ended without a result.
+fn last_words(text: &str, reading: &mut Reading) {
+    let Some(start) = LAST_WORDS.iter().find_map(|mark| text.find(mark)) else {
+        return;
     };
-    let classes = classes.split('.').filter(|class| !class.is_empty());
-    let parts: Vec<&str> = std::iter::once(file.as_str())
-        .chain(classes)
-        .chain([case.name.as_str()])
-        .collect();
-    parts.join("::")
+    let words = &text[start..];
+    let current = words.find("\nCurrent thread ").map_or(words, |at| &words[at..]);
+    // The fault handler names the innermost frame first, pytest-timeout last.
+    let place = if words.starts_with(LAST_WORDS[0]) {
+        places(current).next()
+    } else {
+        places(current).last()
+    };
+    let name = place
+        .as_ref()
+        .map_or("pytest", |place| relative(text, &place.path))
+        .to_string();
+    reading.crash(&name, words);
+    if let Some(last) = reading.failures.last_mut() {
+        last.location = place;
+    }
 }
 
-/// What went wrong, and where: the last place in the traceback that belongs to the project.
-fn explained(case: &Case) -> (String, Option<Location>) {
-    let text = clean(case.text.as_bytes());
-    let message = clean(case.message.as_bytes());
-    let place = last_place(&text).or_else(|| {
-        let line = case.line.unwrap_or(0).checked_add(1)?;
-        (!case.file.is_empty()).then(|| Location {
-            path: case.file.clone(),
-            line,
-        })
-    });
-    let headline = message.trim();
-    if headline.is_empty() || headline == "collection failure" || text.starts_with(headline) {
-        (text, place)
-    } else {
-        (format!("{headline}\n\n{text}"), place)
-    }
+/// A path as it stands in node ids, which start at the directory that the header of the output names.
+fn relative<'a>(text: &str, path: &'a str) -> &'a str {
+    let root = text.lines().find_map(|line| line.strip_prefix("rootdir: "));
+    let below = root.and_then(|root| path.strip_prefix(root.split(", ").next()?)?.strip_prefix('/'));
+    below.unwrap_or(path)
 }
 
 /// The last place of a traceback that lies in the project.
 fn last_place(text: &str) -> Option<Location> {
-    let mut places = text.lines().filter_map(|line| {
+    places(text).last()
+}
+
+/// Every place of a traceback that lies in the project.
+fn places(text: &str) -> impl Iterator<Item = Location> {
+    let places = text.lines().filter_map(|line| {
         let place = PLACE
             .as_ref()?
             .captures(line)
             .or_else(|| FRAME.as_ref()?.captures(line))?;
         location(&place[1], &place[2])
     });
-    places.rfind(|place| !is_foreign(&place.path))
+    places.filter(|place| !is_foreign(&place.path))
 }
 
 /// Whether a path is one of Python's own or of an installed package.
@@ -133,15 +136,9 @@ pub(super) fn is_foreign(path: &str) -> bool {
     path.contains("site-packages/") || path.contains("/lib/python") || path.starts_with('<')
 }
 
-/// Reads the terminal text: sums, the short summary, and the sections of the failures.
-fn read_text(text: &str) -> Reading {
-    let says = |mark: &str| text.contains(mark);
+/// Reads the terminal text: the short summary, and the sections of the failures.
+fn named(text: &str) -> Reading {
     let mut reading = Reading::default();
-    if says("ERROR: not found: ") || says("ERROR: file or directory not found: ") {
-        reading.trouble = Some(Trouble::NotFound);
-    } else if says("No module named pytest") {
-        reading.trouble = Some(Trouble::Environment);
-    }
     let sections = sections(text);
     let collecting = text.contains("ERROR collecting ") || text.contains(" during collection ");
     for line in text.lines() {
@@ -155,39 +152,51 @@ fn read_text(text: &str) -> Reading {
             .map_or(message, |(_, section)| section.as_str());
         let section = if section.trim().is_empty() { message } else { section };
         match &short[1] {
-            "PASSED" => reading.pass(name),
+            "PASSED" | "XPASS" => reading.pass(name),
+            "XFAIL" => reading.fail_as_expected(),
             "ERROR" if collecting && !name.contains("::") => reading.diagnose(name, last_place(section), section),
-            _ => reading.fail(name, last_place(section), section),
+            _ => {
+                reading.fail(name, last_place(section), section);
+                if let Some((expected, actual)) = assertion::compared(message) {
+                    reading.compare(&expected, &actual);
+                }
+            }
         }
-    }
-    if let Some(conftest) = text.find("ImportError while loading conftest") {
-        reading.diagnose("conftest.py", last_place(&text[conftest..]), &text[conftest..]);
-    }
-    if let Some((passed, failed, skipped)) = text.lines().rev().find_map(sums) {
-        let collection = u32::try_from(reading.diagnostics.len()).unwrap_or(0);
-        reading.settle(
-            passed.max(reading.passed),
-            failed.saturating_sub(collection).max(reading.failed),
-            skipped,
-        );
     }
     reading
 }
 
-/// `3 failed, 7 passed, 1 skipped, 1 xfailed, 1 error in 0.04s` as passed, failed, skipped.
-fn sums(line: &str) -> Option<(u32, u32, u32)> {
-    SUM.as_ref()?.captures(line)?;
-    let mut sums = (0u32, 0u32, 0u32);
-    for count in COUNT.as_ref()?.captures_iter(line) {
-        let number: u32 = count[1].parse().ok()?;
-        let sum = match &count[2] {
-            "passed" | "xpassed" => &mut sums.0,
-            "failed" | "error" | "errors" => &mut sums.1,
-            _ => &mut sums.2,
-        };
-        *sum = sum.saturating_add(number);
+/// `3 failed, 7 passed, 1 skipped, 1 xfailed, 1 error in 0.04s`, word by word.
+fn sums(line: &str) -> Option<Vec<(String, u32)>> {
+    let sum = SUM.as_ref()?.captures(line)?;
+    let counts = COUNT.as_ref()?.captures_iter(sum.get(1)?.as_str());
+    counts
+        .map(|count| {
+            let word = match &count[2] {
+                "error" => "errors",
+                "warning" => "warnings",
+                word => word,
+            };
+            Some((word.to_string(), count[1].parse().ok()?))
+        })
+        .collect()
+}
+
+/// Takes pytest's own sums, in which an unexpected pass is one of its own and errors are not failures.
+fn settle(sums: &[(String, u32)], reading: &mut Reading) {
+    let sum = |words: &[&str]| {
+        let counts = sums.iter().filter(|(word, _)| words.contains(&word.as_str()));
+        counts.fold(0u32, |sum, (_, count)| sum.saturating_add(*count))
+    };
+    let collection = u32::try_from(reading.diagnostics.len()).unwrap_or(0);
+    let failed = sum(&["failed", "errors"])
+        .saturating_sub(collection)
+        .max(reading.failed);
+    reading.settle(sum(&["passed", "xpassed"]), failed, sum(&["skipped"]));
+    reading.settle_expected(sum(&["xfailed"]));
+    for (word, count) in sums {
+        reading.tell(word, *count);
     }
-    Some(sums)
 }
 
 /// The parts below `____ title ____`.

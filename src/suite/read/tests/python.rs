@@ -2,22 +2,53 @@
 
 use super::*;
 
+/// Everything that is told of a run, for a report and for its text alone.
+fn show_whole(run: &TestRun) -> String {
+    let mut shown = show(run);
+    let words = |names: &[String]| names.join(", ");
+    if run.expected_failures > 0 {
+        write!(shown, "\nfailed as expected: {}", run.expected_failures).unwrap();
+    }
+    if !run.skipped_names.is_empty() {
+        write!(shown, "\nskipped: {}", words(&run.skipped_names)).unwrap();
+    }
+    for failure in &run.failures {
+        if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
+            write!(shown, "\n{}: {expected:?}, not {actual:?}", failure.name).unwrap();
+        }
+    }
+    if !run.tally.is_empty() {
+        write!(shown, "\n{:?}", run.tally).unwrap();
+    }
+    shown
+}
+
+fn whole_pytest(name: &str, code: i32) -> String {
+    let report = fixture(&format!("pytest/{name}.xml"));
+    let text = fixture(&format!("pytest/{name}.txt"));
+    show_whole(&read_with_report(Framework::Pytest, &exited(code, &text), &report))
+}
+
+fn whole(framework: Framework, name: &str, code: i32) -> String {
+    show_whole(&read(framework, &exited(code, &fixture(name))))
+}
+
 #[test]
 fn pytest_reports() {
-    assert_snapshot!(read_pytest("pass", 0), @r#"
-    Passed: 11 passed, 0 failed, 2 skipped
+    assert_snapshot!(read_pytest("pass", 0), @r"
+    Passed: 11 passed, 0 failed, 1 skipped
     passed: tests/test_shop.py::TestBasket::test_empty, tests/test_shop.py::TestBasket::test_setup, tests/test_shop.py::test_discount[10-0-10], tests/test_shop.py::test_discount[100-10-90], tests/test_shop.py::test_discount[200-50-100], tests/test_shop.py::test_odd[-k], tests/test_shop.py::test_odd[[z]], tests/test_shop.py::test_odd[\xfc], tests/test_shop.py::test_odd[a b], tests/test_shop.py::test_odd[x::y], tests/test_shop.py::test_total
-    "#);
+    ");
     assert_snapshot!(read_pytest("fail", 1), @r#"
-    Failed: 7 passed, 4 failed, 2 skipped
+    Failed: 7 passed, 4 failed, 1 skipped
     passed: tests/test_shop.py::test_discount[10-0-10], tests/test_shop.py::test_odd[-k], tests/test_shop.py::test_odd[[z]], tests/test_shop.py::test_odd[\xfc], tests/test_shop.py::test_odd[a b], tests/test_shop.py::test_odd[x::y], tests/test_shop.py::test_total
     tests/test_shop.py::test_discount[100-10-90] at tests/test_shop.py:11: assert 110.0 == 90
     tests/test_shop.py::test_discount[200-50-100] at tests/test_shop.py:11: assert 300.0 == 100
     tests/test_shop.py::TestBasket::test_empty at tests/test_shop.py:32: assert None == 0
     tests/test_shop.py::TestBasket::test_setup at tests/test_shop.py:36: failed on setup with "RuntimeError: no fixture"
     "#);
-    assert_snapshot!(read_pytest("collection_error", 2), @r"
-    DidNotBuild: 0 passed, 2 failed, 0 skipped
+    assert_snapshot!(read_pytest("collection_error", 2), @"
+    DidNotCollect: 0 passed, 2 failed, 0 skipped
     tests/test_bad.py at /tmp/fx/py/tests/test_bad.py:1: /root/.pyenv/versions/3.11.7/lib/python3.11/site-packages/_pytest/python.py:528: in importtestmodule
     tests/test_bad2.py at tests/test_bad2.py:1: ImportError while importing test module '/tmp/fx/py/tests/test_bad2.py'.
     ");
@@ -26,46 +57,49 @@ fn pytest_reports() {
 
 #[test]
 fn pytest_text() {
-    assert_snapshot!(read_file(Framework::Pytest, "pytest/pass.txt", 0), @"Passed: 11 passed, 0 failed, 2 skipped");
-    assert_snapshot!(read_file(Framework::Pytest, "pytest/fail.txt", 1), @r"
-    Failed: 7 passed, 4 failed, 2 skipped
+    assert_snapshot!(read_file(Framework::Pytest, "pytest/pass.txt", 0), @"Passed: 11 passed, 0 failed, 1 skipped");
+    assert_snapshot!(read_file(Framework::Pytest, "pytest/fail.txt", 1), @"
+    Failed: 7 passed, 4 failed, 1 skipped
     tests/test_shop.py::test_discount[100-10-90] at tests/test_shop.py:11: price = 100, percent = 10, expected = 90
     tests/test_shop.py::test_discount[200-50-100] at tests/test_shop.py:11: price = 200, percent = 50, expected = 100
     tests/test_shop.py::TestBasket::test_empty at tests/test_shop.py:32: self = <test_shop.TestBasket object at 0x7fa630f8f890>
     tests/test_shop.py::TestBasket::test_setup at tests/test_shop.py:36: self = <test_shop.TestBasket object at 0x7fa630f8fe90>
     ");
-    assert_snapshot!(read_file(Framework::Pytest, "pytest/collection_error.txt", 2), @r"
-    DidNotBuild: 0 passed, 2 failed, 0 skipped
+    assert_snapshot!(read_file(Framework::Pytest, "pytest/collection_error.txt", 2), @"
+    DidNotCollect: 0 passed, 2 failed, 0 skipped
     tests/test_bad.py at /tmp/fx/py/tests/test_bad.py:1: /root/.pyenv/versions/3.11.7/lib/python3.11/site-packages/_pytest/python.py:528: in importtestmodule
     tests/test_bad2.py at tests/test_bad2.py:1: ImportError while importing test module '/tmp/fx/py/tests/test_bad2.py'.
     ");
     assert_snapshot!(read_file(Framework::Pytest, "pytest/nothing_ran.txt", 5), @"NothingRan: 0 passed, 0 failed, 0 skipped");
-    assert_snapshot!(read_file(Framework::Pytest, "pytest/conftest_error.txt", 4), @r"
-    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    assert_snapshot!(read_file(Framework::Pytest, "pytest/conftest_error.txt", 4), @"
+    MissingModule: 0 passed, 1 failed, 0 skipped
     conftest.py at tests/conftest.py:1: ImportError while loading conftest '/tmp/fx/py/tests/conftest.py'.
     ");
     assert_snapshot!(read_file(Framework::Pytest, "pytest/not_found.txt", 4), @"NothingRan: 0 passed, 0 failed, 0 skipped");
     assert_snapshot!(read_file(Framework::Pytest, "pytest/missing_file.txt", 4), @"NothingRan: 0 passed, 0 failed, 0 skipped");
     assert_snapshot!(read_file(Framework::Pytest, "pytest/usage_error.txt", 4), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
     let crash = output(sandbox::Outcome::Signalled(11), &fixture("pytest/crash.txt"));
-    assert_snapshot!(show(&read(Framework::Pytest, &crash)), @"Crashed: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(show(&read(Framework::Pytest, &crash)), @"
+    Crashed: 0 passed, 1 failed, 0 skipped
+    tests/test_z.py at /tmp/fx/py/tests/test_z.py:3: Fatal Python error: Segmentation fault
+    ");
 }
 
 #[test]
 fn unittest() {
-    assert_snapshot!(read_file(Framework::Unittest, "unittest/pass.txt", 0), @r"
-    Passed: 5 passed, 0 failed, 2 skipped
+    assert_snapshot!(read_file(Framework::Unittest, "unittest/pass.txt", 0), @"
+    Passed: 5 passed, 0 failed, 1 skipped
     passed: tests.test_calc.TestAdd.test_doc, tests.test_calc.TestAdd.test_error, tests.test_calc.TestAdd.test_many, tests.test_calc.TestAdd.test_prints, tests.test_calc.TestAdd.test_small
     ");
-    assert_snapshot!(read_file(Framework::Unittest, "unittest/fail.txt", 1), @r"
-    Failed: 2 passed, 3 failed, 2 skipped
+    assert_snapshot!(read_file(Framework::Unittest, "unittest/fail.txt", 1), @"
+    Failed: 2 passed, 3 failed, 1 skipped
     passed: tests.test_calc.TestAdd.test_many, tests.test_calc.TestAdd.test_prints
     tests.test_calc.TestAdd.test_error at /tmp/fx/ut/tests/test_calc.py:24: Traceback (most recent call last):
     tests.test_calc.TestAdd.test_doc at /tmp/fx/ut/tests/test_calc.py:9: Traceback (most recent call last):
     tests.test_calc.TestAdd.test_small at /tmp/fx/ut/tests/test_calc.py:6: Traceback (most recent call last):
     ");
-    assert_snapshot!(read_file(Framework::Unittest, "unittest/collection_error.txt", 1), @r"
-    DidNotBuild: 2 passed, 4 failed, 2 skipped
+    assert_snapshot!(read_file(Framework::Unittest, "unittest/collection_error.txt", 1), @"
+    MissingModule: 2 passed, 4 failed, 1 skipped
     passed: tests.test_calc.TestAdd.test_many, tests.test_calc.TestAdd.test_prints
     tests.test_bad at /tmp/fx/ut/tests/test_bad.py:1: ImportError: Failed to import test module: tests.test_bad
     tests.test_calc.TestAdd.test_error at /tmp/fx/ut/tests/test_calc.py:24: Traceback (most recent call last):
@@ -74,9 +108,334 @@ fn unittest() {
     ");
     assert_snapshot!(read_file(Framework::Unittest, "unittest/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
     let crash = output(sandbox::Outcome::Signalled(6), &fixture("unittest/crash.txt"));
-    assert_snapshot!(show(&read(Framework::Unittest, &crash)), @r"
-    Crashed: 2 passed, 1 failed, 2 skipped
+    assert_snapshot!(show(&read(Framework::Unittest, &crash)), @"
+    Crashed: 2 passed, 1 failed, 1 skipped
     passed: tests.test_calc.TestAdd.test_many, tests.test_calc.TestAdd.test_prints
     tests.test_z.T.test_dies at -: the test process ended early
     ");
+}
+
+#[test]
+fn pytest_kinds() {
+    assert_snapshot!(whole_pytest("kinds", 1), @r#"
+    Failed: 7 passed, 10 failed, 2 skipped
+    passed: tests/test_kinds.py::test_passes, tests/test_kinds.py::test_words[-k], tests/test_kinds.py::test_words[\xfc], tests/test_kinds.py::test_words[a b], tests/test_kinds.py::test_words[x[y]], tests/test_kinds.py::test_xpasses
+    tests/test_kinds.py::test_fails at tests/test_kinds.py:16: assert 4 == 5
+    tests/test_kinds.py::test_text_fails at tests/test_kinds.py:20: AssertionError: assert 'red\nblue' == 'red\ngreen'
+    tests/test_kinds.py::test_xpasses_strictly at tests/test_kinds.py:33: [XPASS(strict)] known
+    tests/test_kinds.py::test_setup at tests/test_kinds.py:49: failed on setup with "RuntimeError: no fixture"
+    tests/test_kinds.py::test_teardown at tests/test_kinds.py:55: failed on teardown with "RuntimeError: not cleaned up"
+    tests/test_kinds.py::test_both at tests/test_kinds.py:67: assert 1 == 2
+    tests/test_kinds.py::test_both at tests/test_kinds.py:55: failed on teardown with "RuntimeError: not cleaned up"
+    tests/test_kinds.py::TestOld::test_equal at tests/test_kinds.py:72: AssertionError: 2 != 3
+    tests/test_kinds.py::test_words[a/b::c] at tests/test_kinds.py:82: AssertionError: assert 6 < 6
+    tests/test_kinds.py::test_raises at tests/test_kinds.py:86: ValueError: two
+    failed as expected: 2
+    skipped: tests/test_kinds.py::test_skipped, tests/test_kinds.py::test_skips_itself
+    tests/test_kinds.py::test_fails: "5", not "4"
+    tests/test_kinds.py::test_text_fails: "'red\\ngreen'", not "'red\\nblue'"
+    tests/test_kinds.py::test_both: "2", not "1"
+    tests/test_kinds.py::TestOld::test_equal: "3", not "2"
+    {"deselected": 1, "errors": 3, "failed": 7, "passed": 6, "skipped": 2, "xfailed": 2, "xpassed": 1}
+    "#);
+    assert_snapshot!(whole_pytest("kinds_short", 1), @r#"
+    Failed: 7 passed, 10 failed, 2 skipped
+    passed: tests/test_kinds.py::test_passes, tests/test_kinds.py::test_words[-k], tests/test_kinds.py::test_words[\xfc], tests/test_kinds.py::test_words[a b], tests/test_kinds.py::test_words[x[y]], tests/test_kinds.py::test_xpasses
+    tests/test_kinds.py::test_text_fails at tests/test_kinds.py:20: AssertionError: assert 'red\nblue' == 'red\ngreen'
+    tests/test_kinds.py::test_fails at tests/test_kinds.py:16: assert 4 == 5
+    tests/test_kinds.py::test_xpasses_strictly at tests/test_kinds.py:33: [XPASS(strict)] known
+    tests/test_kinds.py::test_setup at tests/test_kinds.py:49: failed on setup with "RuntimeError: no fixture"
+    tests/test_kinds.py::test_teardown at tests/test_kinds.py:55: failed on teardown with "RuntimeError: not cleaned up"
+    tests/test_kinds.py::TestOld::test_equal at tests/test_kinds.py:72: AssertionError: 2 != 3
+    tests/test_kinds.py::test_both at tests/test_kinds.py:67: assert 1 == 2
+    tests/test_kinds.py::test_both at tests/test_kinds.py:55: failed on teardown with "RuntimeError: not cleaned up"
+    tests/test_kinds.py::test_raises at tests/test_kinds.py:86: ValueError: two
+    tests/test_kinds.py::test_words[a/b::c] at tests/test_kinds.py:82: AssertionError: assert 6 < 6
+    failed as expected: 2
+    skipped: tests/test_kinds.py::test_skipped, tests/test_kinds.py::test_skips_itself
+    tests/test_kinds.py::test_text_fails: "'red\\ngreen'", not "'red\\nblue'"
+    tests/test_kinds.py::test_fails: "5", not "4"
+    tests/test_kinds.py::TestOld::test_equal: "3", not "2"
+    tests/test_kinds.py::test_both: "2", not "1"
+    {"errors": 3, "failed": 7, "passed": 6, "skipped": 2, "xfailed": 2, "xpassed": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Pytest, "pytest/kinds.txt", 1), @r#"
+    Failed: 7 passed, 10 failed, 2 skipped
+    tests/test_kinds.py::test_fails at tests/test_kinds.py:16:     def test_fails():
+    tests/test_kinds.py::test_text_fails at tests/test_kinds.py:20:     def test_text_fails():
+    tests/test_kinds.py::test_xpasses_strictly at -: [XPASS(strict)] known
+    tests/test_kinds.py::test_both at tests/test_kinds.py:55:     @pytest.fixture
+    tests/test_kinds.py::TestOld::test_equal at tests/test_kinds.py:72: self = <test_kinds.TestOld testMethod=test_equal>
+    tests/test_kinds.py::test_words[a/b::c] at -: AssertionError: assert 6 < 6
+    tests/test_kinds.py::test_raises at tests/test_kinds.py:86:     def test_raises():
+    tests/test_kinds.py::test_setup at tests/test_kinds.py:49:     @pytest.fixture
+    tests/test_kinds.py::test_teardown at tests/test_kinds.py:55:     @pytest.fixture
+    tests/test_kinds.py::test_both at tests/test_kinds.py:55:     @pytest.fixture
+    failed as expected: 2
+    tests/test_kinds.py::test_fails: "5", not "4"
+    tests/test_kinds.py::test_text_fails: "'red\\ngreen'", not "'red\\nblue'"
+    tests/test_kinds.py::test_both: "2", not "1"
+    tests/test_kinds.py::TestOld::test_equal: "3", not "2"
+    {"deselected": 1, "errors": 3, "failed": 7, "passed": 6, "skipped": 2, "xfailed": 2, "xpassed": 1}
+    "#);
+    assert_snapshot!(whole_pytest("subtests", 1), @r#"
+    Failed: 2 passed, 4 failed, 0 skipped
+    passed: tests/test_sub.py::test_sub_passes
+    tests/test_sub.py::test_subtests at tests/test_sub.py:7: contains 2 failed subtests
+    tests/test_sub.py::TestOld::test_many at tests/test_sub.py:20: AssertionError: 1 == 1
+    {"failed": 4, "passed": 2}
+    "#);
+    assert_snapshot!(whole_pytest("rerun", 1), @r#"
+    Failed: 1 passed, 1 failed, 0 skipped
+    passed: tests/test_rerun.py::test_flaky
+    tests/test_rerun.py::test_red at tests/test_rerun.py:10: assert 1 == 2
+    tests/test_rerun.py::test_red: "2", not "1"
+    {"failed": 1, "passed": 1, "rerun": 4}
+    "#);
+    assert_snapshot!(whole_pytest("doctest", 1), @r#"
+    Failed: 1 passed, 2 failed, 0 skipped
+    passed: pkg/deep/mod.py::pkg.deep.mod.two
+    README.rst::README.rst at /tmp/rustpy/rec/doct/README.rst:3: 001 Text
+    pkg/deep/mod.py::pkg.deep.mod.one at /tmp/rustpy/rec/doct/pkg/deep/mod.py:4: 002 One.
+    README.rst::README.rst: "3", not "2"
+    pkg/deep/mod.py::pkg.deep.mod.one: "1", not "2"
+    {"failed": 2, "passed": 1}
+    "#);
+    assert_snapshot!(whole_pytest("stopped", 1), @r#"
+    Failed: 0 passed, 1 failed, 0 skipped
+    tests/test_x.py::test_a at tests/test_x.py:2: assert 0
+    {"failed": 1}
+    "#);
+}
+
+#[test]
+fn pytest_outside_of_tests() {
+    assert_snapshot!(whole_pytest("missing_module", 2), @r#"
+    MissingModule: 0 passed, 1 failed, 0 skipped
+    tests/test_miss.py at tests/test_miss.py:1: ImportError while importing test module '/tmp/rustpy/rec/miss/tests/test_miss.py'.
+    {"errors": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Pytest, "pytest/missing_module.txt", 2), @r#"
+    MissingModule: 0 passed, 1 failed, 0 skipped
+    tests/test_miss.py at tests/test_miss.py:1: ImportError while importing test module '/tmp/rustpy/rec/miss/tests/test_miss.py'.
+    {"errors": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Pytest, "pytest/conftest_missing_module.txt", 4), @"
+    MissingModule: 0 passed, 1 failed, 0 skipped
+    conftest.py at tests/conftest.py:1: ImportError while loading conftest '/tmp/rustpy/rec/missconf/tests/conftest.py'.
+    ");
+    assert_snapshot!(whole(Framework::Pytest, "pytest/internal_error.txt", 3), @"
+    DidNotCollect: 0 passed, 1 failed, 0 skipped
+    pytest at /tmp/rustpy/rec/hook/conftest.py:2: Traceback (most recent call last):
+    ");
+}
+
+#[test]
+fn pytest_processes_that_end() {
+    assert_snapshot!(whole_pytest("worker_crash", 1), @r#"
+    Failed: 2 passed, 1 failed, 0 skipped
+    passed: tests/test_die.py::test_a, tests/test_die.py::test_z
+    tests/test_die.py::test_dies at tests/test_die.py:1: failed on setup with "worker 'gw1' crashed while running 'tests/test_die.py::test_dies'"
+    {"failed": 1, "passed": 2}
+    "#);
+    assert_snapshot!(whole_pytest("timeout", 1), @r#"
+    Failed: 1 passed, 1 failed, 0 skipped
+    passed: tests/test_slow.py::test_a
+    tests/test_slow.py::test_hangs at tests/test_slow.py:9: Failed: Timeout (>1.0s) from pytest-timeout.
+    {"failed": 1, "passed": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Pytest, "pytest/timeout_thread.txt", 1), @"
+    Crashed: 0 passed, 1 failed, 0 skipped
+    tests/test_slow.py at /tmp/rustpy/rec/slow/tests/test_slow.py:9: ++ Timeout ++++++++++++++++++++++++++++++++++++
+    ");
+    assert_snapshot!(show_whole(&read(Framework::Pytest, &output(sandbox::Outcome::Signalled(6), &fixture("pytest/abort.txt")))), @"
+    Crashed: 0 passed, 1 failed, 0 skipped
+    tests/test_die.py at /tmp/rustpy/rec/die/tests/test_die.py:8: Fatal Python error: Aborted
+    ");
+}
+
+#[test]
+fn unittest_kinds() {
+    assert_snapshot!(whole(Framework::Unittest, "unittest/kinds.txt", 1), @r#"
+    Failed: 2 passed, 7 failed, 3 skipped
+    passed: tests.test_kinds.TestKinds.test_passes, tests.test_kinds.TestKinds.test_prints
+    tests.test_kinds.TestKinds.test_raises at /tmp/rustpy/rec/ut/tests/test_kinds.py:19: Traceback (most recent call last):
+    tests.test_kinds.TestSetUp at /tmp/rustpy/rec/ut/tests/test_kinds.py:48: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_fails at /tmp/rustpy/rec/ut/tests/test_kinds.py:10: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_many at /tmp/rustpy/rec/ut/tests/test_kinds.py:36: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_text at /tmp/rustpy/rec/ut/tests/test_kinds.py:13: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_unexpected at -: unexpected success
+    failed as expected: 1
+    skipped: tests.test_kinds.TestKinds.test_skipped, tests.test_kinds.TestSkipped.test_a
+    tests.test_kinds.TestKinds.test_fails: "3", not "2"
+    tests.test_kinds.TestKinds.test_many: "0", not "1"
+    tests.test_kinds.TestKinds.test_text: "'red\\ngreen'", not "'red\\nblue'"
+    {"errors": 2, "expected failures": 1, "failures": 4, "run": 11, "skipped": 3, "unexpected successes": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Unittest, "unittest/kinds_313.txt", 1), @r#"
+    Failed: 2 passed, 7 failed, 3 skipped
+    passed: tests.test_kinds.TestKinds.test_passes, tests.test_kinds.TestKinds.test_prints
+    tests.test_kinds.TestKinds.test_raises at /tmp/rustpy/rec/ut/tests/test_kinds.py:19: Traceback (most recent call last):
+    tests.test_kinds.TestSetUp at /tmp/rustpy/rec/ut/tests/test_kinds.py:48: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_fails at /tmp/rustpy/rec/ut/tests/test_kinds.py:10: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_many at /tmp/rustpy/rec/ut/tests/test_kinds.py:36: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_text at /tmp/rustpy/rec/ut/tests/test_kinds.py:13: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_unexpected at -: unexpected success
+    failed as expected: 1
+    skipped: tests.test_kinds.TestKinds.test_skipped, tests.test_kinds.TestSkipped.test_a
+    tests.test_kinds.TestKinds.test_fails: "3", not "2"
+    tests.test_kinds.TestKinds.test_many: "0", not "1"
+    tests.test_kinds.TestKinds.test_text: "'red\\ngreen'", not "'red\\nblue'"
+    {"errors": 2, "expected failures": 1, "failures": 4, "run": 11, "skipped": 3, "unexpected successes": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Unittest, "unittest/kinds_39.txt", 1), @r#"
+    Failed: 2 passed, 7 failed, 3 skipped
+    passed: tests.test_kinds.TestKinds.test_passes, tests.test_kinds.TestKinds.test_prints
+    tests.test_kinds.TestKinds.test_raises at /tmp/rustpy/rec/ut/tests/test_kinds.py:19: Traceback (most recent call last):
+    tests.test_kinds.TestSetUp at /tmp/rustpy/rec/ut/tests/test_kinds.py:48: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_fails at /tmp/rustpy/rec/ut/tests/test_kinds.py:10: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_many at /tmp/rustpy/rec/ut/tests/test_kinds.py:36: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_text at /tmp/rustpy/rec/ut/tests/test_kinds.py:13: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_unexpected at -: unexpected success
+    failed as expected: 1
+    skipped: tests.test_kinds.TestKinds.test_skipped, tests.test_kinds.TestKinds.test_some_skipped, tests.test_kinds.TestSkipped.test_a
+    tests.test_kinds.TestKinds.test_fails: "3", not "2"
+    tests.test_kinds.TestKinds.test_many: "0", not "1"
+    tests.test_kinds.TestKinds.test_text: "'red\\ngreen'", not "'red\\nblue'"
+    {"errors": 2, "expected failures": 1, "failures": 4, "run": 11, "skipped": 3, "unexpected successes": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Unittest, "unittest/kinds_quiet.txt", 1), @r#"
+    Failed: 0 passed, 7 failed, 3 skipped
+    tests.test_kinds.TestKinds.test_raises at /tmp/rustpy/rec/ut/tests/test_kinds.py:19: Traceback (most recent call last):
+    tests.test_kinds.TestSetUp at /tmp/rustpy/rec/ut/tests/test_kinds.py:48: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_fails at /tmp/rustpy/rec/ut/tests/test_kinds.py:10: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_many at /tmp/rustpy/rec/ut/tests/test_kinds.py:36: Traceback (most recent call last):
+    tests.test_kinds.TestKinds.test_text at /tmp/rustpy/rec/ut/tests/test_kinds.py:13: Traceback (most recent call last):
+    failed as expected: 1
+    tests.test_kinds.TestKinds.test_fails: "3", not "2"
+    tests.test_kinds.TestKinds.test_many: "0", not "1"
+    tests.test_kinds.TestKinds.test_text: "'red\\ngreen'", not "'red\\nblue'"
+    {"errors": 2, "expected failures": 1, "failures": 4, "run": 11, "skipped": 3, "unexpected successes": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Unittest, "unittest/missing_module.txt", 1), @r#"
+    MissingModule: 1 passed, 1 failed, 0 skipped
+    passed: tests.test_ok.T.test_a
+    tests.test_miss at /tmp/rustpy/rec/utbad/tests/test_miss.py:1: ImportError: Failed to import test module: tests.test_miss
+    {"errors": 1, "run": 2}
+    "#);
+    assert_snapshot!(whole(Framework::Unittest, "unittest/missing_by_name.txt", 1), @r#"
+    MissingModule: 1 passed, 1 failed, 0 skipped
+    passed: tests.test_ok.T.test_a
+    test_nothing at -: ImportError: Failed to import test module: test_nothing
+    {"errors": 1, "run": 2}
+    "#);
+    assert_snapshot!(whole(Framework::Unittest, "unittest/nothing_ran_313.txt", 5), @r#"
+    NothingRan: 0 passed, 0 failed, 0 skipped
+    {"run": 0}
+    "#);
+}
+
+#[test]
+fn ruff() {
+    assert_snapshot!(whole(Framework::Ruff, "ruff/full.txt", 1), @r#"
+    Flagged: 0 passed, 6 failed, 0 skipped
+    bad.py: F401 `os` imported but unused at bad.py:1: F401 `os` imported but unused
+    bad.py: F401 `sys` imported but unused at bad.py:2: F401 `sys` imported but unused
+    bad.py: F821 Undefined name `undefined` at bad.py:11: F821 Undefined name `undefined`
+    other.py: F401 `yaml_is_missing` imported but unused at other.py:1: F401 `yaml_is_missing` imported but unused
+    syntax.py: invalid-syntax Expected a parameter or the end of the parameter list at syntax.py:1: invalid-syntax Expected a parameter or the end of the parameter list
+    syntax.py: invalid-syntax unexpected EOF while parsing at syntax.py:1: invalid-syntax unexpected EOF while parsing
+    {"errors": 6}
+    "#);
+    assert_snapshot!(whole(Framework::Ruff, "ruff/concise.txt", 1), @r#"
+    Flagged: 0 passed, 6 failed, 0 skipped
+    bad.py: F401 `os` imported but unused at bad.py:1: F401 `os` imported but unused
+    bad.py: F401 `sys` imported but unused at bad.py:2: F401 `sys` imported but unused
+    bad.py: F821 Undefined name `undefined` at bad.py:11: F821 Undefined name `undefined`
+    other.py: F401 `yaml_is_missing` imported but unused at other.py:1: F401 `yaml_is_missing` imported but unused
+    syntax.py: invalid-syntax Expected a parameter or the end of the parameter list at syntax.py:1: invalid-syntax Expected a parameter or the end of the parameter list
+    syntax.py: invalid-syntax unexpected EOF while parsing at syntax.py:2: invalid-syntax unexpected EOF while parsing
+    {"errors": 6}
+    "#);
+    assert_snapshot!(whole(Framework::Ruff, "ruff/github.txt", 1), @r#"
+    Flagged: 0 passed, 6 failed, 0 skipped
+    /tmp/rustpy/rec/lint/bad.py: F401 F401 `os` imported but unused%0A  help: Remove unused import: `os` at /tmp/rustpy/rec/lint/bad.py:1: F401 F401 `os` imported but unused%0A  help: Remove unused import: `os`
+    /tmp/rustpy/rec/lint/bad.py: F401 F401 `sys` imported but unused%0A  help: Remove unused import: `sys` at /tmp/rustpy/rec/lint/bad.py:2: F401 F401 `sys` imported but unused%0A  help: Remove unused import: `sys`
+    /tmp/rustpy/rec/lint/bad.py: F821 F821 Undefined name `undefined` at /tmp/rustpy/rec/lint/bad.py:11: F821 F821 Undefined name `undefined`
+    /tmp/rustpy/rec/lint/other.py: F401 F401 `yaml_is_missing` imported but unused%0A  help: Remove unused import: `yaml_is_missing` at /tmp/rustpy/rec/lint/other.py:1: F401 F401 `yaml_is_missing` imported but unused%0A  help: Remove unused import: `yaml_is_missing`
+    /tmp/rustpy/rec/lint/syntax.py: invalid-syntax invalid-syntax: Expected a parameter or the end of the parameter list at /tmp/rustpy/rec/lint/syntax.py:1: invalid-syntax invalid-syntax: Expected a parameter or the end of the parameter list
+    /tmp/rustpy/rec/lint/syntax.py: invalid-syntax invalid-syntax: unexpected EOF while parsing at /tmp/rustpy/rec/lint/syntax.py:2: invalid-syntax invalid-syntax: unexpected EOF while parsing
+    {"errors": 6}
+    "#);
+    assert_snapshot!(whole(Framework::Ruff, "ruff/fail.json", 1), @r#"
+    Flagged: 0 passed, 6 failed, 0 skipped
+    /tmp/rustpy/rec/lint/bad.py: F401 `os` imported but unused at /tmp/rustpy/rec/lint/bad.py:1: F401 `os` imported but unused
+    /tmp/rustpy/rec/lint/bad.py: F401 `sys` imported but unused at /tmp/rustpy/rec/lint/bad.py:2: F401 `sys` imported but unused
+    /tmp/rustpy/rec/lint/bad.py: F821 Undefined name `undefined` at /tmp/rustpy/rec/lint/bad.py:11: F821 Undefined name `undefined`
+    /tmp/rustpy/rec/lint/other.py: F401 `yaml_is_missing` imported but unused at /tmp/rustpy/rec/lint/other.py:1: F401 `yaml_is_missing` imported but unused
+    /tmp/rustpy/rec/lint/syntax.py: invalid-syntax Expected a parameter or the end of the parameter list at /tmp/rustpy/rec/lint/syntax.py:1: invalid-syntax Expected a parameter or the end of the parameter list
+    /tmp/rustpy/rec/lint/syntax.py: invalid-syntax unexpected EOF while parsing at /tmp/rustpy/rec/lint/syntax.py:2: invalid-syntax unexpected EOF while parsing
+    {"errors": 6}
+    "#);
+    assert_snapshot!(whole(Framework::Ruff, "ruff/format.txt", 2), @r#"
+    Flagged: 0 passed, 1 failed, 0 skipped
+    syntax.py: invalid-syntax Expected a parameter or the end of the parameter list at syntax.py:1: invalid-syntax Expected a parameter or the end of the parameter list
+    {"errors": 1}
+    "#);
+    assert_snapshot!(whole(Framework::Ruff, "ruff/pass.txt", 0), @"
+    Passed: 1 passed, 0 failed, 0 skipped
+    passed: the test command
+    ");
+    assert_snapshot!(whole(Framework::Ruff, "ruff/usage.txt", 2), @"
+    Failed: 0 passed, 1 failed, 0 skipped
+    the test command at -: error: invalid value 'nope.toml' for '--config <CONFIG_OPTION>'
+    ");
+}
+
+#[test]
+fn mypy() {
+    assert_snapshot!(whole(Framework::Mypy, "mypy/fail.txt", 1), @r#"
+    Flagged: 0 passed, 5 failed, 0 skipped
+    other.py: Cannot find implementation or library stub for module named "yaml_is_missing"  [import-not-found] at other.py:1: Cannot find implementation or library stub for module named "yaml_is_missing"  [import-not-found]
+    other.py: Incompatible types in assignment (expression has type "str", variable has type "int")  [assignment] at other.py:3: Incompatible types in assignment (expression has type "str", variable has type "int")  [assignment]
+    bad.py: Incompatible types in assignment (expression has type "int", variable has type "str")  [assignment] at bad.py:9: Incompatible types in assignment (expression has type "int", variable has type "str")  [assignment]
+    bad.py: Argument 2 to "add" has incompatible type "str"; expected "int"  [arg-type] at bad.py:9: Argument 2 to "add" has incompatible type "str"; expected "int"  [arg-type]
+    bad.py: Name "undefined" is not defined  [name-defined] at bad.py:11: Name "undefined" is not defined  [name-defined]
+    {"errors": 5}
+    "#);
+    assert_snapshot!(whole(Framework::Mypy, "mypy/pretty.txt", 1), @r#"
+    Flagged: 0 passed, 3 failed, 0 skipped
+    bad.py: Incompatible types in assignment (expression has type "int", variable has type "str")  [assignment] at bad.py:9: Incompatible types in assignment (expression has type "int", variable has type "str")  [assignment]
+    bad.py: Argument 2 to "add" has incompatible type "str"; expected "int"  [arg-type] at bad.py:9: Argument 2 to "add" has incompatible type "str"; expected "int"  [arg-type]
+    bad.py: Name "undefined" is not defined  [name-defined] at bad.py:11: Name "undefined" is not defined  [name-defined]
+    {"errors": 3}
+    "#);
+    assert_snapshot!(whole(Framework::Mypy, "mypy/fail.json", 1), @r#"
+    Flagged: 0 passed, 5 failed, 0 skipped
+    other.py: Cannot find implementation or library stub for module named "yaml_is_missing"  [import-not-found] at other.py:1: Cannot find implementation or library stub for module named "yaml_is_missing"  [import-not-found]
+    other.py: Incompatible types in assignment (expression has type "str", variable has type "int")  [assignment] at other.py:3: Incompatible types in assignment (expression has type "str", variable has type "int")  [assignment]
+    bad.py: Incompatible types in assignment (expression has type "int", variable has type "str")  [assignment] at bad.py:9: Incompatible types in assignment (expression has type "int", variable has type "str")  [assignment]
+    bad.py: Argument 2 to "add" has incompatible type "str"; expected "int"  [arg-type] at bad.py:9: Argument 2 to "add" has incompatible type "str"; expected "int"  [arg-type]
+    bad.py: Name "undefined" is not defined  [name-defined] at bad.py:11: Name "undefined" is not defined  [name-defined]
+    {"errors": 5}
+    "#);
+    assert_snapshot!(whole(Framework::Mypy, "mypy/syntax.txt", 2), @r#"
+    Flagged: 0 passed, 2 failed, 0 skipped
+    syntax.py: Expected a parameter or the end of the parameter list  [syntax] at syntax.py:1: Expected a parameter or the end of the parameter list  [syntax]
+    syntax.py: Unexpected EOF while parsing  [syntax] at syntax.py:2: Unexpected EOF while parsing  [syntax]
+    {"errors": 2}
+    "#);
+    assert_snapshot!(whole(Framework::Mypy, "mypy/pass.txt", 0), @"
+    Passed: 1 passed, 0 failed, 0 skipped
+    passed: the test command
+    ");
+    assert_snapshot!(whole(Framework::Mypy, "mypy/pass.json", 0), @"
+    Passed: 1 passed, 0 failed, 0 skipped
+    passed: the test command
+    ");
+    assert_snapshot!(whole(Framework::Mypy, "mypy/no_file.txt", 2), @r#"
+    Flagged: 0 passed, 1 failed, 0 skipped
+    nothing.py: Cannot read file: No such file or directory at -: Cannot read file: No such file or directory
+    {"errors": 1}
+    "#);
 }
