@@ -58,6 +58,10 @@ fn is_inside(workspace: &Path, directory: &Path) -> bool {
 pub(super) fn collect(workspace: &Path, directory: &Path, patterns: &[String]) -> Vec<Report> {
     let mut left = MAX_BYTES;
     let mut reports = Vec::new();
+    if !patterns.is_empty() && !is_inside(workspace, directory) {
+        let path = directory.to_string_lossy().into_owned();
+        return vec![Report { path, bytes: Vec::new() }];
+    }
     let (paths, are_all) = matching(workspace, directory, patterns);
     for path in paths {
         let is_there = || workspace.join(&path).symlink_metadata().is_ok();
@@ -163,9 +167,43 @@ mod tests {
         // The link is seen, and not followed.
         assert!(collect(tree.path(), Path::new("a"), &patterns)[2].bytes.is_empty());
         std::os::unix::fs::symlink("a", tree.path().join("link")).unwrap();
-        assert_eq!(found("link"), [""; 0]);
+        assert_eq!(found("link"), ["link"]);
+        clear(tree.path(), Path::new("link"), &patterns).unwrap();
+        assert_eq!(found("a").len(), 4);
         clear(tree.path(), Path::new("a"), &patterns).unwrap();
         assert_eq!(found("a"), [""; 0]);
         assert!(tree.path().join("a/target/other/TEST-z.xml").exists());
+    }
+    #[test]
+    fn what_stands_in_place_of_a_report_is_told_and_cleared() {
+        let tree = tempfile::tempdir().unwrap();
+        let path = |name: &str| tree.path().join(name);
+        std::fs::create_dir_all(path("directory.xml/inner")).unwrap();
+        std::fs::write(path("empty.xml"), "").unwrap();
+        std::fs::write(path("huge.xml"), "").unwrap();
+        std::fs::File::options().write(true).open(path("huge.xml")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", path("link.xml")).unwrap();
+        std::os::unix::net::UnixListener::bind(path("socket.xml")).unwrap();
+        let patterns: Vec<String> = ["directory", "empty", "huge", "link", "missing", "socket"]
+            .map(|name| format!("{name}.xml"))
+            .to_vec();
+        for patterns in [patterns, vec!["*.xml".into()]] {
+            let reports = collect(tree.path(), Path::new(""), &patterns);
+            assert_eq!(reports.len(), 5);
+            assert!(reports.iter().all(|report| report.bytes.is_empty()));
+        }
+        clear(tree.path(), Path::new(""), &["*.xml".into()]).unwrap();
+        assert_eq!(std::fs::read_dir(tree.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_flood_of_reports_does_not_hide_any() {
+        let tree = tempfile::tempdir().unwrap();
+        for number in 0..=MAX_REPORTS {
+            std::fs::write(tree.path().join(format!("{number}.xml")), "<testsuite/>").unwrap();
+        }
+        let reports = collect(tree.path(), Path::new(""), &["*.xml".into()]);
+        assert_eq!(reports.len(), MAX_REPORTS + 1);
+        assert!(reports[MAX_REPORTS].bytes.is_empty());
     }
 }

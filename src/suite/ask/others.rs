@@ -54,10 +54,10 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
 
 /// Names of tests are only printed where many words are asked for.
 fn minitest(asked: &mut Asked) {
-    let program = |name: &str| asked.argv.iter().position(|word| word.rsplit('/').next() == Some(name));
+    let has = |argv: &[String], name: &str| argv.iter().any(|word| word.rsplit('/').next() == Some(name));
     if let Some(options) = asked.argv.iter_mut().find(|word| word.starts_with("TESTOPTS=")) {
         options.push_str(" --verbose");
-    } else if program("ruby").is_some() || program("rails").is_some() {
+    } else if has(&asked.argv, "ruby") || has(&asked.argv, "rails") {
         asked.argv.push("--verbose".into());
     } else {
         asked.env.insert("TESTOPTS".into(), "--verbose".into());

@@ -9,11 +9,11 @@ use crate::suite::text::pattern;
 
 /// `path:line:column: error: text`; javac has no column.
 static DIAGNOSTIC: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^((?:[A-Za-z]:)?[^\s:][^:]{0,1000}):(\d+):(?:\d+:)? (fatal error|error|warning|note): (.+)$")
+    pattern(r"^((?:[A-Za-z]:)?[^\s:][^:]*):(\d+):(?:\d+:)? (fatal error|error|warning|note): (.+)$")
 });
 /// `path(12,5): error CS1002: ; expected [project]`.
 static MSBUILD: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^\s*([^\s(][^(]{0,1000}?)(?:\((\d+)(?:,\d+){0,3}\))?\s*: (error|warning) ([A-Z]{2,10}\d+): (.+?)(?: \[[^\[\]]+\])?$")
+    pattern(r"^\s*([^\s(][^(]*?)(?:\((\d+)(?:,\d+){0,3}\))?\s*: (error|warning) ([A-Z]{2,10}\d+): (.+?)(?: \[[^\[\]]+\])?$")
 });
 /// `/usr/bin/ld: path:line: undefined reference to …`, with and without each of its parts.
 static LINKER: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -12,18 +12,18 @@ use crate::suite::text::pattern;
 
 /// ` 1/10 Test  #1: adds ....***Failed   0.01 sec`.
 static RESULT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^ *\d+/\d+ Test +#\d+: (.+?) \.*( Passed|\*\*\*.*| {2,}Passed|.*\*\*\*.*) +[\d.]+ sec"));
+    LazyLock::new(|| pattern(r"^ *\d+/\d+ Test +#\d+: (.+) \.{3,}( +Passed|[^.]*\*\*\*.*?) +[\d.]+ sec"));
 /// `	  1 - adds (SEGFAULT)`, among those that failed.
 static LISTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\t *\d+ - (.+) \(([^()]+)\)(?: +\S.*)?$"));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$"));
 /// `path:line:` as assert, GoogleTest, Catch2, doctest and Unity print it.
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"(?m)(?:^|[\s:])(/?[\w./+-]{1,1000}\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)):(\d{1,9}):")
+    pattern(r"(?m)(?:^|[\s:])(/?[\w./+-]+\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)):(\d+):")
 });
 /// Unity: `Expected 1 Was 2`.
 static COMPARED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)\bExpected (\S.{0,500}?) Was (\S.{0,500}?)(?:\.|$)"));
+    LazyLock::new(|| pattern(r"(?m)\bExpected (\S.*?) Was (\S.*?)\.?$"));
 /// What CTest says of a program that was never built.
 const NOT_BUILT: &str = "Unable to find executable";
 
@@ -33,7 +33,7 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let text = || read_text(printed.text, &why);
     let mut reading = match from_report(printed, &why) {
         // CTest may have run twice, and the report is of the last time.
-        Some(report) if told.is_none_or(|(failed, _)| failed <= report.failed) => report,
+        Some(report) if told.is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) => report,
         _ => text(),
     };
     if let Some((failed, total)) = told {

@@ -30,7 +30,7 @@ static COMPARED: LazyLock<Option<Regex>> =
 static SYNTAX: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(/?[^\s:]+\.rb):(\d+): (syntax error.*)$"));
 /// `test/a.rb:3:in `<main>': uninitialized constant Nothing (NameError)`.
 static RAISED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^(<internal:[^>]*>|/?[^\s:]+\.?\w*):(\d+):in .{1,300}?': (.+?) ?\(([A-Z][\w:]*)\)$")
+    pattern(r"^(<internal:[^>]*>|/?[^\s:]+\.?\w*):(\d+):in .+?': (.+?) ?\(([A-Z][\w:]*)\)$")
 });
 /// Lines of one failure that are kept.
 const MAX_LINES: usize = 100;

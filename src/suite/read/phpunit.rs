@@ -21,14 +21,12 @@ static SECTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// `2) Acme\Tests\ShopTest::testTable with data set #1 (1, 1, 2)`.
 static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r#"^\d+\) ([\w\\]+::\w+(?: with data set (?:#\d+|"[^\n]*?"))?)(?: \(.*\))?$"#)
+    pattern(r#"^\d+\) ([\w\\]+::\w+(?: with data set (?:#\d+|".*"))?)(?: \(.*\))?$"#)
 });
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^(\S.*\.php):(\d+)$"));
 static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"(?m)^Failed asserting that (.+?) (?:is identical to|matches expected|is equal to) (.+?)\.$")
 });
-static DIFFERS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^'(.*)$"));
 /// `PHP Fatal error:  Uncaught ParseError: … in shop.php:2`, once for the log and once for people.
 static FATAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"^(?:PHP )?(?:Fatal|Parse) error: +(.+?) in (\S.*?)(?::| on line )(\d+)$")
@@ -93,9 +91,8 @@ fn fail(reading: &mut Reading, name: &str, place: Option<Location>, message: &st
         reading.compare(&compared[2], &compared[1]);
     } else if let Some((_, diff)) = message.split_once("\n--- Expected\n+++ Actual\n") {
         let side = |other: char| {
-            let lines = diff.lines().take_while(|line| line.starts_with(['-', '+', ' '])
-                || line.starts_with("@@") || DIFFERS.as_ref().is_some_and(|differs| differs.is_match(line)));
-            let own = lines.filter(|line| !line.starts_with("@@") && !line.starts_with(other));
+            let lines = diff.lines().take_while(|line| line.starts_with(['-', '+', ' ', '@']));
+            let own = lines.filter(|line| !line.starts_with('@') && !line.starts_with(other));
             own.map(|line| line.get(1..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
         };
         reading.compare(&side('+'), &side('-'));

@@ -22,8 +22,11 @@ const MARKS: [(Framework, &[&str]); 25] = [
     (Framework::Mocha, &[" passing ("]),
     (Framework::Bun, &["\nbun test v"]),
     (Framework::Rspec, &[" examples, ", "\n1 example, "]),
-    (Framework::Minitest, &[" assertions, "]),
-    (Framework::Phpunit, &["\nPHPUnit "]),
+    (
+        Framework::Minitest,
+        &[" assertions, ", " (LoadError)\n", " (SyntaxError)\n", "[BUG] Segmentation fault"],
+    ),
+    (Framework::Phpunit, &["\nPHPUnit ", "\nPHP Fatal error: ", "\nPHP Parse error: "]),
     (Framework::Dotnet, &["! - Failed: ", "!  - Failed: "]),
     (Framework::Tap, &["\nok ", "\nnot ok ", "\nFiles="]),
     (Framework::Tsc, &["): error TS", " - error TS"]),
@@ -47,7 +50,8 @@ pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, Reading)> {
     let text = format!("\n{text}");
     let mut found: Vec<(Framework, Reading)> = Vec::new();
     for (framework, marks) in MARKS {
-        if !marks.iter().any(|mark| text.contains(mark)) || !may_be(framework, &text) || is_told(framework, &found) {
+        let is_marked = marks.iter().any(|mark| text.contains(mark)) && may_be(framework, &text);
+        if !is_marked || is_told(framework, &found) {
             continue;
         }
         let printed = Printed {
@@ -79,9 +83,9 @@ pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, Reading)> {
 fn may_be(framework: Framework, text: &str) -> bool {
     match framework {
         Framework::Unittest => text.contains("\nRan "),
-        Framework::Minitest => text.contains(" failures, ") && text.contains(" errors"),
+        Framework::Minitest => !text.contains(" assertions, ") || text.contains(" failures, ") && text.contains(" errors"),
         Framework::Rspec => text.contains(" failure"),
-        Framework::Phpunit => text.contains(" by Sebastian Bergmann"),
+        Framework::Phpunit => text.contains(" by Sebastian Bergmann") || text.contains("\nPHP "),
         Framework::Tap => text.contains("\n1..") || text.contains("\nResult: "),
         Framework::Mypy => text.contains(" error"),
         Framework::Nextest => text.contains("tests run"),
@@ -92,11 +96,12 @@ fn may_be(framework: Framework, text: &str) -> bool {
 
 /// Whether another framework has told already what this one would.
 fn is_told(framework: Framework, found: &[(Framework, Reading)]) -> bool {
+    let is_there = |other: Framework| found.iter().any(|(framework, _)| *framework == other);
     let has = |other: Framework| found.iter().any(|(framework, reading)| *framework == other && reading.ran());
     let is_red = found.iter().any(|(_, reading)| reading.failed > 0 || !reading.diagnostics.is_empty());
     match framework {
         _ if has(Framework::Ctest) => true,
-        Framework::Tap => has(Framework::Node),
+        Framework::Tap => is_there(Framework::Node),
         Framework::Maven => has(Framework::Gradle),
         Framework::Cargo => has(Framework::Nextest),
         framework => framework.is_linter() && is_red,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Printed, Reading, Trouble, location};
+use super::{Printed, Reading, Trouble, location, minitest};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
@@ -89,6 +89,8 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     }
     if printed.text.contains("[BUG] Segmentation fault") {
         reading.trouble = Some(Trouble::Crash);
+    } else if !reading.ran() && !reading.shows_a_failure() && reading.trouble.is_none() {
+        minitest::unloaded(printed.text, &mut reading);
     }
     reading
 }
@@ -104,7 +106,10 @@ fn from_documents(documents: &[Document]) -> Reading {
         for message in &document.messages {
             outside(&mut reading, message);
         }
-        if document.summary.errors_outside_of_examples_count > 0 && !reading.shows_a_failure() {
+        if document.summary.errors_outside_of_examples_count > 0
+            && !reading.shows_a_failure()
+            && reading.trouble.is_none()
+        {
             reading.diagnose("an error outside of the examples", None, "");
         }
     }

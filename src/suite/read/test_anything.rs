@@ -40,6 +40,10 @@ pub(super) fn read(text: &str) -> Reading {
             planned = planned.saturating_add(plan[1].parse().unwrap_or(0));
         } else if let Some(point) = POINT.as_ref().and_then(|point| point.captures(line)) {
             close(&mut reading, failed.take());
+            if point.get(2).or(point.get(3)).is_none() {
+                // The verdict of `prove` on a whole file.
+                continue;
+            }
             seen = seen.saturating_add(1);
             let told = point.get(3).map_or("", |told| told.as_str());
             let directive = DIRECTIVE.as_ref().and_then(|directive| directive.captures(told));
