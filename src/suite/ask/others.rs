@@ -1,8 +1,86 @@
-//! Everything else.
+//! CTest, RSpec, Minitest, PHPUnit, `dotnet test`, and what Meson writes without being asked.
 
 use super::Asked;
-use crate::suite::TestCommand;
+use crate::suite::{Framework, TestCommand};
 
-pub(super) fn ask(_command: &TestCommand, asked: Asked) -> Asked {
+/// Where reports are asked for in XML, and in JSON.
+const REPORT: &str = ".greenlight-report.xml";
+const JSON_REPORT: &str = ".greenlight-report.json";
+const RESULTS: &str = ".greenlight-results";
+
+pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
+    match command.framework {
+        Framework::Ctest => {
+            // Older versions pass over the option; a relative path is one below the directory of the build.
+            if behind(&mut asked.argv, "ctest", &[&format!("--output-junit {REPORT}")]) {
+                asked.reports.push(format!("**/{REPORT}"));
+            }
+            asked.env.insert("CTEST_OUTPUT_ON_FAILURE".into(), "1".into());
+        }
+        Framework::Rspec => {
+            // Reaches RSpec through Rake too. Formatters that are named here take the place of all others.
+            let options = format!("--no-color --format progress --format json --out {JSON_REPORT}");
+            asked.env.insert("SPEC_OPTS".into(), options);
+            asked.reports.push(JSON_REPORT.into());
+        }
+        Framework::Minitest => minitest(&mut asked),
+        Framework::Phpunit => {
+            let options = [format!("--log-junit {REPORT}")];
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            if behind(&mut asked.argv, "phpunit", &options) || behind(&mut asked.argv, "pest", &options) {
+                asked.reports.push(REPORT.into());
+            }
+        }
+        Framework::Dotnet => {
+            let has_test = asked.argv.iter().any(|word| word == "test");
+            if has_test {
+                let options = ["--results-directory", RESULTS, "--logger", "trx"].map(String::from);
+                let at = asked.argv.iter().position(|word| word == "--").unwrap_or(asked.argv.len());
+                asked.argv.splice(at..at, options);
+                asked.reports.push(format!("{RESULTS}/**/*.trx"));
+            }
+            asked.env.insert("DOTNET_CLI_TELEMETRY_OPTOUT".into(), "1".into());
+            asked.env.insert("DOTNET_NOLOGO".into(), "1".into());
+            // Text is read in English.
+            asked.env.insert("DOTNET_CLI_UI_LANGUAGE".into(), "en".into());
+        }
+        Framework::Other if asked.argv.iter().any(|word| word.contains("meson test")) => {
+            asked.reports.push("**/meson-logs/testlog.junit.xml".into());
+        }
+        _ => {}
+    }
     asked
+}
+
+/// Names of tests are only printed where many words are asked for.
+fn minitest(asked: &mut Asked) {
+    let has = |argv: &[String], name: &str| argv.iter().any(|word| word.rsplit('/').next() == Some(name));
+    if let Some(options) = asked.argv.iter_mut().find(|word| word.starts_with("TESTOPTS=")) {
+        options.push_str(" --verbose");
+    } else if has(&asked.argv, "ruby") || has(&asked.argv, "rails") {
+        asked.argv.push("--verbose".into());
+    } else {
+        asked.env.insert("TESTOPTS".into(), "--verbose".into());
+    }
+}
+
+/// Puts options behind a program, be it a word of its own or one in a script; says whether it is there.
+fn behind(argv: &mut Vec<String>, program: &str, options: &[&str]) -> bool {
+    let is_program = |word: &str| word.rsplit('/').next() == Some(program);
+    if let [shell, flag, script] = argv.as_mut_slice()
+        && shell == "sh"
+        && flag == "-c"
+    {
+        let Some(word) = script.split_whitespace().find(|word| is_program(word)).map(ToString::to_string) else {
+            return false;
+        };
+        *script = script.replacen(&word, &format!("{word} {}", options.join(" ")), 1);
+        return true;
+    }
+    let Some(at) = argv.iter().position(|word| is_program(word)) else {
+        return false;
+    };
+    let words = options.iter().flat_map(|option| option.split(' ')).map(String::from);
+    argv.splice(at + 1..at + 1, words.collect::<Vec<_>>());
+    true
 }

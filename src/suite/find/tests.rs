@@ -118,7 +118,8 @@ fn nothing_found_says_where_was_looked() {
             ),
         ],
         "no tests were found (looked for `Cargo.toml`, Python test files or pytest settings, a `test` script in \
-         `package.json`, `go.mod`, `pom.xml`); set `[test] command` in greenlight.toml",
+         `package.json`, `go.mod`, `pom.xml`, RSpec or Ruby tests, PHPUnit, projects of .NET tests, CTest, a `test` \
+         target of make, just or Task); set `[test] command` in greenlight.toml",
     );
 }
 
@@ -167,3 +168,5 @@ fn links_in_place_of_manifests_are_not_followed() {
     let checkout = Checkout::open(directory.path()).unwrap();
     assert!(find(&checkout, &TestSettings::default(), &Hints::default()).is_err());
 }
+
+mod others;

@@ -3,6 +3,8 @@
 //! The format has no standard. This takes `testcase` elements wherever they stand, forgives numbers that are none,
 //! and never expands an entity that the document defines itself.
 
+use std::borrow::Cow;
+
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
@@ -12,6 +14,8 @@ const MAX_CASES: usize = 200_000;
 const MAX_DEPTH: usize = 64;
 /// Longest text of one failure that is collected.
 const MAX_TEXT: usize = 16_000;
+/// Longest attribute that is kept whole.
+const MAX_ATTRIBUTE: usize = 16_000;
 
 /// One `testcase` element.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,19 +25,30 @@ pub(super) struct Case {
     pub(super) file: String,
     /// As written; pytest counts from 0.
     pub(super) line: Option<u32>,
+    /// The worst of what its elements say.
     pub(super) verdict: Verdict,
+    /// The attribute `type` of the failure.
+    pub(super) kind: String,
     /// The attribute `message` of the failure.
     pub(super) message: String,
     /// The attribute `type` of the failure: what pytest tells an expected failure from a skipped test by.
     pub(super) kind: String,
     /// The text inside the failure.
     pub(super) text: String,
+    /// What the test printed.
+    pub(super) printed: String,
+    /// PHPUnit's name of the class, whose `classname` has dots.
+    pub(super) php_class: String,
+    /// CTest's own word for the outcome.
+    pub(super) status: String,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+/// From the best to the worst.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
     #[default]
     Passed,
+    /// Or anything else that keeps a test from being a pass, such as the warnings of PHPUnit.
     Skipped,
     Failed,
     Error,
@@ -41,7 +56,7 @@ pub(super) enum Verdict {
 
 /// Reads a whole report; none if it is not well-formed or beyond the limits.
 pub(super) fn cases(report: &[u8]) -> Option<Vec<Case>> {
-    let report = String::from_utf8_lossy(report);
+    let report = decoded(report);
     let mut reader = Reader::from_str(&report);
     let mut cases: Vec<Case> = Vec::new();
     let mut path: Vec<String> = Vec::new();
@@ -49,16 +64,16 @@ pub(super) fn cases(report: &[u8]) -> Option<Vec<Case>> {
         let event = reader.read_event().ok()?;
         match event {
             Event::Start(element) => {
-                open(&element, &mut cases)?;
+                open(&element, &path, &mut cases)?;
                 path.push(element.local_name().as_ref().to_string());
             }
-            Event::Empty(element) => open(&element, &mut cases)?,
+            Event::Empty(element) => open(&element, &path, &mut cases)?,
             Event::End(_) => {
                 path.pop();
             }
-            Event::Text(text) if in_verdict(&path) => append(&mut cases, &text.xml10_content()),
-            Event::CData(text) if in_verdict(&path) => append(&mut cases, &text.xml10_content()),
-            Event::GeneralRef(reference) if in_verdict(&path) => append(&mut cases, &resolved(&reference)),
+            Event::Text(text) => append(&mut cases, &path, &text.xml10_content()),
+            Event::CData(text) => append(&mut cases, &path, &text.xml10_content()),
+            Event::GeneralRef(reference) => append(&mut cases, &path, &resolved(&reference)),
             Event::Eof => break,
             _ => {}
         }
@@ -69,7 +84,41 @@ pub(super) fn cases(report: &[u8]) -> Option<Vec<Case>> {
     path.is_empty().then_some(cases)
 }
 
-fn open(element: &BytesStart<'_>, cases: &mut Vec<Case>) -> Option<()> {
+/// Whether a report can be read to its end. What a killed process left behind, or somebody else planted, cannot.
+pub(super) fn is_whole(report: &[u8]) -> bool {
+    let report = decoded(report);
+    let mut reader = Reader::from_str(&report);
+    let (mut depth, mut elements) = (0usize, 0usize);
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(_)) => (depth, elements) = (depth + 1, elements + 1),
+            Ok(Event::Empty(_)) => elements += 1,
+            Ok(Event::End(_)) => depth = depth.saturating_sub(1),
+            Ok(Event::Eof) => return depth == 0 && elements > 0,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+        if depth > MAX_DEPTH {
+            return false;
+        }
+    }
+}
+
+/// The text of a document: UTF-16 where its mark says so, else UTF-8, without the mark.
+pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let wide = |order: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
+        Cow::Owned(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ => String::from_utf8_lossy(bytes),
+    }
+}
+
+fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Option<()> {
     let verdict = match element.local_name().as_ref() {
         "testcase" => {
             cases.push(Case {
@@ -77,46 +126,66 @@ fn open(element: &BytesStart<'_>, cases: &mut Vec<Case>) -> Option<()> {
                 name: attribute(element, "name"),
                 file: attribute(element, "file"),
                 line: attribute(element, "line").parse().ok(),
+                php_class: attribute(element, "class"),
+                status: attribute(element, "status"),
                 ..Case::default()
             });
             return Some(());
         }
-        "skipped" => Verdict::Skipped,
+        "skipped" | "warning" => Verdict::Skipped,
         "failure" => Verdict::Failed,
         "error" => Verdict::Error,
         _ => return Some(()),
     };
-    // A verdict outside of a case is not the format.
+    match path.last().map(String::as_str) {
+        Some("testcase") => {}
+        // Of a whole suite, and of none of its cases.
+        Some("testsuite" | "testsuites") if verdict > Verdict::Skipped => cases.push(Case {
+            name: "(outside of the tests)".into(),
+            ..Case::default()
+        }),
+        // A verdict on nothing is not the format.
+        None => return None,
+        Some(_) => return Some(()),
+    }
     let case = cases.last_mut()?;
-    case.verdict = verdict;
-    case.message = attribute(element, "message");
-    case.kind = attribute(element, "type");
+    if verdict >= case.verdict {
+        case.verdict = verdict;
+        case.kind = attribute(element, "type");
+        case.message = attribute(element, "message");
+    }
     Some(())
 }
 
-fn attribute(element: &BytesStart<'_>, name: &str) -> String {
+/// The value of an attribute, bounded; empty if there is none.
+pub(super) fn attribute(element: &BytesStart<'_>, name: &str) -> String {
     let Ok(Some(attribute)) = element.try_get_attribute(name) else {
         return String::new();
     };
-    attribute
+    let mut value = attribute
         .normalized_value(XmlVersion::Implicit1_0)
-        .map_or_else(|_| attribute.value.to_string(), std::borrow::Cow::into_owned)
+        .map_or_else(|_| attribute.value.to_string(), Cow::into_owned);
+    value.truncate(value.floor_char_boundary(MAX_ATTRIBUTE));
+    value
 }
 
-fn in_verdict(path: &[String]) -> bool {
-    matches!(path.last().map(String::as_str), Some("failure" | "error"))
-}
-
-fn append(cases: &mut [Case], text: &str) {
-    if let Some(case) = cases.last_mut()
-        && case.text.len() < MAX_TEXT
-    {
-        case.text.push_str(text);
+fn append(cases: &mut [Case], path: &[String], text: &str) {
+    let Some(case) = cases.last_mut() else { return };
+    match path.last().map(String::as_str) {
+        Some("failure" | "error") => add(&mut case.text, text),
+        Some("system-out") if path.iter().any(|element| element == "testcase") => add(&mut case.printed, text),
+        _ => {}
     }
 }
 
+/// Adds to a text what there is room for.
+pub(super) fn add(text: &mut String, more: &str) {
+    let room = MAX_TEXT.saturating_sub(text.len());
+    text.push_str(&more[..more.floor_char_boundary(room)]);
+}
+
 /// The five predefined entities and character references; any other is shown as it stands.
-fn resolved(reference: &BytesRef<'_>) -> String {
+pub(super) fn resolved(reference: &BytesRef<'_>) -> String {
     if let Ok(Some(c)) = reference.resolve_char_ref() {
         return c.to_string();
     }
@@ -147,6 +216,25 @@ mod tests {
             <testsuite><testcase name="n&b;"><error>&b;</error></testcase></testsuite>"#;
         let cases = cases(report).unwrap();
         assert_eq!((cases[0].name.as_str(), cases[0].text.as_str()), ("n&b;", "&b;"));
+    }
+
+    #[test]
+    fn the_worst_verdict_of_a_case_stands() {
+        let report = br#"<testsuite><testcase name="a"><failure message="m"/><skipped message="s"/></testcase>
+            <properties><error/></properties><error message="no class"/><skipped/></testsuite>"#;
+        let cases = cases(report).unwrap();
+        let seen: Vec<_> = cases.iter().map(|case| (case.verdict, case.message.as_str())).collect();
+        assert_eq!(seen, [(Verdict::Failed, "m"), (Verdict::Error, "no class")]);
+    }
+
+    #[test]
+    fn wide_characters_are_read_where_their_mark_stands() {
+        let report = "\u{feff}<testsuite><testcase name='ä'/></testsuite>";
+        let wide: Vec<u8> = report.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [report.as_bytes().to_vec(), wide] {
+            assert_eq!(cases(&bytes).unwrap()[0].name, "ä");
+            assert!(is_whole(&bytes) && !is_whole(&bytes[..bytes.len() - 4]));
+        }
     }
 
     #[test]

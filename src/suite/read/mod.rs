@@ -27,10 +27,11 @@ mod rspec;
 mod ruff;
 mod rustc;
 mod tap;
+mod test_anything;
 mod unittest;
 
 use super::{Framework, text};
-use crate::domain::test_run::{Location, TestRun};
+use crate::domain::test_run::{Failure, Location, Outcome, TestRun};
 use crate::sandbox::Output;
 
 use reading::{Reading, Trouble};
@@ -48,6 +49,7 @@ const MAX_TAIL: usize = 4_000;
 pub struct Report {
     /// Relative to where the command ran.
     pub path: String,
+    /// Nothing where the file is there but cannot be taken: it is too large, empty, or no ordinary file.
     pub bytes: Vec<u8>,
 }
 
@@ -64,7 +66,47 @@ pub(super) struct Printed<'a> {
 pub fn read(framework: Framework, output: &Output, reports: &[Report]) -> TestRun {
     let text = text::printed(&output.stdout, &output.stderr);
     let printed = Printed { text: &text, reports };
-    conclude::conclude(framework, output, read_printed(framework, &printed), &text)
+    let (framework, reading) = match framework {
+        Framework::Other => as_recognised(&text),
+        _ => (framework, read_printed(framework, &printed)),
+    };
+    let mut run = conclude::conclude(framework, output, reading, &text);
+    // What cannot be read may have said anything, so it keeps a run from being green.
+    if run.is_green()
+        && let Some(report) = reports.iter().find(|report| !is_whole(report))
+    {
+        run.outcome = Outcome::Crashed;
+        run.failures.push(Failure {
+            name: text::one_line(&report.path, MAX_NAME),
+            message: "this report cannot be read: it is cut off, too large, or no ordinary file".into(),
+            ..Failure::default()
+        });
+    }
+    run
+}
+
+/// What an unknown command printed. Linters give up their name, because what they find is of another kind.
+fn as_recognised(text: &str) -> (Framework, Reading) {
+    let linters = [Framework::Ruff, Framework::Mypy, Framework::Eslint, Framework::GoVet];
+    match recognise(text) {
+        Some((framework, reading)) if linters.contains(&framework) && !reading.ran() => (framework, reading),
+        Some((_, reading)) => (Framework::Other, reading),
+        None => (Framework::Other, Reading::default()),
+    }
+}
+
+/// Whether a report is there to its end. One without content is one that could not be taken.
+fn is_whole(report: &Report) -> bool {
+    match report.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => false,
+        Some(b'<' | 0xef | 0xfe | 0xff) => junit::is_whole(&report.bytes),
+        // One document, or one on each line.
+        Some(b'{' | b'[') => {
+            let values = serde_json::Deserializer::from_slice(&report.bytes).into_iter::<serde::de::IgnoredAny>();
+            values.take(1_000_000).all(|value| value.is_ok())
+        }
+        Some(_) => true,
+    }
 }
 
 /// Reads what is known or thought to come from a framework.
@@ -78,7 +120,8 @@ fn read_printed(framework: Framework, printed: &Printed<'_>) -> Reading {
         Framework::Ruff | Framework::Mypy | Framework::Eslint | Framework::Tsc | Framework::GoVet => {
             lint::read(framework, printed)
         }
-        Framework::Node | Framework::Tap => tap::read(printed.text),
+        Framework::Node => tap::read(printed.text),
+        Framework::Tap => test_anything::read(printed.text),
         Framework::Jest => javascript::read_jest(printed.text),
         Framework::Vitest => javascript::read_vitest(printed.text),
         Framework::Mocha => javascript::read_mocha(printed.text),

@@ -103,6 +103,34 @@ impl Reading {
         }
     }
 
+    /// Notes an error beside the tests that the framework counts as none of them.
+    pub(super) fn note(&mut self, name: &str, location: Option<Location>, message: &str) {
+        if self.failures.len() < TestRun::MAX_FAILURES {
+            self.failures.push(failure(name, location, message));
+        }
+    }
+
+    /// Takes what another reader found in the same output.
+    pub(super) fn add(&mut self, other: Self) {
+        self.passed = self.passed.saturating_add(other.passed);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.expected_failures = self.expected_failures.saturating_add(other.expected_failures);
+        self.passed_names.extend(other.passed_names);
+        self.passed_names.truncate(TestRun::MAX_NAMES);
+        self.skipped_names.extend(other.skipped_names);
+        self.skipped_names.truncate(TestRun::MAX_NAMES);
+        self.failures.extend(other.failures);
+        self.failures.truncate(TestRun::MAX_FAILURES);
+        self.diagnostics.extend(other.diagnostics);
+        self.diagnostics.truncate(TestRun::MAX_FAILURES);
+        for (word, count) in other.tally {
+            let sum = self.tally.get(&word).copied().unwrap_or(0).saturating_add(count);
+            self.tell(&word, sum);
+        }
+        self.trouble = self.trouble.or(other.trouble);
+    }
+
     /// Notes an error that belongs to no test; the same one is noted once.
     pub(super) fn diagnose(&mut self, name: &str, location: Option<Location>, message: &str) {
         let diagnostic = failure(name, location, message);

@@ -1,51 +1,109 @@
-//! Finds out whose output a text is.
+//! Finds out whose output a text is, or the outputs of several frameworks one after another.
 
 use super::{Printed, Reading, read_printed};
 use crate::suite::Framework;
 
-/// Finds the framework that a text comes from by what only that framework prints, and reads it; one that shows a
-/// failure goes before one that shows none.
+/// What only one framework prints. Those that run the tests of others come first: what they pass on is theirs already.
+const MARKS: [(Framework, &[&str]); 25] = [
+    (Framework::Ctest, &["% tests passed, ", "\nNo tests were found!!!"]),
+    (Framework::Nextest, &["\n Nextest run ID ", "\n     Summary [", "\n    Starting "]),
+    (Framework::Cargo, &["\ntest result: ", "error: could not compile", "\nerror[E"]),
+    (Framework::Gradle, &["\nBUILD FAILED in ", "\nBUILD SUCCESSFUL in ", "\n> Task :"]),
+    (Framework::Maven, &["Tests run: ", "COMPILATION ERROR"]),
+    (Framework::Pytest, &[" test session starts ===", "short test summary info"]),
+    (Framework::Unittest, &[" tests in ", " test in "]),
+    (
+        Framework::Go,
+        &["--- FAIL: ", "\n{\"Time\":", "\n{\"Action\":", "\nok  \t", "\nFAIL\t"],
+    ),
+    (Framework::Node, &["\n# duration_ms ", "\n\u{2139} pass ", "\n# pass "]),
+    (Framework::Vitest, &[" Test Files  "]),
+    (Framework::Jest, &["\nTest Suites: "]),
+    (Framework::Mocha, &[" passing ("]),
+    (Framework::Bun, &["\nbun test v"]),
+    (Framework::Rspec, &[" examples, ", "\n1 example, "]),
+    (
+        Framework::Minitest,
+        &[" assertions, ", " (LoadError)\n", " (SyntaxError)\n", "[BUG] Segmentation fault"],
+    ),
+    (Framework::Phpunit, &["\nPHPUnit ", "\nPHP Fatal error: ", "\nPHP Parse error: "]),
+    (Framework::Dotnet, &["! - Failed: ", "!  - Failed: "]),
+    (Framework::Tap, &["\nok ", "\nnot ok ", "\nFiles="]),
+    (Framework::Tsc, &["): error TS", " - error TS"]),
+    (Framework::Eslint, &["\n\u{2716} "]),
+    (Framework::Ruff, &["\nFound "]),
+    (Framework::Mypy, &["\nFound ", ": error: "]),
+    (Framework::GoVet, &["\n# "]),
+    (
+        Framework::Compiler,
+        &[": error: ", ": fatal error: ", "undefined reference to", ": error CS", "\nCMake Error", "cannot find -l"],
+    ),
+    (Framework::Rustc, &["\nerror: "]),
+];
+
+/// Finds the frameworks that a text comes from by what only they print, and reads it as each of them. Their results are
+/// added up; the framework that is named is the first that shows a failure, else the first that ran anything.
+///
+/// What CTest, Node and the like ran and passed on is not counted again, and diagnostics are only looked for where no
+/// test is red.
 pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, Reading)> {
-    const MARKS: [(Framework, &[&str]); 9] = [
-        (
-            Framework::Cargo,
-            &["\ntest result: ", "error: could not compile", "\nerror[E"],
-        ),
-        (
-            Framework::Pytest,
-            &[" test session starts ===", "short test summary info"],
-        ),
-        (Framework::Unittest, &[" tests in ", " test in "]),
-        (
-            Framework::Go,
-            &["--- FAIL: ", "\n{\"Time\":", "\n{\"Action\":", "\nok  \t", "\nFAIL\t"],
-        ),
-        (Framework::Node, &["TAP version 1", "\n\u{2139} pass ", "\n# pass "]),
-        (Framework::Vitest, &[" Test Files  "]),
-        (Framework::Jest, &["\nTest Suites: "]),
-        (Framework::Mocha, &[" passing ("]),
-        (Framework::Maven, &["Tests run: ", "COMPILATION ERROR"]),
-    ];
     let text = format!("\n{text}");
-    let mut found: Option<(Framework, Reading)> = None;
+    let mut found: Vec<(Framework, Reading)> = Vec::new();
     for (framework, marks) in MARKS {
-        let marked = marks.iter().any(|mark| text.contains(mark));
-        if !marked || (framework == Framework::Unittest && !text.contains("\nRan ")) {
+        let is_marked = marks.iter().any(|mark| text.contains(mark)) && may_be(framework, &text);
+        if !is_marked || is_told(framework, &found) {
             continue;
         }
-        let reading = read_printed(
-            framework,
-            &Printed {
-                text: &text,
-                reports: &[],
-            },
-        );
-        if reading.shows_a_failure() {
-            return Some((framework, reading));
-        }
-        if found.as_ref().is_none_or(|(_, found)| !found.ran() && reading.ran()) {
-            found = Some((framework, reading));
+        let printed = Printed {
+            text: &text,
+            reports: &[],
+        };
+        let reading = read_printed(framework, &printed);
+        let says = reading.ran() || reading.shows_a_failure() || reading.trouble.is_some();
+        // A test framework without a result ran nothing, which is said too. Silent linters say nothing.
+        if says || !framework.is_linter() {
+            found.push((framework, reading));
         }
     }
-    found
+    let first = found
+        .iter()
+        .position(|(_, reading)| reading.shows_a_failure())
+        .or_else(|| found.iter().position(|(_, reading)| reading.ran()))
+        .unwrap_or_default();
+    let framework = found.get(first)?.0;
+    let mut all = Reading::default();
+    // The failure goes before everything else, as do its lines in what is kept.
+    let reading = found.remove(first).1;
+    all.add(reading);
+    found.into_iter().for_each(|(_, reading)| all.add(reading));
+    Some((framework, all))
+}
+
+/// What a mark alone does not say.
+fn may_be(framework: Framework, text: &str) -> bool {
+    match framework {
+        Framework::Unittest => text.contains("\nRan "),
+        Framework::Minitest => !text.contains(" assertions, ") || text.contains(" failures, ") && text.contains(" errors"),
+        Framework::Rspec => text.contains(" failure"),
+        Framework::Phpunit => text.contains(" by Sebastian Bergmann") || text.contains("\nPHP "),
+        Framework::Tap => text.contains("\n1..") || text.contains("\nResult: "),
+        Framework::Mypy => text.contains(" error"),
+        Framework::Nextest => text.contains("tests run"),
+        Framework::Gradle => text.contains(" FAILED") || text.contains(" PASSED") || text.contains("BUILD "),
+        _ => true,
+    }
+}
+
+/// Whether another framework has told already what this one would.
+fn is_told(framework: Framework, found: &[(Framework, Reading)]) -> bool {
+    let is_there = |other: Framework| found.iter().any(|(framework, _)| *framework == other);
+    let has = |other: Framework| found.iter().any(|(framework, reading)| *framework == other && reading.ran());
+    let is_red = found.iter().any(|(_, reading)| reading.failed > 0 || !reading.diagnostics.is_empty());
+    match framework {
+        _ if has(Framework::Ctest) => true,
+        Framework::Tap => is_there(Framework::Node),
+        Framework::Maven => has(Framework::Gradle),
+        Framework::Cargo => has(Framework::Nextest),
+        framework => framework.is_linter() && is_red,
+    }
 }

@@ -1,7 +1,240 @@
-//! Reads what RSpec prints and writes.
+//! Reads what RSpec writes as JSON, and what its formatters for people print.
 
-use super::{Printed, Reading};
+use std::sync::LazyLock;
 
-pub(super) fn read(_printed: &Printed<'_>) -> Reading {
-    Reading::default()
+use regex::Regex;
+use serde::Deserialize;
+
+use super::{Printed, Reading, Trouble, location, minitest};
+use crate::domain::test_run::Location;
+use crate::suite::text::pattern;
+
+static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(
+        r"^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?(?:\)|$)",
+    )
+});
+/// `rspec ./spec/shop_spec.rb:4 # basket sums`.
+static RERUN: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^rspec (\S+(?::\d+|\[[\d:]+\])) # (.*)$"));
+/// `  1) basket sums`.
+static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  \d+\) (.+?)(?: FIXED)?$"));
+/// `# ./spec/shop_spec.rb:5:in …`.
+static FRAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^\s*(?:# )?((?:\./|/)[^\s:]+):(\d+)(?::in .*)?$"));
+static SYNTAX: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*(/?[^\s:]+\.rb):(\d+): syntax error"));
+static EXPECTED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^ *expected: (.*)\n *got: (.*)$"));
+static LOADED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^An error occurred while loading (\S+?)\.?$"));
+/// Lines of one failure that are kept.
+const MAX_LINES: usize = 100;
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    messages: Vec<String>,
+    examples: Vec<Example>,
+    summary: Summary,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    #[serde(default)]
+    errors_outside_of_examples_count: u32,
+}
+
+#[derive(Deserialize)]
+struct Example {
+    id: Option<String>,
+    #[serde(default)]
+    full_description: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    file_path: String,
+    line_number: Option<u32>,
+    exception: Option<Exception>,
+}
+
+#[derive(Deserialize)]
+struct Exception {
+    #[serde(default)]
+    class: String,
+    message: Option<String>,
+    backtrace: Option<Vec<String>>,
+}
+
+pub(super) fn read(printed: &Printed<'_>) -> Reading {
+    let told = sums(printed.text);
+    let from_text = || read_text(printed.text);
+    let reports: Option<Vec<Document>> =
+        printed.reports.iter().map(|report| serde_json::from_slice(&report.bytes).ok()).collect();
+    let mut reading = match reports {
+        Some(documents) if !documents.is_empty() => {
+            let reading = from_documents(&documents);
+            // RSpec may have run twice, and the report is of the last time.
+            let more = told.is_some_and(|(examples, failures, ..)| {
+                failures > reading.failed || examples > reading.failed + reading.passed + reading.skipped
+            });
+            if more && reading.trouble != Some(Trouble::Crash) { from_text() } else { reading }
+        }
+        _ => from_text(),
+    };
+    if let Some((examples, failures, pending, errors)) = told {
+        for (word, count) in [("examples", examples), ("failures", failures), ("pending", pending), ("errors", errors)] {
+            if count > 0 {
+                reading.tell(word, count);
+            }
+        }
+    }
+    if printed.text.contains("[BUG] Segmentation fault") {
+        reading.trouble = Some(Trouble::Crash);
+    } else if !reading.ran() && !reading.shows_a_failure() && reading.trouble.is_none() {
+        minitest::unloaded(printed.text, &mut reading);
+    }
+    reading
+}
+
+fn from_documents(documents: &[Document]) -> Reading {
+    let mut reading = Reading::default();
+    for document in documents {
+        for example in &document.examples {
+            take(&mut reading, example);
+        }
+    }
+    for document in documents {
+        for message in &document.messages {
+            outside(&mut reading, message);
+        }
+        if document.summary.errors_outside_of_examples_count > 0
+            && !reading.shows_a_failure()
+            && reading.trouble.is_none()
+        {
+            reading.diagnose("an error outside of the examples", None, "");
+        }
+    }
+    reading
+}
+
+fn take(reading: &mut Reading, example: &Example) {
+    let name = example.id.clone().unwrap_or_else(|| example.full_description.clone());
+    match example.status.as_str() {
+        "passed" => reading.pass(&name),
+        "pending" => reading.skip_named(&name),
+        "failed" => {
+            let (class, text, frames) = match &example.exception {
+                Some(exception) => (
+                    exception.class.as_str(),
+                    exception.message.as_deref().unwrap_or_default().trim(),
+                    exception.backtrace.as_deref().unwrap_or_default(),
+                ),
+                None => ("", "", &[][..]),
+            };
+            let file = example.file_path.trim_start_matches("./");
+            let frame = frames.iter().find(|frame| !file.is_empty() && frame.contains(file));
+            let place = frame.and_then(|frame| place(frame)).or_else(|| {
+                let line = example.line_number?;
+                Some(Location { path: example.file_path.clone(), line })
+            });
+            let class = if class.starts_with("RSpec::") { String::new() } else { format!("{class}: ") };
+            reading.fail(&name, place, &format!("{}\n{class}{text}", example.full_description));
+            compare(reading, text);
+        }
+        // Ended in the middle of it, as `exit` does.
+        _ => reading.crash(&name, "the process ended in the middle of this example"),
+    }
+}
+
+fn compare(reading: &mut Reading, text: &str) {
+    if let Some(compared) = EXPECTED.as_ref().and_then(|expected| expected.captures(text)) {
+        reading.compare(&compared[1], &compared[2]);
+    }
+}
+
+fn place(text: &str) -> Option<Location> {
+    let frame = FRAME.as_ref()?.captures(text)?;
+    location(&frame[1], &frame[2])
+}
+
+/// Takes an error outside of the examples: of a file that could not be loaded, or of a hook.
+fn outside(reading: &mut Reading, message: &str) {
+    let message = message.trim();
+    if !message.starts_with("An error occurred ") {
+        return;
+    }
+    let syntax = SYNTAX.as_ref().and_then(|syntax| syntax.captures(message));
+    let place = syntax.and_then(|found| location(&found[1], &found[2])).or_else(|| place(message));
+    let Some(file) = LOADED.as_ref().and_then(|loaded| loaded.captures(message)) else {
+        let title = message.lines().next().unwrap_or_default();
+        if reading.failed > 0 {
+            reading.note(title, place, message);
+        } else {
+            reading.fail(title, place, message);
+        }
+        return;
+    };
+    let own = file[1].trim_start_matches("./");
+    reading.trouble = Some(match message.split_once("cannot load such file -- ") {
+        Some((_, missing)) if missing.lines().next().is_some_and(|path| path.ends_with(own)) => Trouble::NotFound,
+        Some(_) => Trouble::MissingModule,
+        None => Trouble::NotCollected,
+    });
+    if reading.trouble != Some(Trouble::NotFound) {
+        reading.diagnose(&file[1], place, message);
+    }
+}
+
+/// Examples, failures, pending ones and errors outside, in all runs together.
+fn sums(text: &str) -> Option<(u32, u32, u32, u32)> {
+    let mut sums: Option<(u32, u32, u32, u32)> = None;
+    for sum in text.lines().filter_map(|line| SUM.as_ref()?.captures(line)) {
+        let number = |index: usize| sum.get(index).and_then(|n| n.as_str().parse::<u32>().ok()).unwrap_or(0);
+        let before = sums.unwrap_or_default();
+        sums = Some((
+            before.0.saturating_add(number(1)),
+            before.1.saturating_add(number(2)),
+            before.2.saturating_add(number(3)),
+            before.3.saturating_add(number(4)),
+        ));
+    }
+    sums
+}
+
+fn read_text(text: &str) -> Reading {
+    let mut reading = Reading::default();
+    let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut error: Vec<&str> = Vec::new();
+    let mut is_failures = false;
+    let mut reruns: Vec<(&str, &str)> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("An error occurred ") {
+            outside(&mut reading, &error.join("\n"));
+            error = vec![line];
+        } else if line == "Failures:" || line == "Pending:" || line.starts_with("Pending: (") || line.starts_with("Finished in ") {
+            is_failures = line == "Failures:";
+        } else if let Some(title) = TITLE.as_ref().and_then(|title| title.captures(line)).filter(|_| is_failures) {
+            sections.push((title.get(1).map_or("", |title| title.as_str()), Vec::new()));
+        } else if let Some(rerun) = RERUN.as_ref().and_then(|rerun| rerun.captures(line)) {
+            reruns.extend(rerun.get(1).zip(rerun.get(2)).map(|(id, title)| (id.as_str(), title.as_str())));
+        } else if is_failures {
+            if let Some((_, lines)) = sections.last_mut().filter(|(_, lines)| lines.len() < MAX_LINES) {
+                lines.push(line);
+            }
+        } else if !error.is_empty() && error.len() < MAX_LINES {
+            error.push(line);
+        }
+        sections.truncate(1_000);
+        reruns.truncate(1_000);
+    }
+    for (index, (title, lines)) in sections.iter().enumerate() {
+        let name = reruns.get(index).filter(|(_, told)| told == title).map_or(*title, |(id, _)| *id);
+        let message = lines.join("\n");
+        reading.fail(name, place(&message), &format!("{title}\n{message}"));
+        compare(&mut reading, &message);
+    }
+    outside(&mut reading, &error.join("\n"));
+    if let Some((examples, failures, pending, _)) = sums(text) {
+        reading.settle(examples.saturating_sub(failures).saturating_sub(pending), failures, pending);
+    }
+    reading
 }
