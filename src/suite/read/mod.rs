@@ -4,14 +4,17 @@
 //! against how the process ended. Nothing here runs anything or touches the disk.
 
 mod bun;
+mod compared;
 mod compiler;
 mod conclude;
 mod ctest;
 mod dotnet;
 mod go;
+mod govet;
 mod gradle;
 mod javascript;
 mod junit;
+mod jvm;
 mod libtest;
 mod lint;
 mod maven;
@@ -81,7 +84,7 @@ fn read_printed(framework: Framework, printed: &Printed<'_>) -> Reading {
         Framework::Mocha => javascript::read_mocha(printed.text),
         Framework::Bun => bun::read(printed),
         Framework::Go => go::read(printed.text),
-        Framework::Maven => maven::read(printed.text),
+        Framework::Maven => maven::read(printed),
         Framework::Gradle => gradle::read(printed),
         Framework::Dotnet => dotnet::read(printed),
         Framework::Rspec => rspec::read(printed),
