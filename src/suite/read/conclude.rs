@@ -86,6 +86,7 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
         _ if reading.trouble == Some(Trouble::OutOfMemory) => Outcome::OutOfMemory,
         _ if reading.trouble == Some(Trouble::Crash) => Outcome::Crashed,
         _ if reading.trouble == Some(Trouble::Panic) => Outcome::Panicked,
+        _ if reading.trouble == Some(Trouble::TimedOut) => Outcome::TimedOut,
         1.. if reading.trouble == Some(Trouble::MissingModule) => Outcome::MissingModule,
         1.. if !reading.diagnostics.is_empty() => match reading.trouble {
             _ if framework.is_linter() => Outcome::Flagged,

@@ -1,25 +1,32 @@
-//! Reads `go test`, as JSON events (`go test -json`, or `go tool test2json`) or as text.
+//! Reads `go test`: its JSON events (`go test -json`, or `go tool test2json`) where there are any, else its text.
+//!
+//! Every test and every subtest counts once, as there is one event for how each of them ended. Names carry the package,
+//! because two packages may have a test of the same name.
 
-use std::collections::{HashMap, HashSet};
+mod build;
+mod text;
+
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Reading, location};
+use super::{MAX_MESSAGE, Reading, Trouble, compared, location};
 use crate::domain::test_run::Location;
 use crate::suite::text::{clean, pattern};
 
 /// More tests than this are not read.
 const MAX_TESTS: usize = 200_000;
+/// Bytes of what the compiler said that are kept.
+const MAX_BUILD: usize = 1 << 20;
 
-static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s*(\S+\.go):(\d+)(?::\d+)?: "));
-static COMPILER: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:vet: )?(\S+\.go):(\d+):(?:\d+:)? (.+)$"));
-/// A frame of a panic.
+/// `shop_test.go:7: `, as `t.Error` begins its lines; and the first line of testify's trace.
+static PLACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^\s*(?:Error Trace:\s+)?(\S+\.go):(\d+)(?::\d+)?(?:: |:?$)"));
+/// A frame of a panic, or of the race detector.
 static FRAME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^\t(\S+_test\.go|\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
-static RESULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\s*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$"));
-static PACKAGE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:ok  |FAIL|---|\?   )\t(\S+)(?:\t| |$)"));
+    LazyLock::new(|| pattern(r"^(?:\t| {6})(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
 
 /// One event; <https://pkg.go.dev/cmd/test2json#hdr-Output_Format>
 #[derive(Deserialize)]
@@ -36,9 +43,34 @@ struct Event {
 
 #[derive(Debug, Default)]
 struct Test {
-    /// `pass`, `fail` or `skip`; empty while it runs.
-    verdict: String,
+    /// The last thing that happened to it: `pass`, `fail` and `skip` are final.
+    action: String,
     output: String,
+}
+
+#[derive(Debug, Default)]
+struct Package {
+    /// It failed, and not because it could not be built.
+    is_red: bool,
+    /// Its tests came to an end, whatever that was: the last thing they print is a line that says so.
+    has_ended: bool,
+    /// What it printed when it died, and the test that this was put down to.
+    death: Option<(String, String)>,
+    output: String,
+}
+
+pub(super) fn read(text: &str) -> Reading {
+    let events: Vec<Event> = text.lines().filter_map(event).collect();
+    if events.is_empty() {
+        text::read(text)
+    } else {
+        read_events(&events, text)
+    }
+}
+
+/// Reads what go says of packages that it cannot build, load or vet.
+pub(super) fn read_build(text: &str, reading: &mut Reading) {
+    build::read(text, reading);
 }
 
 /// What the tests printed, taken out of the events again; none if there are no events.
@@ -65,29 +97,22 @@ fn event(line: &str) -> Option<Event> {
     (!event.action.is_empty()).then_some(event)
 }
 
-pub(super) fn read(text: &str) -> Reading {
-    let events: Vec<Event> = text.lines().filter_map(event).collect();
-    if events.is_empty() {
-        read_text(text)
-    } else {
-        read_events(&events, text)
-    }
-}
-
 fn read_events(events: &[Event], text: &str) -> Reading {
     let mut reading = Reading::default();
     let mut order: Vec<(&str, &str)> = Vec::new();
     let mut tests: HashMap<(&str, &str), Test> = HashMap::new();
-    let mut broken: HashSet<&str> = HashSet::new();
-    let mut build = String::new();
+    let mut packages: HashMap<&str, Package> = HashMap::new();
+    let mut built = String::new();
     for event in events {
-        if event.action == "build-output" && build.len() < (1 << 20) {
-            build.push_str(&event.output);
+        if event.action == "build-output" && built.len() < MAX_BUILD {
+            built.push_str(&event.output);
         }
-        if event.action == "fail" && event.test.is_empty() && event.failed_build.is_empty() {
-            broken.insert(&event.package);
+        if event.package.is_empty() {
+            continue;
         }
-        if event.test.is_empty() || order.len() >= MAX_TESTS {
+        packages.entry(&event.package).or_default().take(event);
+        // A benchmark is no test.
+        if event.test.is_empty() || order.len() >= MAX_TESTS || event.test.starts_with("Benchmark") {
             continue;
         }
         let key = (event.package.as_str(), event.test.as_str());
@@ -96,56 +121,140 @@ fn read_events(events: &[Event], text: &str) -> Reading {
             Test::default()
         });
         match event.action.as_str() {
-            "output" if test.output.len() < 2 * super::MAX_MESSAGE => test.output.push_str(&event.output),
-            "pass" | "fail" | "skip" => test.verdict.clone_from(&event.action),
-            _ => {}
+            "output" if test.output.len() < 2 * MAX_MESSAGE => test.output.push_str(&event.output),
+            "output" => {}
+            action => test.action = action.to_string(),
         }
     }
-    compiler_errors(&build, &mut reading);
-    // Since Go 1.24 build output is part of the events; before, it stands between them.
-    compiler_errors(
-        &text
-            .lines()
-            .filter(|line| !line.starts_with('{'))
-            .collect::<Vec<_>>()
-            .join("\n"),
-        &mut reading,
-    );
+    // Since Go 1.24 what the compiler says is part of the events; before, it stands between them.
+    for line in text.lines().filter(|line| !line.starts_with('{')).take(100_000) {
+        built.push_str(line);
+        built.push('\n');
+    }
+    // Compilers warn where they succeed, too.
+    let was_built = events.iter().all(|event| event.action != "build-fail" && event.failed_build.is_empty())
+        && packages.values().all(Package::was_built);
+    if !was_built || order.is_empty() {
+        build::read(&built, &mut reading);
+    }
     if reading.diagnostics.is_empty()
+        && reading.trouble.is_none()
         && let Some(event) = events.iter().find(|event| event.action == "build-fail")
     {
-        reading.diagnose(&event.import_path, None, &build);
+        reading.diagnose(&event.import_path, None, &built);
     }
-    let ambiguous = ambiguous(&order);
-    for key in order {
-        let test = &tests[&key];
-        let (package, name) = key;
-        let name = if ambiguous.contains(name) {
-            format!("{package} {name}")
-        } else {
-            name.to_string()
-        };
-        let message = shown(&test.output);
-        match test.verdict.as_str() {
-            "pass" => reading.pass(&name),
-            "skip" => reading.skip(),
-            "fail" if message.trim().is_empty() => reading.fail(&name, None, "a subtest failed"),
-            "fail" => reading.fail(&name, place(&message), &message),
-            _ if broken.contains(package) => reading.crash(&name, &message),
-            _ => {}
+    for key in &order {
+        tell(&mut reading, *key, &tests[key], &packages);
+    }
+    let dead: Vec<(&&str, &Package)> = packages.iter().filter(|(_, package)| package.is_dead()).collect();
+    for (name, package) in dead {
+        let said = package.death.as_ref().map_or("", |(_, text)| text.as_str());
+        reading.trouble = reading.trouble.or(Some(cause(said)));
+        let blames_a_test = order.iter().any(|key| {
+            key.0 == *name && (tests[key].action == "fail" || is_under_way(&tests[key], package))
+        });
+        if !blames_a_test {
+            let message = if said.is_empty() { &package.output } else { said };
+            reading.note(name, place(message, name), message);
+        }
+    }
+    if reading.ran() {
+        let counts = [("pass", reading.passed), ("fail", reading.failed), ("skip", reading.skipped)];
+        for (word, count) in counts {
+            reading.tell(word, count);
         }
     }
     reading
 }
 
-/// Names that more than one package has.
-fn ambiguous(tests: &[(&str, &str)]) -> HashSet<String> {
-    let mut first: HashMap<&str, &str> = HashMap::new();
-    tests
+/// Puts one test into the reading.
+fn tell(reading: &mut Reading, (package, name): (&str, &str), test: &Test, packages: &HashMap<&str, Package>) {
+    let name = format!("{package} {name}");
+    let state = packages.get(package).filter(|package| package.is_dead());
+    let mut message = shown(&test.output);
+    if message.trim().is_empty()
+        && let Some((_, death)) = state.and_then(|state| state.death.as_ref())
+    {
+        message.clone_from(death);
+    }
+    match test.action.as_str() {
+        "pass" => reading.pass(&name),
+        "skip" => reading.skip_named(&name),
+        "fail" if message.trim().is_empty() => reading.fail(&name, None, "a subtest failed"),
+        "fail" => {
+            reading.fail(&name, place(&message, package), &message);
+            if let Some((expected, actual)) = compared::go(&message) {
+                reading.compare(&expected, &actual);
+            }
+        }
+        _ => {
+            if state.is_some_and(|state| is_under_way(test, state)) {
+                reading.fail(&name, place(&message, package), &message);
+            }
+        }
+    }
+}
+
+impl Package {
+    fn take(&mut self, event: &Event) {
+        match event.action.as_str() {
+            "fail" if event.test.is_empty() => self.is_red = event.failed_build.is_empty(),
+            "output" => {
+                let line = event.output.as_str();
+                if let Some((_, said)) = &mut self.death {
+                    if said.len() < 2 * MAX_MESSAGE {
+                        said.push_str(line);
+                    }
+                } else if is_death(line) {
+                    self.death = Some((event.test.clone(), line.to_string()));
+                }
+                if event.test.is_empty() {
+                    self.has_ended |= matches!(line.trim_end(), "FAIL" | "PASS");
+                    if self.output.len() < 2 * MAX_MESSAGE {
+                        self.output.push_str(line);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_dead(&self) -> bool {
+        self.is_red && self.was_built() && !self.has_ended
+    }
+
+    fn was_built(&self) -> bool {
+        !self.output.contains("[build failed]") && !self.output.contains("[setup failed]")
+    }
+}
+
+/// Whether a test ran, and was the one to run, when its package died. Where a test is known to have failed, the others
+/// that ran beside it had nothing to do with it.
+fn is_under_way(test: &Test, package: &Package) -> bool {
+    let is_open = matches!(test.action.as_str(), "run" | "cont" | "output" | "");
+    let panicked = matches!(&package.death, Some((_, said)) if said.contains("repanicked]") || said.contains("[recovered]"));
+    is_open && !panicked
+}
+
+/// A line with which the process of a package ends.
+fn is_death(line: &str) -> bool {
+    ["panic: ", "fatal error: ", "signal: ", "runtime: out of memory"]
         .iter()
-        .filter(|(package, name)| first.entry(name).or_insert(package) != package)
-        .map(|(_, name)| (*name).to_string())
-        .collect()
+        .any(|start| line.starts_with(start))
+}
+
+/// What a package died of, by what it printed then.
+fn cause(said: &str) -> Trouble {
+    let first = said.lines().next().unwrap_or_default();
+    if first.starts_with("panic: test timed out after") {
+        Trouble::TimedOut
+    } else if first.contains("out of memory") || first.contains("cannot allocate memory") {
+        Trouble::OutOfMemory
+    } else if first.starts_with("panic: ") || (first.starts_with("fatal error: ") && !first.contains("signal")) {
+        Trouble::Panic
+    } else {
+        Trouble::Crash
+    }
 }
 
 /// The output of a test without the frame that go puts around it.
@@ -156,67 +265,41 @@ fn shown(output: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn place(message: &str) -> Option<Location> {
-    let in_line = message.lines().find_map(|line| {
-        let place = PLACE.as_ref()?.captures(line)?;
-        location(&place[1], &place[2])
-    });
-    in_line.or_else(|| {
-        message.lines().find_map(|line| {
-            let frame = FRAME.as_ref()?.captures(line)?;
-            let own = !frame[1].contains("/src/testing/") && !frame[1].contains("/src/runtime/");
-            own.then(|| location(&frame[1], &frame[2]))?
+/// Where a test failed: a test's own line first, then the frames of a panic. A file without a directory lies in that of
+/// the package, which stands in for it.
+fn place(message: &str, package: &str) -> Option<Location> {
+    let found = |(path, line): (&str, &str)| {
+        let is_bare = !path.contains('/') && !package.is_empty();
+        let path = if is_bare { format!("{package}/{path}") } else { path.to_string() };
+        location(&path, line)
+    };
+    let lines = || {
+        message.lines().filter_map(|line| {
+            let place = PLACE.as_ref()?.captures(line)?;
+            let (path, number) = (place.get(1)?.as_str(), place.get(2)?.as_str());
+            (path != "testing.go").then_some((path, number))
         })
-    })
+    };
+    let frames = || {
+        message.lines().filter_map(|line| {
+            let frame = FRAME.as_ref()?.captures(line)?;
+            let (path, number) = (frame.get(1)?.as_str(), frame.get(2)?.as_str());
+            is_own(path).then_some((path, number))
+        })
+    };
+    let of_a_test = |&(path, _): &(&str, &str)| path.ends_with("_test.go");
+    let is_death = message.lines().any(is_death);
+    let by_line = lines().find(of_a_test).or_else(|| lines().next());
+    let by_frame = frames().next();
+    if is_death { by_frame.or(by_line) } else { by_line.or(by_frame) }.and_then(found)
 }
 
-fn compiler_errors(text: &str, reading: &mut Reading) {
-    for line in text.lines() {
-        if let Some(error) = COMPILER.as_ref().and_then(|compiler| compiler.captures(line)) {
-            reading.diagnose(&error[3], location(&error[1], &error[2]), line);
-        }
-    }
-}
-
-/// Without `-json` and without `-v`, only failures have names.
-fn read_text(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    let mut failing: Vec<(String, usize, String)> = Vec::new();
-    let mut package_built = true;
-    let mut build = String::new();
-    for line in text.lines() {
-        if let Some(result) = RESULT.as_ref().and_then(|result| result.captures(line)) {
-            match &result[2] {
-                "PASS" => reading.pass(&result[3]),
-                "SKIP" => reading.skip(),
-                _ => failing.push((result[3].to_string(), result[1].len(), String::new())),
-            }
-        } else if PACKAGE.as_ref().is_some_and(|package| package.is_match(line)) {
-            package_built &= !line.contains("[build failed]") && !line.contains("[setup failed]");
-            for (name, _, message) in failing.drain(..) {
-                reading.fail(&name, place(&message), &message);
-            }
-            // One package that passed: how many tests it has is not said.
-            if line.starts_with("ok  ") && !line.contains("[no tests to run]") && !line.contains("[no test files]") {
-                reading.passed = reading
-                    .passed
-                    .saturating_add(u32::from(reading.passed_names.is_empty()));
-            }
-        } else if let Some((_, _, message)) = failing.last_mut() {
-            if message.len() < 2 * super::MAX_MESSAGE {
-                message.push_str(line);
-                message.push('\n');
-            }
-        } else if build.len() < (1 << 20) {
-            build.push_str(line);
-            build.push('\n');
-        }
-    }
-    for (name, _, message) in failing {
-        reading.fail(&name, place(&message), &message);
-    }
-    if !package_built {
-        compiler_errors(&build, &mut reading);
-    }
-    reading
+/// Neither Go's own nor a dependency.
+fn is_own(path: &str) -> bool {
+    let of_go = path.split_once("/go/src/").is_some_and(|(_, rest)| {
+        // Below `GOPATH/src` the first directory is a host.
+        !rest.split('/').next().unwrap_or_default().contains('.')
+    });
+    let built_in = ["/src/testing/", "/src/runtime/", "/pkg/mod/", "_testmain.go", "/vendor/"];
+    !of_go && !built_in.iter().any(|part| path.contains(part))
 }

@@ -27,12 +27,10 @@ pub(super) struct Case {
     pub(super) line: Option<u32>,
     /// The worst of what its elements say.
     pub(super) verdict: Verdict,
-    /// The attribute `type` of the failure.
+    /// The attribute `type` of the failure: what pytest tells an expected failure from a skipped test by.
     pub(super) kind: String,
     /// The attribute `message` of the failure.
     pub(super) message: String,
-    /// The attribute `type` of the failure: what pytest tells an expected failure from a skipped test by.
-    pub(super) kind: String,
     /// The text inside the failure.
     pub(super) text: String,
     /// What the test printed.

@@ -5,14 +5,17 @@
 
 mod assertion;
 mod bun;
+mod compared;
 mod compiler;
 mod conclude;
 mod ctest;
 mod dotnet;
 mod go;
+mod govet;
 mod gradle;
 mod javascript;
 mod junit;
+mod jvm;
 mod libtest;
 mod lint;
 mod maven;
@@ -127,7 +130,7 @@ fn read_printed(framework: Framework, printed: &Printed<'_>) -> Reading {
         Framework::Mocha => javascript::read_mocha(printed.text),
         Framework::Bun => bun::read(printed),
         Framework::Go => go::read(printed.text),
-        Framework::Maven => maven::read(printed.text),
+        Framework::Maven => maven::read(printed),
         Framework::Gradle => gradle::read(printed),
         Framework::Dotnet => dotnet::read(printed),
         Framework::Rspec => rspec::read(printed),

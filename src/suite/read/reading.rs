@@ -42,6 +42,8 @@ pub(super) enum Trouble {
     Panic,
     /// The output says that there was no memory left.
     OutOfMemory,
+    /// Tests took longer than their framework allows.
+    TimedOut,
     /// The diagnostics are of tests that could not be loaded, not of code that does not compile.
     NotCollected,
     /// A module that is asked for is not there.
@@ -145,6 +147,13 @@ impl Reading {
         self.fail(name, None, message);
     }
 
+    /// Notes what went wrong outside of any test; it stands among the failures, but is not counted. Comes last.
+    pub(super) fn note(&mut self, name: &str, location: Option<Location>, message: &str) {
+        if self.failures.len() < TestRun::MAX_FAILURES {
+            self.failures.push(failure(name, location, message));
+        }
+    }
+
     /// Takes the framework's own sums over what was counted.
     pub(super) fn settle(&mut self, passed: u32, failed: u32, skipped: u32) {
         let bounded = |sum: u32| sum.min(MAX_SUM);
@@ -167,7 +176,7 @@ impl Reading {
             || !self.diagnostics.is_empty()
             || matches!(
                 self.trouble,
-                Some(Trouble::Crash | Trouble::Panic | Trouble::OutOfMemory | Trouble::MissingModule)
+                Some(Trouble::Crash | Trouble::Panic | Trouble::TimedOut | Trouble::OutOfMemory | Trouble::MissingModule)
             )
     }
 
