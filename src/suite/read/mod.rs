@@ -11,11 +11,13 @@ mod dotnet;
 mod go;
 mod gradle;
 mod javascript;
+mod jest;
 mod junit;
 mod libtest;
 mod lint;
 mod maven;
 mod minitest;
+mod mocha;
 mod nextest;
 mod phpunit;
 mod pytest;
@@ -25,6 +27,7 @@ mod rspec;
 mod rustc;
 mod tap;
 mod unittest;
+mod vitest;
 
 use super::{Framework, text};
 use crate::domain::test_run::{Location, TestRun};
@@ -76,9 +79,9 @@ fn read_printed(framework: Framework, printed: &Printed<'_>) -> Reading {
             lint::read(framework, printed)
         }
         Framework::Node | Framework::Tap => tap::read(printed.text),
-        Framework::Jest => javascript::read_jest(printed.text),
-        Framework::Vitest => javascript::read_vitest(printed.text),
-        Framework::Mocha => javascript::read_mocha(printed.text),
+        Framework::Jest => jest::read(printed),
+        Framework::Vitest => vitest::read(printed),
+        Framework::Mocha => mocha::read(printed),
         Framework::Bun => bun::read(printed),
         Framework::Go => go::read(printed.text),
         Framework::Maven => maven::read(printed.text),
