@@ -19,9 +19,25 @@ const MAX_OUTPUT: usize = 8 << 20;
 /// own packages, and keeps what Go compiled for the next run in this workspace (cargo does so by itself). Everything
 /// else stays in the arguments, so that no name is read by the shell.
 ///
-/// Packages of Node are found next to the project, or not at all. The programs of a virtual environment are found first.
-const WRAPPER: &str = r#"root=$1; shift; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
-[ -z "$GREENLIGHT_MODULES" ] || [ -e node_modules ] || ln -s "$GREENLIGHT_MODULES" node_modules
+/// The programs of a virtual environment are found first. Packages of Node that were installed elsewhere are read-only there, but tools write beside them (`.cache`, `.vite`).
+/// So each `node_modules` is a directory of the workspace with links to what lies in the other one; links between the
+/// packages of one repository stay as they are, and lead to the code under test.
+const WRAPPER: &str = r#"root=$1; up=$2; shift 2; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
+links() {
+mkdir -p "$2" || return
+find "$1" -mindepth 1 -maxdepth 1 -type l -exec sh -c 'cp -P "$@" "$0/"' "$2" {} +
+find "$1" -mindepth 1 -maxdepth 1 ! -type l ! -name '@*' ! -name .bin ! -name '.cache' ! -name '.vite*' -exec sh -c 'ln -s "$@" "$0/"' "$2" {} +
+for below in "$1"/@* "$1"/.bin; do [ ! -d "$below" ] || links "$below" "$2/${below##*/}"; done
+}
+if [ -n "$GREENLIGHT_MODULES" ]; then
+[ -n "$GREENLIGHT_MODULES_IN" ] || GREENLIGHT_MODULES_IN=$(cd "$GREENLIGHT_MODULES" && find . -type d -name node_modules -prune)
+printf '%s\n' "$GREENLIGHT_MODULES_IN" | while IFS= read -r at; do
+[ -e "$up/$at" ] || [ ! -d "$GREENLIGHT_MODULES/$at" ] || links "$GREENLIGHT_MODULES/$at" "$up/$at"
+done
+fi 2>/dev/null
+unset GREENLIGHT_MODULES GREENLIGHT_MODULES_IN
+[ ! -d "$up/node_modules/.bin" ] || PATH=$(cd "$up" && pwd)/node_modules/.bin:$PATH
+[ ! -d node_modules/.bin ] || PATH=$PWD/node_modules/.bin:$PATH
 [ -z "$VIRTUAL_ENV" ] || PATH="$VIRTUAL_ENV/bin:$PATH"
 [ -z "$GREENLIGHT_GENERATED" ] || [ ! -d "$GREENLIGHT_GENERATED" ] || cp -Rn "$GREENLIGHT_GENERATED/." . 2>/dev/null
 export GOCACHE="$PWD/.greenlight-cache/go"; exec "$@" 2>&1"#;
@@ -130,10 +146,13 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
     let root = command.import_root.clone().unwrap_or_default();
+    // From where the command runs to the root of the tree.
+    let parts = command.directory.iter().flat_map(|path| path.as_str().split('/'));
+    let up: Vec<&str> = ["."].into_iter().chain(parts.map(|_| "..")).collect();
     let shell = ["sh", "-c", WRAPPER, "sh"].map(OsString::from);
     shell
         .into_iter()
-        .chain([OsString::from(root)])
+        .chain([OsString::from(root), OsString::from(up.join("/"))])
         .chain(argv.into_iter().map(OsString::from))
         .collect()
 }
@@ -163,6 +182,14 @@ fn environment() -> BTreeMap<String, String> {
 /// Makes the places of failures relative to the root of the tree; those outside of it are of no use to anyone.
 fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
     let roots = [Path::new(sandbox::WORKSPACE), workspace];
+    // Names that begin with a file begin where the command ran.
+    let here = roots.map(|root| format!("{}/", root.join(directory).display().to_string().trim_end_matches('/')));
+    let names = run.failures.iter_mut().map(|failure| &mut failure.name);
+    for name in names.chain(&mut run.passed_names).chain(&mut run.skipped_names) {
+        if let Some(rest) = here.iter().find_map(|here| name.strip_prefix(here.as_str())) {
+            *name = rest.to_string();
+        }
+    }
     for failure in &mut run.failures {
         let Some(place) = &mut failure.location else { continue };
         let path = Path::new(&place.path);

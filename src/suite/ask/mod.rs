@@ -4,7 +4,7 @@
 //! tree.
 
 mod go;
-mod javascript;
+pub(in crate::suite) mod javascript;
 mod jvm;
 mod others;
 mod python;

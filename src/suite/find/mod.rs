@@ -4,7 +4,7 @@
 //! Only the tree is read, nothing runs.
 
 mod go;
-mod javascript;
+pub(in crate::suite) mod javascript;
 mod jvm;
 mod others;
 mod python;
@@ -202,10 +202,10 @@ fn configured(checkout: &Checkout, line: &str) -> TestCommand {
     };
     let words = if needs_shell(line) { None } else { shlex::split(line) };
     let (argv, framework) = match words {
-        Some(words) if !words.is_empty() => {
+        Some(words) if !words.is_empty() => javascript::taken_apart(&root, &words).unwrap_or_else(|| {
             let framework = framework_of(&root, &words);
             (words, framework)
-        }
+        }),
         _ => (vec!["sh".into(), "-c".into(), line.into()], Framework::Other),
     };
     TestCommand {

@@ -6,10 +6,18 @@ use super::INSTALLED;
 use super::plan::{Phase, Place, Plan, Project, Shown, Step};
 
 /// Replaces everything but the packages by links to where the tests find it, so that links between the packages of one
-/// repository lead to the code under test.
-const RELINK: &str = r#"for entry in .* *; do
-case "$entry" in .|..|node_modules|'.*'|'*') ;; *) rm -rf "$entry" && ln -s "$1/$entry" "$entry" ;; esac
-done"#;
+/// repository lead to the code under test. Directories that have packages somewhere below stay directories.
+const RELINK: &str = r#"relink() {
+for entry in "$1"/.* "$1"/*; do
+name=${entry##*/}
+case "$name" in .|..|node_modules|'.*'|'*') continue ;; esac
+if [ -d "$entry" ] && [ ! -L "$entry" ] && [ -n "$(find "$entry" -name node_modules -type d -prune)" ]
+then relink "$entry" "$2/$name"
+else rm -rf "$entry" && ln -s "$2/$name" "$entry"
+fi
+done
+}
+relink . "$1""#;
 
 /// Files besides the lock file that say what to install.
 const MANIFESTS: [&str; 4] = ["package.json", ".npmrc", "pnpm-workspace.yaml", ".yarnrc.yml"];
@@ -73,7 +81,7 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
             files,
             empty: BTreeSet::new(),
         },
-        modules: Some(format!("{INSTALLED}/tree{below}/node_modules")),
+        modules: Some(format!("{INSTALLED}/tree")),
     })
 }
 

@@ -33,7 +33,7 @@ pub struct Plan {
     pub(super) tools: BTreeSet<&'static str>,
     pub(super) steps: Vec<Step>,
     pub(super) shown: Shown,
-    /// Where the packages of Node lie.
+    /// The tree whose folders `node_modules` have the packages of Node.
     pub(super) modules: Option<String>,
 }
 
@@ -193,7 +193,7 @@ fn configured(project: &Project<'_>, line: &str) -> Plan {
         tools,
         steps,
         shown: Shown::All,
-        modules: modules.then(|| format!("{INSTALLED}/tree/node_modules")),
+        modules: modules.then(|| format!("{INSTALLED}/tree")),
     }
 }
 

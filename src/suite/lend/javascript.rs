@@ -1,7 +1,113 @@
-//! Packages of Node.
+//! Packages of Node: every `node_modules` of the checkout, those of its workspaces too.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::suite::{Installed, TestCommand};
+use ignore::WalkBuilder;
 
-pub(super) fn lend(_root: &Path, _command: &TestCommand, _lent: &mut Installed) {}
+use crate::sandbox::{Access, Mount, WORKSPACE};
+use crate::suite::{Framework, Installed, TestCommand};
+
+/// Workspaces lie no deeper than this.
+const MAX_DEPTH: usize = 6;
+/// More files than this are not looked at, and more folders than that not lent.
+const MAX_ENTRIES: usize = 100_000;
+const MAX_FOLDERS: usize = 200;
+/// Where a folder is shown that cannot keep its place.
+const LENT: &str = "/lent";
+
+pub(super) fn lend(root: &Path, command: &TestCommand, lent: &mut Installed) {
+    let is_javascript = matches!(
+        command.framework,
+        Framework::Node
+            | Framework::Jest
+            | Framework::Vitest
+            | Framework::Mocha
+            | Framework::Bun
+            | Framework::Tap
+            | Framework::Tsc
+            | Framework::Eslint
+            | Framework::Other
+    );
+    let folders = if is_javascript { folders(root) } else { Vec::new() };
+    if folders.is_empty() {
+        return;
+    }
+    // The same place inside as outside, where that is possible: some files of packages name it.
+    let is_taken = ["/proc", "/dev", WORKSPACE].iter().any(|taken| root.starts_with(taken));
+    let inside = if is_taken {
+        Path::new(LENT).to_path_buf()
+    } else {
+        root.to_path_buf()
+    };
+    let names: Vec<String> = folders
+        .iter()
+        .map(|folder| folder.to_string_lossy().into_owned())
+        .collect();
+    lent.env
+        .insert("GREENLIGHT_MODULES".into(), inside.to_string_lossy().into_owned());
+    lent.env.insert("GREENLIGHT_MODULES_IN".into(), names.join("\n"));
+    lent.mounts.extend(folders.iter().map(|folder| Mount {
+        source: root.join(folder),
+        target: inside.join(folder),
+        access: Access::ReadOnly,
+    }));
+}
+
+/// The folders of packages, relative to the root and outermost first.
+fn folders(root: &Path) -> Vec<PathBuf> {
+    let is_modules = |path: &Path| path.file_name().is_some_and(|name| name == "node_modules");
+    let mut walk = WalkBuilder::new(root);
+    walk.standard_filters(false)
+        .follow_links(false)
+        .max_depth(Some(MAX_DEPTH))
+        .filter_entry(move |entry| {
+            // A folder of packages is found, and not looked into.
+            entry.file_name() != ".git" && !entry.path().parent().is_some_and(is_modules)
+        });
+    let mut folders: Vec<PathBuf> = walk
+        .build()
+        .take(MAX_ENTRIES)
+        .flatten()
+        .filter(|entry| is_modules(entry.path()) && entry.file_type().is_some_and(|kind| kind.is_dir()))
+        .filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_path_buf()))
+        .filter(|path| path.to_str().is_some_and(|path| !path.contains('\n')))
+        .collect();
+    folders.sort_by_key(|folder| (folder.components().count(), folder.clone()));
+    folders.truncate(MAX_FOLDERS);
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::suite::Source;
+
+    #[test]
+    fn every_folder_of_packages_is_lent_and_none_inside_of_one() {
+        let tree = tempfile::tempdir().unwrap();
+        for path in ["node_modules/a/node_modules/b", "packages/c/node_modules/d", "src"] {
+            std::fs::create_dir_all(tree.path().join(path)).unwrap();
+        }
+        let command = |framework| TestCommand {
+            argv: vec!["npx".into(), "mocha".into()],
+            directory: None,
+            framework,
+            source: Source::Settings,
+            timeout: Duration::from_secs(1),
+            import_root: None,
+            env: std::collections::BTreeMap::new(),
+        };
+        let mut lent = Installed::default();
+        lend(tree.path(), &command(Framework::Mocha), &mut lent);
+        assert_eq!(
+            lent.env["GREENLIGHT_MODULES_IN"],
+            "node_modules\npackages/c/node_modules"
+        );
+        assert!(lent.mounts.iter().all(|mount| mount.access == Access::ReadOnly));
+        let mut lent = Installed::default();
+        lend(tree.path(), &command(Framework::Go), &mut lent);
+        assert_eq!(lent, Installed::default());
+    }
+}

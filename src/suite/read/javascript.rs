@@ -1,110 +1,226 @@
-//! Reads the text of Jest, Vitest and Mocha.
+//! What the readers of Jest, Vitest and Mocha have in common: the results as JSON that the first two write, stack traces,
+//! trees of results, and what kept a file of tests from being loaded.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Reading, location};
+use super::{Reading, Report, Trouble, location};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
 /// Deepest nesting of suites that is followed.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
+/// What stands between the parts of a name.
+pub(super) const BETWEEN: &str = " > ";
 
 static TREE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^( *)(✓|✔|√|✕|×|○|✎|↓|□|-|\d+\)) (.+?)(?: \(?\d+(?:\.\d+)?\s?m?s\)?)?$"));
-static JEST_FRAME: LazyLock<Option<Regex>> =
+pub(super) static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s+at (?:.* \()?((?:file://)?[^()\s]+?):(\d+):\d+\)?$"));
-static VITEST_FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^ ❯ (?:.* )?([^\s:]+):(\d+):\d+$"));
-static SUM: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(\d+) (passed|failed|skipped|todo|pending|passing|failing)\b"));
-static MOCHA_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  (\d+)\) (.+)$"));
+pub(super) static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(r"(\d+) (passed|failed|skipped|todo|pending|passing|failing|expected fail)\b")
+});
+static EXPECTED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^ *Expected(?: [a-z ]+)?: +(.+)\n *Received(?: [a-z ]+)?: +(.+)$"));
+static CHAI: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(r"^\w*(?:Error)?:? ?expected (.+?) to (?:be|equal|deeply equal|strictly equal|match object|match) (.+?)(?: // .*)?$")
+});
 
-pub(super) fn read_jest(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    passed_in_tree(text, &mut reading);
-    for (title, body) in blocks(text, |line| line.strip_prefix("  ● ").map(ToString::to_string)) {
-        let body = until(
-            &body,
-            &["Test Suites: ", "PASS ", "FAIL ", "Summary of all failing tests"],
-        );
-        let place = frame(&body, &JEST_FRAME);
-        if title == "Test suite failed to run" {
-            reading.diagnose(&title, place, &body);
-        } else if !title.starts_with("Console") {
-            let name = title.replace(" › ", " > ");
-            // Failures are repeated in a summary when there are many.
-            if !reading.failures.iter().any(|failure| failure.name == name) {
-                reading.fail(&name, place, &body);
+/// What `--json` of Jest and the reporter `json` of Vitest write: <https://jestjs.io/docs/cli#--json>.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Results {
+    test_results: Vec<FileResult>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileResult {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    assertion_results: Vec<TestResult>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TestResult {
+    #[serde(default)]
+    ancestor_titles: Vec<String>,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    failure_messages: Option<Vec<String>>,
+    #[serde(default)]
+    failure_details: Option<Vec<Value>>,
+    #[serde(default)]
+    location: Option<Place>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    line: u32,
+}
+
+/// Reads the JSON of Jest and Vitest, one report for each package; false if there is none.
+pub(super) fn read_results(reports: &[Report], reading: &mut Reading) -> bool {
+    let mut found = false;
+    let mut todo = 0;
+    for report in reports {
+        let Ok(results) = serde_json::from_slice::<Results>(&report.bytes) else {
+            continue;
+        };
+        found = true;
+        for file in &results.test_results {
+            let results = &file.assertion_results;
+            for test in results {
+                todo += u32::from(test.status == "todo");
+                read_test(&file.name, test, reading);
+            }
+            // A failure of no test: of loading, or of what runs before and after them all.
+            if file.status == "failed" && !results.iter().any(|test| test.status == "failed") {
+                not_loaded(&file.name, frame(&file.message, &FRAME), &file.message, reading);
             }
         }
     }
-    settle_from(text, "Tests: ", &mut reading);
-    reading
-}
-
-pub(super) fn read_vitest(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    for (title, body) in blocks(text, |line| line.strip_prefix(" FAIL  ").map(ToString::to_string)) {
-        let body = until(&body, &["⎯⎯⎯"]);
-        let place = frame(&body, &VITEST_FRAME);
-        match title.split_once(" > ") {
-            Some((_, name)) => reading.fail(name, place, &body),
-            None => reading.diagnose(&title, place, &body),
-        }
-    }
-    // What passed is shown without its suites, if at all: only counted.
-    settle_from(text, "Tests  ", &mut reading);
-    reading
-}
-
-pub(super) fn read_mocha(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    if let Some(at) = text
-        .find(" Exception during run: ")
-        .or_else(|| text.find("Error: Cannot find module"))
-    {
-        let body = text[at..].trim();
-        reading.diagnose("the tests could not be loaded", frame(body, &JEST_FRAME), body);
-        return reading;
-    }
-    let summary = text
-        .lines()
-        .position(|line| line.trim_start().split_once(" passing (").is_some());
-    let lines: Vec<&str> = text.lines().collect();
-    let (tree, rest) = lines.split_at(summary.unwrap_or(lines.len()));
-    passed_in_tree(&tree.join("\n"), &mut reading);
-    let rest = rest.join("\n");
-    let title = |line: &str| MOCHA_TITLE.as_ref()?.captures(line).map(|title| title[2].to_string());
-    for (title, body) in blocks(&rest, title) {
-        // The title goes on over lines until one ends in a colon.
-        let mut names = vec![title.trim_end_matches(':').to_string()];
-        let mut lines = body.lines();
-        if !title.ends_with(':') {
-            for line in lines.by_ref().take(MAX_DEPTH) {
-                names.push(line.trim().trim_end_matches(':').to_string());
-                if line.ends_with(':') {
-                    break;
-                }
+    if found {
+        let counts = [
+            ("passed", reading.passed),
+            ("failed", reading.failed),
+            ("skipped", reading.skipped.saturating_sub(todo)),
+            ("todo", todo),
+        ];
+        for (word, count) in counts {
+            if count > 0 {
+                reading.tell(word, count);
             }
         }
-        let body = lines.collect::<Vec<_>>().join("\n");
-        reading.fail(&names.join(" > "), frame(&body, &JEST_FRAME), &body);
     }
-    let sum = |word: &str| {
-        rest.lines().find_map(|line| {
-            let sum = SUM.as_ref()?.captures(line.trim())?;
-            (&sum[2] == word).then(|| sum[1].parse::<u32>().ok())?
-        })
+    found
+}
+
+fn read_test(file: &str, test: &TestResult, reading: &mut Reading) {
+    let titles = test.ancestor_titles.iter().filter(|title| !title.is_empty());
+    let parts: Vec<&str> = [file]
+        .into_iter()
+        .chain(titles.map(String::as_str))
+        .chain([test.title.as_str()])
+        .collect();
+    let name = parts.join(BETWEEN);
+    match test.status.as_str() {
+        "passed" => reading.pass(&name),
+        "failed" => {
+            let message = test.failure_messages.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n\n");
+            let message = crate::suite::text::clean(message.as_bytes());
+            let defined = test.location.as_ref().map(|place| Location {
+                path: file.to_string(),
+                line: place.line,
+            });
+            reading.fail(&name, frame(&message, &FRAME).or(defined), &message);
+            let details = test.failure_details.iter().flatten().find_map(|detail| {
+                let result = detail.get("matcherResult").unwrap_or(detail);
+                Some((shown(result.get("expected")?), shown(result.get("actual")?)))
+            });
+            if let Some((expected, actual)) = details.or_else(|| compared(&message)) {
+                reading.compare(&expected, &actual);
+            }
+        }
+        _ => reading.skip_named(&name),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What an assertion wanted and got, from its message.
+pub(super) fn compared(message: &str) -> Option<(String, String)> {
+    if let Some(found) = EXPECTED.as_ref().and_then(|pattern| pattern.captures(message)) {
+        return Some((found[1].to_string(), found[2].to_string()));
+    }
+    let first = message.lines().find(|line| !line.trim().is_empty())?;
+    if let Some(found) = CHAI.as_ref().and_then(|pattern| pattern.captures(first.trim())) {
+        return Some((found[2].to_string(), found[1].to_string()));
+    }
+    // A difference line by line, below its legend.
+    let legend = message.lines().position(|line| {
+        let line = line.trim_start();
+        ["- Snapshot", "- Expected", "+ actual - expected", "+ expected - actual"]
+            .iter()
+            .any(|legend| line.starts_with(legend))
+    })?;
+    let lines: Vec<&str> = message.lines().collect();
+    let turned = lines[legend].trim_start().starts_with('+') && lines[legend].trim_start().starts_with("+ expected");
+    let marked = |mark: char| {
+        let lines = lines.iter().skip(legend + 1).map(|line| line.trim_start());
+        let lines = lines.filter(|line| !line.starts_with("+ Received") && !line.starts_with("at "));
+        let lines: Vec<&str> = lines.filter_map(|line| line.strip_prefix(mark)).map(str::trim).collect();
+        lines.join("\n")
     };
-    if let Some(passed) = sum("passing") {
-        reading.settle(passed, sum("failing").unwrap_or(0), sum("pending").unwrap_or(0));
+    let (minus, plus) = (marked('-'), marked('+'));
+    (!minus.is_empty() || !plus.is_empty()).then_some(if turned { (plus, minus) } else { (minus, plus) })
+}
+
+/// Notes a file that has no results, and says why.
+pub(super) fn not_loaded(name: &str, place: Option<Location>, message: &str, reading: &mut Reading) {
+    let message = crate::suite::text::clean(message.as_bytes());
+    let says = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
+    let trouble = if says(&[
+        "Cannot find module ",
+        "Cannot find package ",
+        "Failed to resolve import ",
+        "ERR_MODULE_NOT_FOUND",
+        "Failed to load url ",
+        "Could not resolve ",
+    ]) {
+        Some(Trouble::MissingModule)
+    } else if says(&[
+        "SyntaxError",
+        "error TS",
+        "error\u{1b}[0m TS",
+        ": error TS",
+        "TSError",
+        "Transform failed",
+        "Parse failure",
+        "PARSE_ERROR",
+        "Parse failed",
+        "Unexpected token",
+        "Jest encountered an unexpected token",
+    ]) {
+        // Code that does not compile.
+        None
+    } else {
+        Some(Trouble::NotCollected)
+    };
+    reading.diagnose(name, place, &message);
+    reading.trouble = reading.trouble.or(trouble);
+}
+
+/// What the engine itself says when it dies of its own limit.
+pub(super) fn notice_memory(text: &str, reading: &mut Reading) {
+    let is_out = |line: &str| {
+        (line.starts_with("FATAL ERROR: ") && line.ends_with("JavaScript heap out of memory"))
+            || line.contains("ERR_WORKER_OUT_OF_MEMORY")
+    };
+    if text.lines().any(is_out) {
+        reading.trouble = Some(Trouble::OutOfMemory);
     }
-    reading
 }
 
 /// Results shown as a tree: a mark before each test, the names of its suites above it with less indentation.
-fn passed_in_tree(text: &str, reading: &mut Reading) {
+pub(super) fn passed_in_tree(text: &str, between: &str, reading: &mut Reading) {
     let mut suites: Vec<(usize, String)> = Vec::new();
     for line in text.lines() {
         let indent = line.len() - line.trim_start().len();
@@ -130,13 +246,13 @@ fn passed_in_tree(text: &str, reading: &mut Reading) {
                 .map(|(_, name)| name.as_str())
                 .chain([&found[3]])
                 .collect();
-            reading.pass(&names.join(" > "));
+            reading.pass(&names.join(between));
         }
     }
 }
 
 /// Cuts a text into what stands below each title.
-fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+pub(super) fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let mut blocks: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
         if let Some(title) = title(line) {
@@ -155,7 +271,7 @@ fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String, St
 }
 
 /// The lines before the first that starts with one of the marks.
-fn until(body: &str, marks: &[&str]) -> String {
+pub(super) fn until(body: &str, marks: &[&str]) -> String {
     let lines = body
         .lines()
         .take_while(|line| !marks.iter().any(|mark| line.starts_with(mark)));
@@ -163,16 +279,16 @@ fn until(body: &str, marks: &[&str]) -> String {
 }
 
 /// The first frame that is the project's own.
-fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> Option<Location> {
+pub(super) fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> Option<Location> {
     let mut frames = body.lines().filter_map(|line| {
         let frame = pattern.as_ref()?.captures(line)?;
         location(frame[1].trim_start_matches("file://"), &frame[2])
     });
-    frames.find(|frame| !frame.path.contains("node_modules/") && !frame.path.starts_with("node:"))
+    frames.find(|frame| !frame.path.contains("node_modules/") && !frame.path.starts_with("node:") && !frame.path.starts_with("internal/"))
 }
 
 /// The line of sums that Jest and Vitest end with.
-fn settle_from(text: &str, label: &str, reading: &mut Reading) {
+pub(super) fn settle_from(text: &str, label: &str, reading: &mut Reading) {
     let sums = text.lines().rev().find(|line| line.trim_start().starts_with(label));
     let Some(sums) = sums else { return };
     let (mut passed, mut failed, mut skipped) = (0u32, 0u32, 0u32);

@@ -14,12 +14,14 @@ mod go;
 mod govet;
 mod gradle;
 mod javascript;
+mod jest;
 mod junit;
 mod jvm;
 mod libtest;
 mod lint;
 mod maven;
 mod minitest;
+mod mocha;
 mod mypy;
 mod nextest;
 mod phpunit;
@@ -32,6 +34,7 @@ mod rustc;
 mod tap;
 mod test_anything;
 mod unittest;
+mod vitest;
 
 use super::{Framework, text};
 use crate::domain::test_run::{Failure, Location, Outcome, TestRun};
@@ -125,9 +128,9 @@ fn read_printed(framework: Framework, printed: &Printed<'_>) -> Reading {
         }
         Framework::Node => tap::read(printed.text),
         Framework::Tap => test_anything::read(printed.text),
-        Framework::Jest => javascript::read_jest(printed.text),
-        Framework::Vitest => javascript::read_vitest(printed.text),
-        Framework::Mocha => javascript::read_mocha(printed.text),
+        Framework::Jest => jest::read(printed),
+        Framework::Vitest => vitest::read(printed),
+        Framework::Mocha => mocha::read(printed),
         Framework::Bun => bun::read(printed),
         Framework::Go => go::read(printed.text),
         Framework::Maven => maven::read(printed),

@@ -1,0 +1,175 @@
+//! JavaScript projects: what the `test` script of `package.json` comes down to.
+//!
+//! A script is often a chain: linters, builds, the runner of the tests under a tool that counts lines. Only the runner
+//! says which tests passed, so it is run alone, after the builds that it needs, and can then be asked for a machine
+//! format and for single tests. A script that cannot be taken apart runs as it is.
+
+mod line;
+mod runner;
+mod script;
+
+use super::{Place, TestCommand};
+use crate::suite::Framework;
+
+use line::Word;
+pub(in crate::suite) use runner::{Runner, base, runner};
+use script::{MAX_DEPTH, Package};
+
+/// Scripts that run tests, the usual one first.
+const SCRIPTS: [&str; 8] = [
+    "test", "test:unit", "unit", "tests", "test:ci", "test:node", "test:all", "spec",
+];
+/// Ends the part of a script that takes more arguments.
+pub(in crate::suite) const MORE: &str = "\"$@\"";
+
+pub(super) fn find(place: &Place<'_>) -> Option<TestCommand> {
+    let package = Package::of(place)?;
+    for name in SCRIPTS {
+        let Some(script) = package.script(name) else { continue };
+        // What `npm init` writes is no test.
+        if script.contains("no test specified") {
+            continue;
+        }
+        let whole = || {
+            let words: &[&str] = if name == "test" { &["npm", "test"] } else { &["npm", "run", name] };
+            (words.iter().map(ToString::to_string).collect(), guess(script))
+        };
+        let (argv, framework) = package
+            .expand(&["npm", "run", name].map(Word::new), MAX_DEPTH)
+            .and_then(|commands| runs(&package, commands))
+            .unwrap_or_else(whole);
+        let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+        return place.command(&words, framework, "package.json");
+    }
+    let configured = [
+        ("jest.config.", Framework::Jest, &["npx", "jest"][..]),
+        ("vitest.config.", Framework::Vitest, &["npx", "vitest", "run"]),
+        (".mocharc.", Framework::Mocha, &["npx", "mocha"]),
+    ];
+    let has = |start: &str| place.files().any(|file| file.starts_with(start));
+    let (_, framework, words) = configured.into_iter().find(|(start, ..)| has(start))?;
+    place.command(words, framework, "package.json")
+}
+
+/// What a line like `npm test` or `yarn test:unit --x` at the root comes down to.
+pub(super) fn taken_apart(root: &Place<'_>, words: &[String]) -> Option<(Vec<String>, Framework)> {
+    let package = Package::of(root)?;
+    let words: Vec<Word> = words.iter().map(|word| Word::new(word)).collect();
+    let commands = package.expand(&words, MAX_DEPTH)?;
+    runs(&package, commands)
+}
+
+/// What `npm test` runs at the root, where it cannot be taken apart.
+pub(super) fn script_framework(root: &Place<'_>) -> Framework {
+    Package::of(root)
+        .and_then(|package| package.script("test").map(guess))
+        .unwrap_or(Framework::Other)
+}
+
+/// The runner among the commands of a script, and what it needs before.
+fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>, Framework)> {
+    let found = |command: &Vec<Word>| {
+        let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
+        runner(&plain)
+    };
+    let is_test = |command: &Vec<Word>| found(command).is_some_and(|runner| !runner.framework.is_linter());
+    let at = match commands.iter().position(is_test) {
+        Some(at) => at,
+        None if commands.len() == 1 => commands.iter().position(|command| found(command).is_some())?,
+        None => return None,
+    };
+    commands.truncate(at + 1);
+    let command = commands.pop()?;
+    let runner = found(&command)?;
+    let (command, options) = bare(package, command, runner);
+    let builds: Vec<String> = package
+        .prepare()
+        .into_iter()
+        .filter(|command| !commands.contains(command))
+        .map(|command| format!("{{ {}; }} || :", joined(&command)))
+        .chain(
+            commands
+                .iter()
+                .filter(|command| !runner::only_looks(command))
+                .map(|command| joined(command)),
+        )
+        .collect();
+    let is_plain = builds.is_empty() && !command.iter().any(|word| word.is_for_shell || word.is_assignment());
+    let first = command.first().map_or("", |word| word.plain.as_str());
+    if is_plain {
+        let is_program = matches!(first, "node" | "bun" | "npx") || first.contains('/');
+        let npx = (!is_program).then(|| "npx".to_string());
+        let argv = npx.into_iter().chain(command.into_iter().map(|word| word.plain)).collect();
+        return Some((argv, runner.framework));
+    }
+    let mut words: Vec<String> = command.into_iter().map(|word| word.raw).collect();
+    words.insert(options.min(words.len()), MORE.into());
+    let line: Vec<String> = builds.into_iter().chain([words.join(" ")]).collect();
+    let argv = ["sh".into(), "-c".into(), line.join(" && "), "sh".into()].into();
+    Some((argv, runner.framework))
+}
+
+fn joined(command: &[Word]) -> String {
+    let words: Vec<&str> = command.iter().map(|word| word.raw.as_str()).collect();
+    words.join(" ")
+}
+
+/// The command without what counts lines around it, and without options that would get in the way of a report.
+fn bare(package: &Package, command: Vec<Word>, runner: Runner) -> (Vec<Word>, usize) {
+    let counter = command
+        .iter()
+        .take(runner.word)
+        .position(|word| matches!(word.plain.as_str(), "nyc" | "c8"));
+    let loads = |word: &Word| matches!(word.plain.as_str(), "-r" | "--require" | "--import");
+    let is_needed = |at: usize| package.counter_loads() || command[at..runner.word].iter().any(loads);
+    let dropped = match counter {
+        Some(at) if !is_needed(at) => at..runner.word,
+        _ => 0..0,
+    };
+    let unwanted: &[&str] = match runner.framework {
+        Framework::Jest => &["--coverage", "--collectCoverage", "--collect-coverage", "--watch", "--watchAll"],
+        Framework::Vitest => &["--coverage", "--coverage.enabled", "--coverage.enabled=true", "--watch", "-w", "watch"],
+        Framework::Mocha => &["--watch", "-w"],
+        _ => &[],
+    };
+    let mut kept = Vec::new();
+    let mut options = runner.options;
+    let mut skip_value = false;
+    for (at, word) in command.into_iter().enumerate() {
+        let plain = word.plain.as_str();
+        let is_reporter = runner.framework == Framework::Mocha && at > runner.word;
+        let drop = dropped.contains(&at)
+            || std::mem::take(&mut skip_value)
+            || (at > runner.word && unwanted.contains(&plain))
+            || (is_reporter && plain.starts_with("--reporter="));
+        if is_reporter && matches!(plain, "-R" | "--reporter") {
+            skip_value = true;
+        }
+        if drop || skip_value {
+            options -= usize::from(at < runner.options);
+        } else {
+            kept.push(word);
+        }
+    }
+    (kept, options)
+}
+
+/// What a script that runs as a whole prints, by the words in it.
+fn guess(script: &str) -> Framework {
+    let has = |name: &str| {
+        script
+            .split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '/' | '"' | '\''))
+            .any(|word| word == name)
+    };
+    if has("jest") {
+        Framework::Jest
+    } else if has("vitest") {
+        Framework::Vitest
+    } else if has("mocha") {
+        Framework::Mocha
+    } else if has("node") && has("--test") {
+        Framework::Node
+    } else {
+        Framework::Other
+    }
+}

@@ -1,0 +1,166 @@
+//! Reads what Mocha writes: its JSON, in a report or among what else was printed, else the text of its reporter `spec`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::javascript::{FRAME, MAX_DEPTH, SUM, blocks, compared, frame, not_loaded, notice_memory, passed_in_tree};
+use super::{Printed, Reading, Trouble};
+use crate::suite::text::{clean, pattern};
+
+static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  (\d+)\) (.+)$"));
+
+/// What the reporter `json` writes: <https://mochajs.org/reporters/json>.
+#[derive(Deserialize)]
+struct Results {
+    stats: Stats,
+    #[serde(default)]
+    pending: Vec<Test>,
+    #[serde(default)]
+    failures: Vec<Test>,
+    #[serde(default)]
+    passes: Vec<Test>,
+}
+
+#[derive(Deserialize)]
+struct Stats {
+    #[serde(default)]
+    passes: u32,
+    #[serde(default)]
+    pending: u32,
+    #[serde(default)]
+    failures: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Test {
+    #[serde(default)]
+    full_title: String,
+    #[serde(default)]
+    err: Value,
+}
+
+pub(super) fn read(printed: &Printed<'_>) -> Reading {
+    let mut all: Vec<Results> = printed
+        .reports
+        .iter()
+        .filter_map(|report| serde_json::from_slice(&report.bytes).ok())
+        .collect();
+    if all.is_empty() {
+        all.extend(in_text(printed.text));
+    }
+    let mut reading = if all.is_empty() {
+        read_text(printed.text)
+    } else {
+        read_results(&all)
+    };
+    let has_none = ["Error: No test files found", "Error: No test file(s) found"];
+    if !reading.ran() && has_none.iter().any(|mark| printed.text.contains(mark)) {
+        reading.trouble = Some(Trouble::NotFound);
+    }
+    notice_memory(printed.text, &mut reading);
+    reading
+}
+
+/// Before version 9.2 the results stand behind whatever the tests printed.
+fn in_text(text: &str) -> Option<Results> {
+    let at = if text.starts_with("{\n  \"stats\": {") {
+        0
+    } else {
+        text.rfind("{\n  \"stats\": {")?
+    };
+    serde_json::Deserializer::from_str(&text[at..]).into_iter().next()?.ok()
+}
+
+fn read_results(all: &[Results]) -> Reading {
+    let mut reading = Reading::default();
+    let (mut passed, mut failed, mut pending) = (0u32, 0u32, 0u32);
+    for results in all {
+        for test in &results.passes {
+            reading.pass(&test.full_title);
+        }
+        for test in &results.pending {
+            reading.skip_named(&test.full_title);
+        }
+        for test in &results.failures {
+            read_failure(test, &mut reading);
+        }
+        passed = passed.saturating_add(results.stats.passes);
+        failed = failed.saturating_add(results.stats.failures);
+        pending = pending.saturating_add(results.stats.pending);
+    }
+    reading.settle(passed, failed, pending);
+    for (word, count) in [("passing", passed), ("failing", failed), ("pending", pending)] {
+        if count > 0 || word == "passing" {
+            reading.tell(word, count);
+        }
+    }
+    reading
+}
+
+fn read_failure(test: &Test, reading: &mut Reading) {
+    let text = |key: &str| match test.err.get(key) {
+        Some(Value::String(text)) => Some(clean(text.as_bytes())),
+        Some(Value::Null) | None => None,
+        Some(other) => Some(other.to_string()),
+    };
+    let (message, stack) = (text("message").unwrap_or_default(), text("stack").unwrap_or_default());
+    let shown = if stack.contains(&message) {
+        stack.clone()
+    } else {
+        format!("{message}\n{stack}")
+    };
+    reading.fail(&test.full_title, frame(&stack, &FRAME), &shown);
+    let values = text("expected").zip(text("actual"));
+    if let Some((expected, actual)) = values.or_else(|| compared(&message)) {
+        reading.compare(&expected, &actual);
+    }
+}
+
+fn read_text(text: &str) -> Reading {
+    let mut reading = Reading::default();
+    if let Some(at) = text
+        .find(" Exception during run: ")
+        .or_else(|| text.find("Error: Cannot find module"))
+    {
+        let body = text[at..].trim();
+        not_loaded("the tests could not be loaded", frame(body, &FRAME), body, &mut reading);
+        return reading;
+    }
+    let summary = text
+        .lines()
+        .position(|line| line.trim_start().split_once(" passing (").is_some());
+    let lines: Vec<&str> = text.lines().collect();
+    let (tree, rest) = lines.split_at(summary.unwrap_or(lines.len()));
+    passed_in_tree(&tree.join("\n"), " ", &mut reading);
+    let rest = rest.join("\n");
+    let title = |line: &str| TITLE.as_ref()?.captures(line).map(|title| title[2].to_string());
+    for (title, body) in blocks(&rest, title) {
+        // The title goes on over lines until one ends in a colon.
+        let mut names = vec![title.trim_end_matches(':').to_string()];
+        let mut lines = body.lines();
+        if !title.ends_with(':') {
+            for line in lines.by_ref().take(MAX_DEPTH) {
+                names.push(line.trim().trim_end_matches(':').to_string());
+                if line.ends_with(':') {
+                    break;
+                }
+            }
+        }
+        let body = lines.collect::<Vec<_>>().join("\n");
+        reading.fail(&names.join(" "), frame(&body, &FRAME), &body);
+    }
+    let sum = |word: &str| {
+        rest.lines().find_map(|line| {
+            let sum = SUM.as_ref()?.captures(line.trim())?;
+            (&sum[2] == word).then(|| sum[1].parse::<u32>().ok())?
+        })
+    };
+    if let Some(passed) = sum("passing") {
+        reading.settle(passed, sum("failing").unwrap_or(0), sum("pending").unwrap_or(0));
+    }
+    reading
+}
