@@ -122,7 +122,7 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let mut suite = desk.suite(&sandbox, command);
     install(&arguments, &desk, &mut suite, cancel).await?;
-    let mut base = || base::lay_out((&desk, &suite), own.path().into(), arguments.install, cancel).boxed();
+    let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
     let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);

@@ -44,6 +44,18 @@ pub enum Tree {
     Base,
 }
 
+/// How a test fails.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// In the same way, as far as is known.
+    #[default]
+    Alike,
+    /// As a compiler does: what it says once it says always, so one confirmation is enough.
+    Certain,
+    /// In different ways, so that nothing is clear early.
+    Varying,
+}
+
 /// What is known of one test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
@@ -51,10 +63,7 @@ pub struct Seen {
     pub base: Rate,
     /// Whether there is no such test on the base, or no base.
     pub has_no_base: bool,
-    /// Whether one confirmation is enough: what a compiler says once it says always.
-    pub is_certain: bool,
-    /// Whether it fails in different ways, so that nothing is clear early.
-    pub varies: bool,
+    pub manner: Manner,
     /// Whether it says itself that the machine lacks something.
     pub blames_machine: bool,
 }
@@ -75,14 +84,17 @@ impl Seen {
             return Some(Tree::Base);
         }
         let is_green_on_base = can_compare && base.red == 0;
-        if self.is_certain || (self.blames_machine && !is_green_on_base) || (base.red > 0 && base.green() > 0) {
+        if self.manner == Manner::Certain
+            || (self.blames_machine && !is_green_on_base)
+            || (base.red > 0 && base.green() > 0)
+        {
             return None;
         }
         let may_head = head.runs < rules.runs;
         if !can_compare {
             return may_head.then_some(Tree::Head);
         }
-        if self.varies && is_green_on_base && may_head {
+        if self.manner == Manner::Varying && is_green_on_base && may_head {
             return Some(Tree::Head);
         }
         if self.doubt() <= 1.0 - rules.confidence {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::test_run::{Failure, Location, Outcome, TestRun};
-use super::sequential::{Rules, Tree, error_rates};
+use super::sequential::{Tree, error_rates};
 use super::*;
 
 /// A run with these tests red, each with a message, and those green.
@@ -294,7 +294,16 @@ fn the_error_rates_of_the_defaults() {
             new.mean_runs
         );
     }
-    insta::assert_snapshot!(table, @"");
+    insta::assert_snapshot!(table, @"
+      1 %:   0.0001   0.0000  3.01 |   0.0000  2.01
+      5 %:   0.0113   0.0000  3.05 |   0.0006  2.05
+     10 %:   0.0810   0.0010  3.12 |   0.0100  2.11
+     30 %:   1.3230   0.2430  3.44 |   0.8100  2.42
+     50 %:   3.1250   3.1250  3.88 |   6.2500  2.88
+     90 %:   0.7290  59.0490  5.37 |  65.6100  4.44
+     99 %:   0.0097  95.0990  5.93 |  96.0596  4.94
+    100 %:   0.0000 100.0000  6.00 | 100.0000  5.00
+    ");
     // A deterministic failure is never called anything else.
     let bug = error_rates(&rules, 1.0, Some(0.0));
     assert_eq!((bug.deterministic, bug.mean_runs), (1.0, 6.0));

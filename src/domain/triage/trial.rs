@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::super::id::CommitSha;
 use super::super::test_run::{Failure, Outcome, TestRun};
 use super::environment;
-use super::sequential::{Rules, Seen, Tree};
+use super::sequential::{Manner, Rules, Seen, Tree};
 use super::{Cause, Judged, Rate, Triage, Verdict, of_all};
 
 /// What is to be run next.
@@ -132,12 +132,12 @@ fn subjects(first: &TestRun) -> Vec<Subject> {
     if first.is_green() {
         return Vec::new();
     }
-    let certain = matches!(
+    let is_certain = matches!(
         first.outcome,
         Outcome::Flagged | Outcome::DidNotBuild | Outcome::DidNotCollect | Outcome::MissingModule | Outcome::TimedOut
     );
     let seen = Seen {
-        is_certain: certain,
+        manner: if is_certain { Manner::Certain } else { Manner::Alike },
         ..Seen::default()
     };
     let is_named = matches!(first.outcome, Outcome::Failed | Outcome::Flagged);
@@ -250,7 +250,10 @@ impl Subject {
         match tree {
             Tree::Head => {
                 let looks = failure.map(looks);
-                self.seen.varies |= self.looks.is_some() && looks.is_some() && self.looks != looks;
+                let differs = self.looks.is_some() && looks.is_some() && self.looks != looks;
+                if differs && self.seen.manner == Manner::Alike {
+                    self.seen.manner = Manner::Varying;
+                }
                 self.looks = self.looks.take().or(looks);
                 // Running out of memory is a bug as often as not, so the base has to say so, too.
                 if run.outcome != Outcome::OutOfMemory {
@@ -283,7 +286,7 @@ impl Subject {
             head: seen.head,
             base: seen.base,
             is_new: self.is_new,
-            varies: seen.varies,
+            varies: seen.manner == Manner::Varying,
             cause: self.cause.filter(|_| verdict == Verdict::Environment),
         }
     }

@@ -133,7 +133,7 @@ async fn built_in(
         wall: desk.config.limits.wall,
     };
     let found = match repair::search(&task, &budget, progress, cancel).await? {
-        repair::End::Found(found) => found,
+        repair::End::Found(found) => *found,
         repair::End::NotFound { tried: 0, .. } => {
             let reason = "The built-in engine found nothing that it could edit: it makes small edits to Rust and Python \
                           code that builds, outside of tests and protected paths. A model can do more";
