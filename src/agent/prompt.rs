@@ -43,6 +43,10 @@ pub fn debug_task(
     let mut section = |title: &str, block: String| parts.push(format!("\n## {title}\n{block}"));
     if let Some(run) = before {
         section("The tests as they are", test_run(run, MAX_TEST_RUN));
+        if !run.excused.is_empty() {
+            let title = "Tests that may stay red: they are flaky, were red before, or need what is not here";
+            section(title, fenced("text", &run.excused.join("\n"), MAX_FILES));
+        }
     }
     if let Some(log) = log_excerpt {
         section("From the CI log", fenced("text", log, MAX_LOG));

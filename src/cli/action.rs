@@ -162,7 +162,7 @@ fn tell(step: &WorkflowStep, run: &Run, branch: &str) -> Result<(), Exit> {
         Some(End::Suggested) => "suggested",
         Some(End::Rejected { .. }) => "rejected",
         Some(End::Refused { .. }) => "refused",
-        Some(End::NothingToFix { .. }) => "nothing-to-fix",
+        Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
         Some(End::GaveUp { .. }) => "gave-up",
         Some(End::Superseded { .. }) => "superseded",
         Some(End::Cancelled { .. }) => "cancelled",

@@ -45,6 +45,9 @@ pub(super) struct Arguments {
     /// The test command, when the commit's own greenlight.toml does not say the one that the evidence names
     #[arg(long, value_name = "CMD")]
     command: Option<String>,
+    /// A test that the evidence sets aside; may be given several times
+    #[arg(long, value_name = "TEST", allow_hyphen_values = true)]
+    excuse: Vec<String>,
     /// Install the dependencies first, from the registries that this machine's package tools are configured for
     #[arg(long)]
     install: bool,
@@ -154,10 +157,10 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     ));
     let mut suite = desk.suite(&sandbox, command);
     install(arguments.install, &desk, &mut suite, cancel).await?;
-    let before = run(&suite, &desk.checkout, cancel).await?;
+    let before = run(&suite, &desk.checkout, cancel).await?.excusing(&arguments.excuse);
     let mut patched = desk.checkout.clone();
     patched.apply(&patch);
-    let after = run(&suite, &patched, cancel).await?;
+    let after = run(&suite, &patched, cancel).await?.excusing(&arguments.excuse);
     Ok(Found {
         head,
         patch,

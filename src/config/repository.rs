@@ -29,6 +29,7 @@ pub struct RepoConfig {
     pub execution: Execution,
     pub trigger: Trigger,
     pub test: Test,
+    pub triage: Triage,
     pub gate: Gate,
     pub limits: Limits,
     pub protect: Protect,
@@ -70,6 +71,18 @@ pub struct Test {
     /// How long one test run may take.
     #[serde(deserialize_with = "duration::<_, 1, { 2 * HOUR }>")]
     pub timeout: Duration,
+}
+
+/// How a failing test is told from a flaky one before anything is worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct Triage {
+    /// How often a failing test is run at most, on the head and on the merge base each.
+    #[serde(deserialize_with = "whole::<_, _, 2, 20>")]
+    pub runs: u32,
+    /// How sure to be, in per cent, before stopping early.
+    #[serde(deserialize_with = "whole::<_, _, 50, 99>")]
+    pub confidence: u32,
 }
 
 /// How a green light is given.
@@ -173,6 +186,15 @@ impl Default for Test {
             command: None,
             install: None,
             timeout: Duration::from_secs(10 * MINUTE),
+        }
+    }
+}
+
+impl Default for Triage {
+    fn default() -> Self {
+        Self {
+            runs: 5,
+            confidence: 95,
         }
     }
 }

@@ -22,6 +22,9 @@ impl fmt::Display for RepoConfig {
         optional(f, "install", self.test.install.as_deref().map(text))?;
         writeln!(f, "timeout = {}", duration(self.test.timeout))?;
 
+        writeln!(f, "\n[triage]\nruns = {}", self.triage.runs)?;
+        writeln!(f, "confidence = {}", self.triage.confidence)?;
+
         writeln!(f, "\n[gate]\nexpires = {}", duration(self.gate.expires))?;
         writeln!(f, "approvers = {}", self.gate.approvers)?;
 

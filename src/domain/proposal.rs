@@ -190,6 +190,7 @@ fn is_open(path: &RepoPath, change: &super::patch::FileChange) -> Result<(), Unf
 /// Why it is not better.
 pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -> Result<Evidence, Unfit> {
     is_better(&before, &after).map_err(Unfit::NotBetter)?;
+    let after = after.excusing(&before.excused);
     Ok(Evidence {
         digest: digest(head, patch, &before, &after),
         head: Some(head.clone()),
@@ -210,7 +211,7 @@ pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -
 ///   that failed (null when there are so many failures that only some are kept).
 ///
 /// Not in it, because it differs from run to run or from machine to machine: durations, messages, output, the
-/// sandbox, and what was installed.
+/// sandbox, what was installed, and tests that are excused.
 pub fn digest(head: &CommitSha, patch: &Patch, before: &TestRun, after: &TestRun) -> String {
     let result = |run: &TestRun| {
         let mut failing: Vec<_> = run.failing_names().map(ToString::to_string).collect();

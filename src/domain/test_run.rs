@@ -1,6 +1,6 @@
 //! One execution of a test command, read into cases.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,10 @@ pub struct TestRun {
     /// Names of the tests that were skipped, at most [`TestRun::MAX_NAMES`], sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped_names: Vec<String>,
+    /// Tests that are set aside, sorted: they ran, and are in none of the other lists and counts, because a triage found
+    /// that they say nothing about a change ([`TestRun::excusing`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excused: Vec<String>,
     /// The last lines of what the command printed, bounded and without control characters.
     pub tail: String,
     pub duration_ms: u64,
@@ -80,6 +84,7 @@ impl TestRun {
             failed: 0,
             passed_names: Vec::new(),
             skipped_names: Vec::new(),
+            excused: Vec::new(),
             tail: tail.into(),
             duration_ms: 0,
         }
@@ -94,6 +99,35 @@ impl TestRun {
         self.failures.iter().map(|failure| failure.name.as_str())
     }
 
+    /// The same run with these tests set aside, if they ran; whether they failed or passed is left out of account. When
+    /// nothing else failed, it passed. A test that did not run is not excused from that.
+    #[must_use]
+    pub fn excusing(mut self, names: &[String]) -> Self {
+        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let mut ran = BTreeSet::new();
+        let mut set_aside = |name: &str| {
+            let is_excused = names.contains(name);
+            if is_excused {
+                ran.insert(name.to_string());
+            }
+            !is_excused
+        };
+        let counted = |before: usize, after: usize| u32::try_from(before - after).unwrap_or(u32::MAX);
+        let failures = self.failures.len();
+        self.failures.retain(|failure| set_aside(&failure.name));
+        self.failed = self.failed.saturating_sub(counted(failures, self.failures.len()));
+        let passed = self.passed_names.len();
+        self.passed_names.retain(|name| set_aside(name));
+        self.passed = self.passed.saturating_sub(counted(passed, self.passed_names.len()));
+        ran.extend(self.excused);
+        self.excused = ran.into_iter().collect();
+        let is_settled = self.failures.is_empty() && self.failed == 0;
+        if matches!(self.outcome, Outcome::Failed | Outcome::Flagged) && is_settled && !self.excused.is_empty() {
+            self.outcome = Outcome::Passed;
+        }
+        self
+    }
+
     /// Whether tests may be missing from the results.
     fn was_cut_short(&self) -> bool {
         !matches!(self.outcome, Outcome::Passed | Outcome::Failed)
@@ -106,9 +140,13 @@ impl TestRun {
 
     /// `3 failed, 12 passed`, for people.
     pub fn summary(&self) -> String {
+        let excused = match self.excused.len() {
+            0 => String::new(),
+            count => format!(", {count} set aside"),
+        };
         match self.outcome {
-            Outcome::Passed => format!("{} passed", self.passed),
-            Outcome::Failed => format!("{} failed, {} passed", self.failed, self.passed),
+            Outcome::Passed => format!("{} passed{excused}", self.passed),
+            Outcome::Failed => format!("{} failed, {} passed{excused}", self.failed, self.passed),
             Outcome::DidNotBuild => "does not build".into(),
             Outcome::DidNotCollect => "tests could not be loaded".into(),
             Outcome::MissingModule => "a module is missing".into(),
@@ -168,11 +206,19 @@ pub enum NotBetter {
 }
 
 /// Holds a run of the patched tree against a run of the original one: every test that is known to have failed or passed
-/// before must pass now, and none may have gone missing.
+/// before must pass now, and none may have gone missing. What is excused in the run before is set aside in the one
+/// after it, too: it must still run, and may fail as it did.
 ///
 /// # Errors
 /// The first reason found.
 pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
+    let excusing;
+    let after = if before.excused.is_empty() {
+        after
+    } else {
+        excusing = after.clone().excusing(&before.excused);
+        &excusing
+    };
     if !before.outcome.is_red() {
         return Err(NotBetter::NotRedBefore {
             before: before.summary(),
@@ -180,6 +226,10 @@ pub fn is_better(before: &TestRun, after: &TestRun) -> Result<(), NotBetter> {
     }
     if !after.is_green() {
         return Err(NotBetter::NotGreenAfter { after: after.summary() });
+    }
+    let is_kept = |name: &&String| after.excused.binary_search(name).is_ok();
+    if let Some(name) = before.excused.iter().find(|name| !is_kept(name)) {
+        return Err(NotBetter::TestWentMissing { name: name.clone() });
     }
     // Diagnostics, and files whose process died, stand among the failures like tests.
     let failures_are_tests = matches!(before.outcome, Outcome::Failed | Outcome::TimedOut);
@@ -271,6 +321,54 @@ mod tests {
             Err(NotBetter::FewerTests { before: 10, after: 9 })
         );
     }
+
+    #[test]
+    fn an_excused_test_may_fail_as_before_but_nothing_else_may() {
+        let flaky = ["flaky".to_string()];
+        let before = run(Outcome::Failed, &["a"], &["b", "flaky"]).excusing(&flaky);
+        assert_eq!((before.failed, before.excused.as_slice()), (1, &flaky[..]));
+        assert_eq!(before.summary(), "1 failed, 1 passed, 1 set aside");
+        let missing = |name: &str| Err(NotBetter::TestWentMissing { name: name.into() });
+        for (passed, failed, expected) in [
+            (&["a", "b", "flaky"][..], &[][..], Ok(())),
+            (&["a", "b"], &["flaky"], Ok(())),
+            // It was deleted, or skipped.
+            (&["a", "b"], &[], missing("flaky")),
+            (&["a", "flaky"], &[], missing("b")),
+            (
+                &["a"],
+                &["b", "flaky"],
+                Err(NotBetter::NotGreenAfter {
+                    after: "1 failed, 1 passed, 1 set aside".into(),
+                }),
+            ),
+            (
+                &["b"],
+                &["a", "flaky"],
+                Err(NotBetter::NotGreenAfter {
+                    after: "1 failed, 1 passed, 1 set aside".into(),
+                }),
+            ),
+        ] {
+            let outcome = if failed.is_empty() {
+                Outcome::Passed
+            } else {
+                Outcome::Failed
+            };
+            assert_eq!(
+                is_better(&before, &run(outcome, passed, failed)),
+                expected,
+                "{passed:?} {failed:?}"
+            );
+        }
+        // Only what ran and was settled by tests is excused: a tree that does not build is not.
+        let broken = run(Outcome::DidNotBuild, &["a", "b"], &["flaky"]);
+        assert!(is_better(&before, &broken).is_err());
+        let mut more = run(Outcome::Failed, &["a", "b"], &["flaky"]);
+        more.failed = 2;
+        assert!(is_better(&before, &more).is_err(), "a failure without a name");
+    }
+
     #[test]
     fn what_ran_before_a_run_was_cut_short_must_still_pass() {
         let missing = |name: &str| Err(NotBetter::TestWentMissing { name: name.into() });

@@ -19,9 +19,15 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
     if newer.iter().any(|other| other.started.head == run.started.head) {
         return Ok(());
     }
-    let has_something_to_say = !run.gates.is_empty() || run.end.is_some();
+    let ends_in_words = run.end.as_ref().is_some_and(|end| *end != End::PassedMeanwhile);
+    let has_something_to_say = !run.gates.is_empty() || ends_in_words;
     if has_something_to_say && newer.is_empty() {
-        let body = reply::marked(reply::STICKY_MARKER, &reply::sticky(run, branch));
+        let offer = retry::failed_on(&runs, &run.started.head).and_then(|_| reply::offer_retry(run));
+        let parts: Vec<String> = [Some(reply::sticky(run, branch)), offer]
+            .into_iter()
+            .flatten()
+            .collect();
+        let body = reply::marked(reply::STICKY_MARKER, &parts.join("\n\n"));
         said(
             context
                 .client

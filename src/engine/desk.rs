@@ -257,12 +257,23 @@ pub(super) async fn mirror(context: &Context<'_>, head: &CommitSha) -> Result<Mi
     Ok(mirror)
 }
 
-/// Fetches a head and lays it out.
+/// Fetches a head and lays it out, with the lines that the pull request changed.
 ///
 /// # Errors
 /// When GitHub or git cannot give it.
 pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoConfig) -> Result<Desk, Broken> {
     let files = context.client.changed_files(context.id()).await?;
+    Ok(Desk {
+        changed: changed_lines(&files),
+        ..lay_out(context, head, config).await?
+    })
+}
+
+/// Fetches a commit and lays it out.
+///
+/// # Errors
+/// When GitHub or git cannot give it.
+pub(super) async fn lay_out(context: &Context<'_>, head: &CommitSha, config: RepoConfig) -> Result<Desk, Broken> {
     let mirror = mirror(context, head).await?;
     let trees = context.app.folder.join(TREES);
     let (from, sha) = (mirror, head.clone());
@@ -281,7 +292,7 @@ pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoC
     Ok(Desk {
         checkout,
         config,
-        changed: changed_lines(&files),
+        changed: BTreeMap::new(),
         workspaces: context.app.folder.join(COPIES),
         installed: installed(&context.app.folder, context.id()),
         done: OnceLock::new(),

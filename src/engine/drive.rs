@@ -7,6 +7,7 @@ use futures::FutureExt as _;
 
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
+use crate::domain::proposal::Evidence;
 use crate::domain::reply;
 use crate::domain::run::{End, GateNeeded, Next, Run, Step};
 use crate::github::LandError;
@@ -18,7 +19,7 @@ use super::desk::{self, Desk};
 use super::interrupt::Working;
 use super::stop::stop;
 use super::work::{self, Brief, Engine, Outcome};
-use super::{App, Broken, Context, announce, propose, reading};
+use super::{App, Broken, Context, announce, base, propose, reading, retry};
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
@@ -115,7 +116,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
                 announce::announce(context, run).await?;
                 Step::Announced
             }
-            Next::End(end) => Step::Ended(end),
+            Next::End(end) => Step::Ended(retry::or_passed_meanwhile(context, run, end).await?),
             Next::ReadLog => Step::Read(reading::read_log(context, run).await?),
             Next::PostReview => propose::post_review(context, run).await?,
             Next::Land => land(context, run).await?,
@@ -234,29 +235,39 @@ async fn execute(
     }
     let step = match (next, &suite) {
         (Next::Reproduce, Some(suite)) => {
-            let (before, triage) = work::reproduce(desk, suite, cancel).await?;
+            let (before, triage) = base::reproduce(context, run, (desk, suite), cancel).await?;
             Step::Reproduced { before, triage }
         }
-        (Next::Verify, Some(suite)) => verify(run, desk, suite, cancel).await?,
+        (Next::Verify, Some(suite)) => verify(context, run, (desk, suite), cancel).await?,
         _ => attempt(context, run, (desk, suite.as_ref()), cancel).await?,
     };
     Ok((!cancel.is_cancelled()).then_some(step))
 }
 
-/// Runs what was approved: the head must be red, the proposed tree green.
+/// Runs what was approved: the head must be red by its own doing, the proposed tree green.
 async fn verify(
+    context: &Context<'_>,
     run: &Run,
-    desk: &Desk,
-    suite: &suite::Suite,
+    (desk, suite): (&Desk, &suite::Suite),
     cancel: &tokio_util::sync::CancellationToken,
 ) -> Result<Step, Broken> {
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing to verify".into()));
     };
-    let before = suite::run_fresh(suite, &desk.checkout, &[], cancel).await?;
+    let (before, triage) = base::reproduce(context, run, (desk, suite), cancel).await?;
+    if !triage.is_worked_on() && before.outcome.is_red() {
+        let reason = triage.why_not(&before);
+        return Ok(Step::Ended(End::GaveUp {
+            reason: format!("The suggestion was executed as approved, and there is nothing for it to mend: {reason}"),
+        }));
+    }
+    let head = &run.started.head;
     Ok(
-        match work::prove(desk, suite, &proposal.patch, (&run.started.head, &before), cancel).await? {
-            Ok(evidence) => Step::Verified(Box::new(evidence)),
+        match work::prove(desk, suite, &proposal.patch, (head, &before), cancel).await? {
+            Ok(evidence) => Step::Verified(Box::new(Evidence {
+                triage: Some(triage),
+                ..evidence
+            })),
             Err(unfit) => Step::Ended(End::GaveUp {
                 reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
             }),
@@ -279,7 +290,7 @@ async fn attempt(
     let brief = Brief {
         head: &before.started.head,
         before: before.reproduced.as_ref().map(|(before, _)| before),
-        triage: before.reproduced.as_ref().map(|(_, triage)| *triage),
+        triage: before.reproduced.as_ref().map(|(_, triage)| triage),
         reading: before.reading.as_ref(),
         turned_down: &before.turned_down,
         said: &before.said,

@@ -5,6 +5,7 @@
 
 mod announce;
 mod answer;
+mod base;
 mod cancel;
 mod checks_failed;
 mod comment;

@@ -3,7 +3,7 @@
 use crate::domain::gate::Refusal;
 use crate::domain::id::CommitSha;
 use crate::domain::reply;
-use crate::domain::run::{Origin, Run};
+use crate::domain::run::{End, Origin, Run};
 use crate::github::Error;
 
 use super::comment::Verdict;
@@ -32,6 +32,23 @@ pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
         }) => Ok(Ok(Some(reply::not_rerun(&message)))),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The end of a run that found nothing to work on: when somebody had CI run again meanwhile, and it is green by now,
+/// there is nothing to say any more.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn or_passed_meanwhile(context: &Context<'_>, run: &Run, end: End) -> Result<End, Broken> {
+    let Origin::Ci { workflow_run: Some(id) } = run.started.origin else {
+        return Ok(end);
+    };
+    if run.reproduced.is_none() || !matches!(end, End::NothingToFix { .. }) {
+        return Ok(end);
+    }
+    let now = context.client.workflow_run(&context.id().repository, id).await?;
+    let is_green = now.head_sha == run.started.head && now.conclusion.as_deref() == Some("success");
+    Ok(if is_green { End::PassedMeanwhile } else { end })
 }
 
 /// The workflow run that was last seen red on this head.

@@ -59,6 +59,31 @@ struct Commit {
 }
 
 impl Client {
+    /// Where the histories of two commits part; none if they have nothing in common, or one of them is gone.
+    /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn merge_base(
+        &self,
+        repository: &RepositoryName,
+        base: &CommitSha,
+        head: &CommitSha,
+    ) -> Result<Option<CommitSha>, Error> {
+        #[derive(Deserialize)]
+        struct Compared {
+            merge_base_commit: Named,
+        }
+        #[derive(Deserialize)]
+        struct Named {
+            sha: CommitSha,
+        }
+        // Files are listed on the first page alone, and not needed.
+        let route = format!("/repos/{repository}/compare/{base}...{head}?per_page=1&page=2");
+        let compared: Option<Compared> = self.get_optional(&route).await?;
+        Ok(compared.map(|compared| compared.merge_base_commit.sha))
+    }
+
     /// Commits the patch on top of the head it was tested on and moves the branch there. Done twice, the second time
     /// finds the commit of the first.
     ///

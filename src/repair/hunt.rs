@@ -17,7 +17,7 @@ const AHEAD: usize = 4;
 
 /// How a hunt ended.
 pub(super) enum End {
-    Found(Found),
+    Found(Box<Found>),
     /// Every candidate was tried.
     NothingLeft,
     /// At a limit, or from outside.
@@ -76,12 +76,12 @@ pub(super) async fn hunt(
             stop.cancel();
             // The trials that were ahead end before their workspaces go.
             while trials.next().await.is_some() {}
-            return Ok(End::Found(Found {
+            return Ok(End::Found(Box::new(Found {
                 patch: candidate.patch(task.checkout),
                 explanation: explain::sentence(&candidate),
                 candidates_tried: tried,
                 after: *after,
-            }));
+            })));
         }
     }
     let is_complete = !stop.is_cancelled() && next.is_none() && candidates.next().is_none();

@@ -84,7 +84,7 @@ pub struct Found {
 /// How a search ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    Found(Found),
+    Found(Box<Found>),
     /// Every candidate was tried.
     NotFound {
         tried: u32,

@@ -1,11 +1,13 @@
 //! `greenlight fix`: makes the failing tests of a local checkout pass, and asks before it writes.
 
+mod base;
 mod report;
 mod write;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, terminal};
@@ -19,7 +21,7 @@ use crate::domain::run::{MAX_PROPOSALS, TurnedDown};
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
 use crate::engine::desk::{CONFIG_FILE, Desk};
-use crate::engine::work::{self, Brief, Engine, Outcome};
+use crate::engine::work::{self, Brief, Engine, Outcome, Wants};
 use crate::openai::OpenAi;
 use crate::suite::Suite;
 
@@ -120,12 +122,13 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let mut suite = desk.suite(&sandbox, command);
     install(&arguments, &desk, &mut suite, cancel).await?;
-    let (before, triage) = work::reproduce(&desk, &suite, cancel).await?;
+    let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
+    let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
-    report.before = Some((before.clone(), triage));
-    report::judge(&before, triage)?;
+    report.before = Some((before.clone(), triage.clone()));
+    report::judge(&before, &triage)?;
     if triage.verdict == Verdict::Green {
         return Ok(());
     }
@@ -224,7 +227,7 @@ async fn attempt(
     let brief = Brief {
         head,
         before: Some(before),
-        triage: Some(*triage),
+        triage: Some(triage),
         reading: None,
         turned_down,
         said: &[],

@@ -51,22 +51,40 @@ impl Report {
 }
 
 /// Ends where there is nothing to search a fix for.
-pub(super) fn judge(before: &TestRun, triage: Triage) -> Result<(), Exit> {
+pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
     match triage.verdict {
-        Verdict::Deterministic => Ok(()),
+        _ if triage.is_worked_on() => {
+            for test in triage.tests.iter().filter(|test| !test.name.is_empty()) {
+                let is_set_aside = test.verdict != Verdict::Deterministic;
+                if is_set_aside || test.base.red > 0 {
+                    let aside = if is_set_aside { "; set aside" } else { "" };
+                    terminal::tell(&format!("note: {}: {}{aside}", test.name, test.numbers()));
+                }
+            }
+            Ok(())
+        }
         Verdict::Green => {
             terminal::tell(&format!("nothing to fix: {}", before.summary()));
             Ok(())
         }
-        Verdict::Flaky => Err(Exit::NoFix(format!(
-            "red in {} of {} runs on the same tree: flaky, so there is nothing to search a fix for",
-            triage.red_at_head, triage.runs_at_head
-        ))),
-        Verdict::Environment | Verdict::BrokenOnBase => Err(Exit::NoFix(format!(
+        Verdict::Environment if triage.tests.iter().all(|test| test.name.is_empty()) => Err(Exit::NoFix(format!(
             "the tests could not be judged here: {}\n{}",
             before.summary(),
             before.tail
         ))),
+        _ => {
+            let lines = triage.lines(triage.tests.iter());
+            let mut lines = lines.iter().map(|(name, numbers)| format!("\n  {name}: {numbers}"));
+            let tests: String = if triage.tests.len() > 1 {
+                lines.by_ref().collect()
+            } else {
+                String::new()
+            };
+            let why = triage.why_not(before);
+            Err(Exit::NoFix(format!(
+                "{why}, so there is nothing to search a fix for{tests}"
+            )))
+        }
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
         Some(table(evidence)),
         names("Red before, green after:", &red),
         Some(compared(&worse, &evidence.after)),
+        evidence.triage.as_ref().and_then(excused),
         evidence.left_out.and_then(left_out),
         evidence.install.as_ref().map(installed),
         Some(format!("Tested with {}", redact::inline(&evidence.after.command, 200))),
@@ -30,7 +31,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
 /// `1 red in 2 of 2 runs → 9 of 9 green, no new failures`.
 fn line(evidence: &Evidence, worse: &Worse) -> String {
     let before = &evidence.before;
-    let red = match (before.outcome, evidence.triage) {
+    let red = match (before.outcome, &evidence.triage) {
         (_, None) => before.summary(),
         (Outcome::Failed, Some(triage)) => format!("{} red in {}", before.failed, of_runs(triage)),
         (_, Some(triage)) => format!("{} in {}", before.summary(), of_runs(triage)),
@@ -50,7 +51,7 @@ fn line(evidence: &Evidence, worse: &Worse) -> String {
 }
 
 /// `2 of 2 runs`.
-fn of_runs(triage: Triage) -> String {
+fn of_runs(triage: &Triage) -> String {
     let runs = if triage.runs_at_head == 1 { "run" } else { "runs" };
     format!("{} of {} {runs}", triage.red_at_head, triage.runs_at_head)
 }
@@ -64,7 +65,7 @@ fn table(evidence: &Evidence) -> String {
         format!("| {when} | {}{skipped} | {} |", run.summary(), seconds(run.duration_ms))
     };
     let rows = [row("before", &evidence.before), row("after", &evidence.after)].join("\n");
-    let red = evidence.triage.map_or_else(String::new, |triage| {
+    let red = evidence.triage.as_ref().map_or_else(String::new, |triage| {
         format!("\n\nRed in {} on the head.", of_runs(triage))
     });
     format!("| | result | time |\n|---|---|---|\n{rows}{red}")
@@ -92,6 +93,31 @@ fn compared(worse: &Worse, after: &TestRun) -> String {
     }
 }
 
+/// The red tests that this does not mend, and why.
+fn excused(triage: &Triage) -> Option<String> {
+    let all = triage.excused().count();
+    let lines = verdicts(triage.lines(triage.excused()), all)?;
+    Some(format!(
+        "Set aside, as they are not this pull request's doing; they still ran, and may still fail:\n\n{lines}"
+    ))
+}
+
+/// Tests with their verdicts and numbers, one line each.
+pub(super) fn verdicts(lines: Vec<(&str, String)>, all: usize) -> Option<String> {
+    let shown = lines.len();
+    let mut lines: Vec<String> = lines
+        .into_iter()
+        .map(|(name, numbers)| {
+            let name = if name.is_empty() { "the test command" } else { name };
+            format!("- {}: {numbers}", redact::inline(name, 120))
+        })
+        .collect();
+    if all > shown {
+        lines.push(format!("- … and {} more", all - shown));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
 /// `3 of 5 hunks were not needed and are left out`, as a sentence; none if everything was needed.
 pub fn left_out(left_out: LeftOut) -> Option<String> {
     let LeftOut { hunks, of, lines } = left_out;
@@ -117,7 +143,11 @@ fn again(evidence: &Evidence) -> String {
     match &evidence.head {
         None => format!("Digest {}", redact::inline(&evidence.digest, 80)),
         Some(head) => {
-            let command = format!("greenlight verify --head {head} --digest {}", evidence.digest);
+            let command = format!(
+                "greenlight verify --head {head} --digest {}{}",
+                evidence.digest,
+                excusing(evidence)
+            );
             format!(
                 "Check it yourself, in a checkout with the suggestions committed or applied:\n\n{}\n\n\
                  <sub>The digest covers head, patch, test command and both results.</sub>",
@@ -125,6 +155,12 @@ fn again(evidence: &Evidence) -> String {
             )
         }
     }
+}
+
+/// The arguments that set the same tests aside.
+fn excusing(evidence: &Evidence) -> String {
+    let quoted = |name: &String| format!(" --excuse '{}'", name.replace('\'', "'\\''"));
+    evidence.before.excused.iter().map(quoted).collect()
 }
 
 fn names(title: &str, names: &[&str]) -> Option<String> {
@@ -184,6 +220,8 @@ mod tests {
                 verdict: Verdict::Deterministic,
                 red_at_head: 2,
                 runs_at_head: 2,
+                tests: Vec::new(),
+                base: None,
             }),
             install: Some("make deps".into()),
             left_out: Some(LeftOut {

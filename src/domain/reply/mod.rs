@@ -13,7 +13,7 @@ mod suggestion;
 pub use evidence::left_out;
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use source::{Name, Source};
-pub use state::{CheckState, CheckText, check, sticky};
+pub use state::{CheckState, CheckText, check, offer_retry, sticky};
 pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled, suggestion, withdrawn};
 
 use sha2::{Digest as _, Sha256};

@@ -33,6 +33,7 @@ pub fn sticky(run: &Run, branch: &str) -> String {
     if let Some(open) = run.open_gates().first() {
         parts.push(gate_request(open, branch));
     }
+    parts.extend(verdicts(run));
     if let Some(Some(evidence)) = run
         .proposal
         .as_ref()
@@ -67,6 +68,25 @@ pub fn sticky(run: &Run, branch: &str) -> String {
         run.started.head.short()
     ));
     parts.join("\n\n")
+}
+
+/// What kind of red each test is, where that is why nothing, or not everything, is worked on.
+fn verdicts(run: &Run) -> Option<String> {
+    let (_, triage) = run.reproduced.as_ref()?;
+    let is_said = run.end.is_none() || matches!(run.end, Some(End::NothingToFix { .. } | End::GaveUp { .. }));
+    let differ = triage.tests.len() > 1 && triage.excused().next().is_some();
+    // The evidence of a proposal names what it sets aside.
+    if !is_said || !differ || run.proposal.is_some() {
+        return None;
+    }
+    super::evidence::verdicts(triage.lines(triage.tests.iter()), triage.tests.len())
+}
+
+/// Offers to have the failed CI jobs run again, where the code is not what made them fail.
+pub fn offer_retry(run: &Run) -> Option<String> {
+    let (_, triage) = run.reproduced.as_ref()?;
+    let may_pass = matches!(run.end, Some(End::NothingToFix { .. })) && !triage.is_worked_on();
+    may_pass.then(|| "`/greenlight retry` has GitHub run the failed jobs again.".into())
 }
 
 fn headline(run: &Run) -> String {
@@ -106,6 +126,7 @@ fn headline(run: &Run) -> String {
             format!("⚪ **Rejected** by {}{reason}", redact::inline(by.as_str(), 60))
         }
         Some(End::Refused { reason }) => format!("🔴 **Refused.** {}", redact::prose(reason, 1_500)),
+        Some(End::PassedMeanwhile) => "⚪ **CI passed meanwhile.**".into(),
         Some(End::NothingToFix { reason }) => format!("⚪ **Nothing to fix.** {}", sentence(reason)),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
             format!("🔴 **The fix did not land** on {head}. {}", sentence(reason))
@@ -208,7 +229,7 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         None => CheckState::Waiting,
         Some(End::Landed { .. }) => CheckState::Green,
         Some(_) if run.is_all_accepted() => CheckState::NothingDone,
-        Some(End::NothingToFix { .. } | End::Suggested) => CheckState::NothingDone,
+        Some(End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => CheckState::NothingDone,
         Some(End::GaveUp { .. } | End::Refused { .. }) => CheckState::NoFix,
         Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {
             CheckState::Stopped

@@ -16,7 +16,7 @@ use super::gate::{Answer, Gate, GateId, GateKind, Terms};
 use super::id::{CommitSha, Login, RunId};
 use super::proposal::{Evidence, Proposal};
 use super::test_run::TestRun;
-use super::triage::{Triage, Verdict};
+use super::triage::Triage;
 
 /// How often a rejected proposal may be followed by another one.
 pub const MAX_PROPOSALS: usize = 3;
@@ -339,9 +339,9 @@ impl Run {
         if self.may_execute() {
             return match &self.reproduced {
                 None => Next::Reproduce,
-                Some((_, triage)) if triage.verdict == Verdict::Deterministic => Next::Work { may_execute: true },
+                Some((_, triage)) if triage.is_worked_on() => Next::Work { may_execute: true },
                 Some((before, triage)) => Next::End(End::NothingToFix {
-                    reason: not_worked_on(before, triage),
+                    reason: triage.why_not(before),
                 }),
             };
         }
@@ -353,37 +353,6 @@ impl Run {
         } else {
             Next::OpenGate(GateNeeded::Search)
         }
-    }
-}
-
-/// Why a red check is not worked on, in numbers.
-fn not_worked_on(before: &TestRun, triage: &Triage) -> String {
-    let Triage {
-        red_at_head: red,
-        runs_at_head: runs,
-        ..
-    } = triage;
-    match triage.verdict {
-        Verdict::Flaky => format!(
-            "`{}` was red in {red} of {runs} runs on the same commit: the test is flaky",
-            before.command
-        ),
-        Verdict::BrokenOnBase => format!("`{}` is red on the base branch too", before.command),
-        Verdict::Green => format!("`{}` is green here: {}", before.command, before.summary()),
-        Verdict::Environment => {
-            let why = before
-                .tail
-                .lines()
-                .rfind(|line| !line.trim().is_empty())
-                .unwrap_or_default();
-            let why: String = why.chars().take(200).collect();
-            format!(
-                "`{}` could not be judged here: {}. {why}",
-                before.command,
-                before.summary()
-            )
-        }
-        Verdict::Deterministic => before.summary(),
     }
 }
 

@@ -77,6 +77,8 @@ pub enum End {
     NothingToFix {
         reason: String,
     },
+    /// Nothing to fix, and CI, which somebody had run again, is green by now: nothing is said.
+    PassedMeanwhile,
     GaveUp {
         reason: String,
     },

@@ -4,6 +4,7 @@ use super::super::id::PullRequestId;
 use super::super::patch::Patch;
 use super::super::proposal::Author;
 use super::super::test_run::Outcome;
+use super::super::triage::Verdict;
 use super::*;
 
 fn sha(digit: char) -> CommitSha {
@@ -37,6 +38,8 @@ fn red() -> Step {
         verdict: Verdict::Deterministic,
         red_at_head: 2,
         runs_at_head: 2,
+        tests: Vec::new(),
+        base: None,
     };
     Step::Reproduced {
         before: TestRun::without_result("t", Outcome::Failed, ""),

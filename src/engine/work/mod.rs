@@ -2,19 +2,25 @@
 
 mod minimize;
 mod model;
+mod pace;
+mod prove;
+mod reproduce;
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use crate::checkout::{Checkout, Workspace};
 use crate::domain::id::{CommitSha, RepoPath};
-use crate::domain::patch::Patch;
-use crate::domain::proposal::{self, Author, Evidence, Proposal, Unfit};
+use crate::domain::proposal::{self, Author, Evidence, Proposal};
 use crate::domain::run::{Reading, TurnedDown};
 use crate::domain::test_run::TestRun;
-use crate::domain::triage::{Triage, judge};
+use crate::domain::triage::Triage;
 use crate::openai::OpenAi;
 use crate::repair;
-use crate::suite::{self, Suite};
+use crate::suite::Suite;
+
+pub use prove::prove;
+pub use reproduce::{Base, LayOut, Wants, reproduce};
 
 use super::Broken;
 use super::desk::Desk;
@@ -35,7 +41,7 @@ pub struct Brief<'a> {
     /// The red run; none when nothing may be executed.
     pub before: Option<&'a TestRun>,
     /// How often it was red.
-    pub triage: Option<Triage>,
+    pub triage: Option<&'a Triage>,
     pub reading: Option<&'a Reading>,
     pub turned_down: &'a [TurnedDown],
     /// The transcript so far, when the work was cut off.
@@ -68,65 +74,11 @@ pub struct Watch<'a, 'k> {
     pub cancel: &'a CancellationToken,
 }
 
-/// Runs the whole suite on a fresh copy, and when it is red once more, to tell a bug from a flaky test.
-///
-/// The failing tests alone are enough to see red again. Only when they pass alone, which may also mean that they need
-/// the others before them, the whole suite is run a second time.
-///
-/// # Errors
-/// When the sandbox cannot be used.
-pub async fn reproduce(desk: &Desk, suite: &Suite, cancel: &CancellationToken) -> Result<(TestRun, Triage), Broken> {
-    let (checkout, within) = (desk.checkout.clone(), suite.workspaces.clone());
+/// A new copy of a tree, for its tests to run in.
+async fn copied(checkout: &Checkout, suite: &Suite) -> Result<Workspace, Broken> {
+    let (checkout, within) = (checkout.clone(), suite.workspaces.clone());
     let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
-    let workspace = copied.map_err(|error| Broken::Bug(error.to_string()))??;
-    let first = suite::run(suite, &workspace, &[], cancel).await?;
-    let mut runs = vec![first];
-    if !runs[0].is_green() && !cancel.is_cancelled() {
-        let failing: Vec<String> = runs[0].failing_names().map(ToString::to_string).collect();
-        let again = match failing.as_slice() {
-            [] => None,
-            failing => Some(suite::run(suite, &workspace, failing, cancel).await?),
-        };
-        runs.push(match again {
-            Some(red) if red.outcome == runs[0].outcome => red,
-            _ => suite::run_fresh(suite, &desk.checkout, &[], cancel).await?,
-        });
-    }
-    // Removing a large tree takes a while.
-    tokio::task::spawn_blocking(move || drop(workspace));
-    let triage = judge(&runs);
-    // The whole suite's red run is the one to show and to work on.
-    let shown = runs.iter().position(|run| !run.is_green()).unwrap_or(0);
-    Ok((runs.swap_remove(shown), triage))
-}
-
-/// Proves a patch: the whole suite on a fresh copy of the patched tree, held against the red run.
-///
-/// # Errors
-/// When the sandbox cannot be used; a patch that does not prove itself is `Ok(Err(why))`.
-pub async fn prove(
-    desk: &Desk,
-    suite: &Suite,
-    patch: &Patch,
-    (head, before): (&CommitSha, &TestRun),
-    cancel: &CancellationToken,
-) -> Result<Result<Evidence, Unfit>, Broken> {
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    if let Err(unfit) = proposal::check(patch, &desk.bounds(&is_protected)) {
-        return Ok(Err(unfit));
-    }
-    let mut patched = desk.checkout.clone();
-    patched.reset();
-    patched.apply(patch);
-    let after = suite::run_fresh(suite, &patched, &[], cancel).await?;
-    Ok(
-        proposal::prove(head, patch, before.clone(), after).map(|evidence| Evidence {
-            // What a caller knows better than from the one run it has shown here.
-            triage: Some(judge(std::slice::from_ref(before))),
-            install: installed(desk, suite),
-            ..evidence
-        }),
-    )
+    Ok(copied.map_err(|error| Broken::Bug(error.to_string()))??)
 }
 
 /// What was installed, as an approval says it; none if nothing was.
@@ -181,7 +133,7 @@ async fn built_in(
         wall: desk.config.limits.wall,
     };
     let found = match repair::search(&task, &budget, progress, cancel).await? {
-        repair::End::Found(found) => found,
+        repair::End::Found(found) => *found,
         repair::End::NotFound { tried: 0, .. } => {
             let reason = "The built-in engine found nothing that it could edit: it makes small edits to Rust and Python \
                           code that builds, outside of tests and protected paths. A model can do more";
@@ -213,7 +165,7 @@ async fn built_in(
                 summary: found.explanation,
                 author: Author::BuiltIn,
                 evidence: Some(Evidence {
-                    triage: brief.triage,
+                    triage: brief.triage.cloned(),
                     install: installed(desk, suite),
                     ..evidence
                 }),

@@ -60,7 +60,7 @@ pub(super) async fn work(
                     if cancel.is_cancelled() {
                         return Ok(Outcome::Interrupted);
                     }
-                    let triage = brief.triage.or(evidence.triage);
+                    let triage = brief.triage.cloned().or(evidence.triage);
                     let left_out = evidence.left_out.and_then(reply::left_out);
                     let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
                     return Ok(proposed(

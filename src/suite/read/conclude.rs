@@ -65,6 +65,7 @@ pub(super) fn conclude(framework: Framework, output: &Output, mut reading: Readi
         failed,
         passed_names,
         skipped_names,
+        excused: Vec::new(),
         expected_failures,
         tally,
         tail,

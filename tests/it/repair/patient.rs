@@ -96,7 +96,7 @@ impl Patient {
 
     pub(crate) async fn found(&self) -> Found {
         match self.search(BUDGET).await {
-            End::Found(found) => found,
+            End::Found(found) => *found,
             other => panic!("not repaired: {other:?}\nbefore: {:#?}", self.before),
         }
     }

@@ -20,5 +20,6 @@ mod secrets;
 mod shown;
 mod suggestions;
 mod traffic;
+mod triage;
 mod trigger;
 mod undo;

@@ -9,7 +9,7 @@ use greenlight::domain::proposal::{self, Author, Bounds, Proposal};
 use greenlight::domain::reply::{self, Layout, Source};
 use greenlight::domain::run::{Consent, End, Origin, Reading, Run, Started, TurnedDown};
 use greenlight::domain::test_run::{Failure, Location, Outcome, TestRun};
-use greenlight::domain::triage::judge;
+use greenlight::domain::triage::{Rules, Triage, Trial};
 use jiff::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -128,7 +128,7 @@ fn proposed(text: &str, before: &str) -> Proposal {
     evidence.after = after;
     evidence.digest = short.clone();
     evidence.install = Some(text.into());
-    evidence.triage = Some(judge(&[red("t")]));
+    evidence.triage = Some(Triage::of_one_run(true));
     Proposal {
         head: sha("a"),
         patch,
@@ -177,7 +177,7 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
         ));
     }
     let mut runs = vec![run(text); 12];
-    runs[0].reproduced = Some((red(text), judge(&[red("t"), red("t")])));
+    runs[0].reproduced = Some((red(text), Trial::new(&red(text), Rules::default()).verdict(None)));
     runs[1].reading = Some(Reading {
         failures: Vec::new(),
         excerpt: text.into(),
@@ -351,7 +351,7 @@ fn ten_megabytes_are_shown_as_some_thousand_characters() {
             }],
             ..TestRun::without_result("t", Outcome::Failed, sea.clone())
         },
-        judge(&[]),
+        Triage::of_one_run(true),
     ));
     run.end = Some(End::GaveUp { reason: sea });
     assert!(reply::sticky(&run, "b").len() < 30_000);

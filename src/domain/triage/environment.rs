@@ -1,0 +1,98 @@
+//! Signs that the machine, and not the code, is why a test is red.
+//!
+//! They are claims of the code under test. So they can only ever make greenlight do less, and they say nothing against
+//! a merge base that is green on the same machine: then the pull request asks for what is not there.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::test_run::{Outcome, TestRun};
+
+/// What the machine lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    MissingTool,
+    /// A module or package that is not installed.
+    MissingModule,
+    Network,
+    /// A package registry that is down, or has had enough.
+    Registry,
+    Disk,
+    Memory,
+}
+
+impl Cause {
+    /// `it needs the network, which tests do not get`, for people.
+    pub fn said(self) -> &'static str {
+        match self {
+            Self::MissingTool => "it needs a tool that is not there",
+            Self::MissingModule => "it needs a module that is not installed, nor on the base branch",
+            Self::Network => "it needs the network, which tests do not get",
+            Self::Registry => "a package registry did not answer",
+            Self::Disk => "the disk was full",
+            Self::Memory => "the memory did not suffice",
+        }
+    }
+}
+
+/// Bytes of a text that are looked through, the last ones: the cause of a failure stands at its end.
+const MAX_SEARCHED: usize = 64 << 10;
+
+/// Who says it, in lower case, and what it means. The more telling come first.
+/// The codes are those of getaddrinfo(3), errno(3), libuv and HTTP, as the usual clients print them.
+const MARKS: [(&str, Cause); 32] = [
+    ("registry.npmjs.org", Cause::Registry),
+    ("could not fetch url https://pypi", Cause::Registry),
+    ("429 too many requests", Cause::Registry),
+    ("503 service unavailable", Cause::Registry),
+    ("no space left on device", Cause::Disk),
+    ("enospc", Cause::Disk),
+    ("disk quota exceeded", Cause::Disk),
+    ("cannot allocate memory", Cause::Memory),
+    ("enomem", Cause::Memory),
+    ("javascript heap out of memory", Cause::Memory),
+    ("java.lang.outofmemoryerror", Cause::Memory),
+    ("memory allocation of", Cause::Memory),
+    ("std::bad_alloc", Cause::Memory),
+    ("could not resolve host", Cause::Network),
+    ("eai_again", Cause::Network),
+    ("enotfound", Cause::Network),
+    ("enetunreach", Cause::Network),
+    ("ehostunreach", Cause::Network),
+    ("temporary failure in name resolution", Cause::Network),
+    ("name or service not known", Cause::Network),
+    ("nodename nor servname provided", Cause::Network),
+    ("no address associated with hostname", Cause::Network),
+    ("failed to lookup address information", Cause::Network),
+    ("getaddrinfo failed", Cause::Network),
+    ("no such host", Cause::Network),
+    ("server misbehaving", Cause::Network),
+    ("network is unreachable", Cause::Network),
+    ("no route to host", Cause::Network),
+    ("unknownhostexception", Cause::Network),
+    ("command not found", Cause::MissingTool),
+    (": executable file not found in $path", Cause::MissingTool),
+    (": not found\n", Cause::MissingTool),
+];
+
+/// The cause that a text names; none if it names none.
+pub fn claimed(text: &str) -> Option<Cause> {
+    let mut from = text.len().saturating_sub(MAX_SEARCHED);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let text = text[from..].to_lowercase() + "\n";
+    let found = MARKS.iter().find(|(mark, _)| text.contains(mark));
+    found.map(|(_, cause)| *cause)
+}
+
+/// The cause that a run as a whole names by its outcome or in its last lines.
+pub(super) fn of_run(run: &TestRun) -> Option<Cause> {
+    match run.outcome {
+        Outcome::OutOfMemory => Some(Cause::Memory),
+        Outcome::DidNotStart => Some(claimed(&run.tail).unwrap_or(Cause::MissingTool)),
+        // These speak of code, whatever else was printed before.
+        Outcome::Failed | Outcome::Flagged | Outcome::DidNotBuild | Outcome::Passed => None,
+        _ => claimed(&run.tail),
+    }
+}

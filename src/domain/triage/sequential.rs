@@ -1,0 +1,190 @@
+//! When is it clear enough what kind of red a test is? The statistics, and nothing else.
+//!
+//! Two hypotheses are held against each other after every run, as in A. Wald, "Sequential Tests of Statistical
+//! Hypotheses", The Annals of Mathematical Statistics 16(2), 1945, <https://doi.org/10.1214/aoms/1177731118>:
+//!
+//! - *deterministic*: red in every run at the head, green in every run at the merge base;
+//! - *flaky*: red with one and the same rate p on both, for the p that explains what was seen best. Taking the best
+//!   one makes this a generalised likelihood ratio test: T. L. Lai, "Nearly Optimal Sequential Tests of Composite
+//!   Hypotheses", The Annals of Statistics 16(2), 1988, <https://doi.org/10.1214/aos/1176350840>.
+//!
+//! Under *deterministic* what was seen has probability 1, so one run that contradicts it ends the trial, and the ratio
+//! is the likelihood under *flaky* alone. The first run does not count for it: had it been green, nobody would look.
+//! After n red runs at the head and m green ones at the base it is at most the maximum over p of p^(n-1) · (1-p)^m.
+//! Once that is below 1 - confidence, no more runs are made. Where there is no base to compare with, what is left is
+//! p^(n-1), and `runs` of them are made.
+//!
+//! A deterministic failure is never called flaky: it has no green run. How often a flaky test is called deterministic
+//! by the defaults is a table of exact numbers, see [`error_rates`] and `cargo bench --bench triage`.
+
+use super::{Rate, Verdict};
+
+/// How much has to be known before a verdict.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rules {
+    /// A test is run so often on each tree at most, the first run of the whole suite included; at least 2.
+    pub runs: u32,
+    /// How sure to be, from 0 to 1, before stopping early.
+    pub confidence: f64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            runs: 5,
+            confidence: 0.95,
+        }
+    }
+}
+
+/// Where a test is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tree {
+    Head,
+    Base,
+}
+
+/// How a test fails.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// In the same way, as far as is known.
+    #[default]
+    Alike,
+    /// As a compiler does: what it says once it says always, so one confirmation is enough.
+    Certain,
+    /// In different ways, so that nothing is clear early.
+    Varying,
+}
+
+/// What is known of one test.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub head: Rate,
+    pub base: Rate,
+    /// Whether there is no such test on the base, or no base.
+    pub has_no_base: bool,
+    pub manner: Manner,
+    /// Whether it says itself that the machine lacks something.
+    pub blames_machine: bool,
+}
+
+impl Seen {
+    /// Where it has to be run next; none when its verdict is clear, or no more runs are allowed.
+    pub fn wants(&self, rules: &Rules) -> Option<Tree> {
+        let (head, base) = (self.head, self.base);
+        let can_compare = !self.has_no_base;
+        if head.green() > 0 {
+            // Whether it was so before the pull request is worth one run.
+            return (can_compare && base.runs == 0).then_some(Tree::Base);
+        }
+        if head.runs < 2 {
+            return Some(Tree::Head);
+        }
+        if can_compare && base.runs == 0 {
+            return Some(Tree::Base);
+        }
+        let is_green_on_base = can_compare && base.red == 0;
+        if self.manner == Manner::Certain
+            || (self.blames_machine && !is_green_on_base)
+            || (base.red > 0 && base.green() > 0)
+        {
+            return None;
+        }
+        let may_head = head.runs < rules.runs;
+        if !can_compare {
+            return may_head.then_some(Tree::Head);
+        }
+        if self.manner == Manner::Varying && is_green_on_base && may_head {
+            return Some(Tree::Head);
+        }
+        if self.doubt() <= 1.0 - rules.confidence {
+            return None;
+        }
+        let may_base = base.runs < rules.runs;
+        let is_turn_of_base = base.runs + 1 < head.runs;
+        match (may_head, may_base) {
+            (true, false) => Some(Tree::Head),
+            (true, true) if !is_turn_of_base => Some(Tree::Head),
+            (_, true) => Some(Tree::Base),
+            (false, false) => None,
+        }
+    }
+
+    /// How likely what was seen is for the flaky test that it is most likely for; of a test that is red on both trees,
+    /// for one that is red every other time.
+    fn doubt(&self) -> f64 {
+        let again = f64::from(self.head.runs.saturating_sub(1));
+        let base = f64::from(self.base.runs);
+        if self.base.red > 0 {
+            return 0.5_f64.powf(again + base);
+        }
+        let all = again + base;
+        if all == 0.0 {
+            return 1.0;
+        }
+        (again / all).powf(again) * (base / all).powf(base)
+    }
+
+    /// What it is, as far as is known by now.
+    pub fn verdict(&self) -> Verdict {
+        let (head, base) = (self.head, self.base);
+        match () {
+            () if head.red == 0 => Verdict::Green,
+            () if head.green() > 0 => Verdict::Flaky,
+            () if base.runs > 0 && base.red == 0 => Verdict::Deterministic,
+            () if self.blames_machine => Verdict::Environment,
+            () if base.red > 0 && base.green() > 0 => Verdict::Flaky,
+            () if base.red > 0 => Verdict::BrokenOnBase,
+            () => Verdict::Deterministic,
+        }
+    }
+}
+
+/// How often each verdict is reached, and with how many runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ErrorRates {
+    pub deterministic: f64,
+    pub flaky: f64,
+    pub broken_on_base: f64,
+    /// Runs on both trees together, the first one included, on average.
+    pub mean_runs: f64,
+}
+
+/// The exact probabilities of the verdicts over a test that was red once and is red with these rates at the head and,
+/// if it is there, on the base; by walking through every course that its trial can take.
+pub fn error_rates(rules: &Rules, at_head: f64, at_base: Option<f64>) -> ErrorRates {
+    let seen = Seen {
+        head: Rate { red: 1, runs: 1 },
+        has_no_base: at_base.is_none(),
+        ..Seen::default()
+    };
+    let mut rates = ErrorRates::default();
+    walk(rules, (at_head, at_base.unwrap_or_default()), seen, (1.0, &mut rates));
+    rates
+}
+
+fn walk(rules: &Rules, rate: (f64, f64), seen: Seen, (likelihood, rates): (f64, &mut ErrorRates)) {
+    let Some(tree) = seen.wants(rules) else {
+        rates.mean_runs += likelihood * f64::from(seen.head.runs + seen.base.runs);
+        match seen.verdict() {
+            Verdict::Deterministic => rates.deterministic += likelihood,
+            Verdict::BrokenOnBase => rates.broken_on_base += likelihood,
+            _ => rates.flaky += likelihood,
+        }
+        return;
+    };
+    let red = match tree {
+        Tree::Head => rate.0,
+        Tree::Base => rate.1,
+    };
+    for (is_red, chance) in [(true, red), (false, 1.0 - red)] {
+        if chance > 0.0 {
+            let mut next = seen;
+            match tree {
+                Tree::Head => next.head.add(is_red),
+                Tree::Base => next.base.add(is_red),
+            }
+            walk(rules, rate, next, (likelihood * chance, rates));
+        }
+    }
+}

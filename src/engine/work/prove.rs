@@ -1,0 +1,147 @@
+//! Proves a patch. What counts is one run of the whole suite on a fresh copy; what runs before it only refuses early.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::checkout::Checkout;
+use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Evidence, Unfit};
+use crate::domain::test_run::{NotBetter, Outcome, TestRun};
+use crate::domain::triage::Triage;
+use crate::suite::{self, Suite};
+
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::pace::Pace;
+
+/// Of a suite that is through sooner, parts are not run first: nothing would be saved.
+const QUICK: Duration = Duration::from_secs(2);
+
+/// Proves a patch: the whole suite on a fresh copy of the patched tree, held against the red run. Before that, where it
+/// may save time, the tests that were red and then the packages that the patch touches: the first that is still red
+/// ends it.
+///
+/// # Errors
+/// When the sandbox cannot be used; a patch that does not prove itself is `Ok(Err(why))`.
+pub async fn prove(
+    desk: &Desk,
+    suite: &Suite,
+    patch: &Patch,
+    (head, before): (&CommitSha, &TestRun),
+    cancel: &CancellationToken,
+) -> Result<Result<Evidence, Unfit>, Broken> {
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    if let Err(unfit) = proposal::check(patch, &desk.bounds(&is_protected)) {
+        return Ok(Err(unfit));
+    }
+    let mut patched = desk.checkout.clone();
+    patched.reset();
+    patched.apply(patch);
+    let mut pace = Pace::new(suite.command.timeout);
+    pace.saw(Duration::from_millis(before.duration_ms));
+    if let Some(still_red) = refused_early((&patched, suite), (patch, before), &mut pace, cancel).await? {
+        return Ok(Err(Unfit::NotBetter(NotBetter::NotGreenAfter { after: still_red })));
+    }
+    let workspace = super::copied(&patched, suite).await?;
+    let after = pace.run(suite, &workspace, &[], cancel).await?;
+    tokio::task::spawn_blocking(move || drop(workspace));
+    Ok(
+        proposal::prove(head, patch, before.clone(), after).map(|evidence| Evidence {
+            // What a caller knows better than from the one run it has shown here.
+            triage: Some(Triage::of_one_run(before.outcome.is_red())),
+            install: super::installed(desk, suite),
+            ..evidence
+        }),
+    )
+}
+
+/// What is still red, if that shows before the whole suite has run.
+async fn refused_early(
+    (patched, suite): (&Checkout, &Suite),
+    (patch, before): (&Patch, &TestRun),
+    pace: &mut Pace,
+    cancel: &CancellationToken,
+) -> Result<Option<String>, Broken> {
+    if before.outcome != Outcome::Failed || Duration::from_millis(before.duration_ms) < QUICK {
+        return Ok(None);
+    }
+    let workspace = super::copied(patched, suite).await?;
+    let failing: Vec<String> = before.failing_names().map(ToString::to_string).collect();
+    let touched: Vec<RepoPath> = patch.paths().cloned().collect();
+    let mut parts = vec![(suite.clone(), failing)];
+    if let Some(command) = suite::package(patched, &suite.command, &touched) {
+        parts.push((
+            Suite {
+                command,
+                ..suite.clone()
+            },
+            Vec::new(),
+        ));
+    }
+    for (part, only) in parts {
+        let run = pace.run(&part, &workspace, &only, cancel).await?;
+        if cancel.is_cancelled() {
+            break;
+        }
+        if is_no_better(before, &run) {
+            return Ok(Some(run.summary()));
+        }
+    }
+    tokio::task::spawn_blocking(move || drop(workspace));
+    Ok(None)
+}
+
+/// Whether a run of some tests shows that the patch does not mend what it should, or breaks something. A test that
+/// fails in a new way may do so because the others did not run before it; that is for the whole suite to tell.
+fn is_no_better(before: &TestRun, part: &TestRun) -> bool {
+    if part.outcome == Outcome::DidNotBuild {
+        return true;
+    }
+    let passed: HashSet<&str> = before.passed_names.iter().map(String::as_str).collect();
+    part.outcome == Outcome::Failed
+        && part.failures.iter().any(|failure| {
+            let as_before = |other: &crate::domain::test_run::Failure| {
+                other.name == failure.name && other.message == failure.message
+            };
+            before.failures.iter().any(as_before) || passed.contains(failure.name.as_str())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::test_run::Failure;
+
+    fn run(outcome: Outcome, passed: &[&str], failures: &[(&str, &str)]) -> TestRun {
+        let failure = |(name, message): &(&str, &str)| Failure {
+            name: (*name).into(),
+            message: (*message).into(),
+            ..Failure::default()
+        };
+        TestRun {
+            passed_names: passed.iter().map(ToString::to_string).collect(),
+            failures: failures.iter().map(failure).collect(),
+            ..TestRun::without_result("t", outcome, "")
+        }
+    }
+
+    #[test]
+    fn only_what_is_red_as_before_or_newly_red_refuses_early() {
+        let before = run(Outcome::Failed, &["b"], &[("a", "1 != 2")]);
+        for (part, expected) in [
+            (run(Outcome::Passed, &["a"], &[]), false),
+            (run(Outcome::NothingRan, &[], &[]), false),
+            (run(Outcome::Failed, &[], &[("a", "1 != 2")]), true),
+            (run(Outcome::Failed, &[], &[("a", "there is no fixture")]), false),
+            (run(Outcome::Failed, &["a"], &[("b", "boom")]), true),
+            // Red before and set aside.
+            (run(Outcome::Failed, &["a"], &[("flaky", "boom")]), false),
+            (run(Outcome::DidNotBuild, &[], &[]), true),
+        ] {
+            assert_eq!(is_no_better(&before, &part), expected, "{part:?}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Sees the red tests red again, at the head and at the merge base, until it is clear what kind of red they are.
+//!
+//! What to run next and what it means is `domain::triage`'s; this runs it. The whole suite runs once; after that only
+//! the red tests do, by their ids. Only when one of them passes alone, which may also mean that it needs the others
+//! before it, it is judged by runs of the whole suite on fresh copies.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::checkout::{Checkout, Workspace};
+use crate::domain::id::CommitSha;
+use crate::domain::test_run::{Outcome, TestRun};
+use crate::domain::triage::sequential::Tree;
+use crate::domain::triage::{Asked, Rules, Triage, Trial, not_red, unseen};
+use crate::suite::{Framework, Suite};
+
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::pace::Pace;
+
+/// Which part of a run's time may go by before no more runs are made, however unclear things are.
+const PART_OF_WALL: u32 = 3;
+/// Runs besides the first one that are made whatever they take: one at the head and one at the base.
+const RUNS_AT_LEAST: u32 = 2;
+
+/// The tree to compare with.
+pub struct Base {
+    pub commit: CommitSha,
+    /// Holds the tree for as long as it is needed.
+    pub desk: Desk,
+    /// The same command as at the head, with what was installed for this tree.
+    pub suite: Suite,
+}
+
+/// Lays out the tree to compare with, once it is needed; none if there is none.
+pub type LayOut<'a> = dyn FnMut() -> BoxFuture<'a, Result<Option<Base>, Broken>> + Send + 'a;
+
+/// Which failures are to be worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wants {
+    /// Those that are the pull request's doing.
+    ItsOwn,
+    /// Those that were there before it, too.
+    AllThatIsBroken,
+}
+
+/// Runs the whole suite on a fresh copy, and the tests that are red again until their verdicts are clear.
+///
+/// When some of them are to be worked on, the others are set aside in the run that is returned
+/// ([`TestRun::excusing`]).
+///
+/// # Errors
+/// When the sandbox cannot be used, or the base cannot be laid out.
+pub async fn reproduce(
+    desk: &Desk,
+    suite: &Suite,
+    (base, wants): (&mut LayOut<'_>, Wants),
+    cancel: &CancellationToken,
+) -> Result<(TestRun, Triage), Broken> {
+    let mut head = Place::new(&desk.checkout, suite).await?;
+    let first = head.pace.run(suite, &head.workspace, &[], cancel).await?;
+    let rules = Rules {
+        runs: desk.config.triage.runs,
+        confidence: f64::from(desk.config.triage.confidence) / 100.0,
+    };
+    let mut trial = Trial::new(&first, rules);
+    let mut bench = Bench {
+        outcome: first.outcome,
+        head,
+        base: None,
+        in_company: HashSet::new(),
+    };
+    let (began, wall) = (Instant::now(), desk.config.limits.wall / PART_OF_WALL);
+    let mut runs = 0;
+    while let Some(asked) = trial.next() {
+        let is_late = runs >= RUNS_AT_LEAST && began.elapsed() > wall;
+        if is_late || cancel.is_cancelled() {
+            break;
+        }
+        match asked.tree {
+            Tree::Head => bench.at_head(&asked, &mut trial, cancel).await?,
+            Tree::Base => {
+                if bench.base.is_none() {
+                    bench.base = Some(laid_out(base, first.duration_ms).await?);
+                }
+                bench.at_base(&asked, &mut trial, cancel).await?;
+            }
+        }
+        runs += 1;
+    }
+    let commit = bench.base.iter().flatten().map(|(base, _)| &base.commit).next();
+    let mut triage = trial.verdict(commit);
+    if wants == Wants::AllThatIsBroken {
+        triage = triage.with_broken_on_base();
+    }
+    // Removing large trees takes a while.
+    tokio::task::spawn_blocking(move || drop(bench));
+    let excused: Vec<String> = triage.excused().map(|test| test.name.clone()).collect();
+    let before = if triage.is_worked_on() {
+        first.excusing(&excused)
+    } else {
+        first
+    };
+    Ok((before, triage))
+}
+
+/// A tree with its tests, and a copy that is warm after the first run.
+struct Place {
+    checkout: Checkout,
+    suite: Suite,
+    workspace: Workspace,
+    pace: Pace,
+}
+
+async fn laid_out(base: &mut LayOut<'_>, took_ms: u64) -> Result<Option<(Base, Place)>, Broken> {
+    let Some(base) = base().await? else { return Ok(None) };
+    let mut place = Place::new(&base.desk.checkout, &base.suite).await?;
+    place.pace.saw(Duration::from_millis(took_ms));
+    Ok(Some((base, place)))
+}
+
+impl Place {
+    async fn new(checkout: &Checkout, suite: &Suite) -> Result<Self, Broken> {
+        Ok(Self {
+            checkout: checkout.clone(),
+            suite: suite.clone(),
+            workspace: super::copied(checkout, suite).await?,
+            pace: Pace::new(suite.command.timeout),
+        })
+    }
+
+    /// Runs some tests where it costs least: what is built stays built, and nothing else is shared between runs.
+    async fn run(&mut self, tests: &[String], cancel: &CancellationToken) -> Result<TestRun, Broken> {
+        if !is_built(self.suite.command.framework) {
+            self.workspace = super::copied(&self.checkout, &self.suite).await?;
+        }
+        self.pace.run(&self.suite, &self.workspace, tests, cancel).await
+    }
+
+    async fn run_all_afresh(&mut self, cancel: &CancellationToken) -> Result<TestRun, Broken> {
+        self.workspace = super::copied(&self.checkout, &self.suite).await?;
+        self.pace.run(&self.suite, &self.workspace, &[], cancel).await
+    }
+}
+
+/// Where the trees are run.
+struct Bench {
+    /// What came of the first run.
+    outcome: Outcome,
+    head: Place,
+    /// None: not asked for yet. Some(None): there is none.
+    base: Option<Option<(Base, Place)>>,
+    /// Tests that passed alone.
+    in_company: HashSet<String>,
+}
+
+impl Bench {
+    async fn at_head(&mut self, asked: &Asked, trial: &mut Trial, cancel: &CancellationToken) -> Result<(), Broken> {
+        if !asked.tests.iter().any(|test| self.in_company.contains(test)) {
+            let run = self.head.run(&asked.tests, cancel).await?;
+            let passed_alone = not_red(&run, &asked.tests);
+            let is_the_same = !asked.tests.is_empty() || run.outcome == self.outcome;
+            if passed_alone.is_empty() && is_the_same {
+                trial.learn(Tree::Head, &run);
+                return Ok(());
+            }
+            self.in_company.extend(passed_alone);
+        }
+        let run = self.head.run_all_afresh(cancel).await?;
+        trial.learn(Tree::Head, &run);
+        Ok(())
+    }
+
+    async fn at_base(&mut self, asked: &Asked, trial: &mut Trial, cancel: &CancellationToken) -> Result<(), Broken> {
+        let Some(Some((_, base))) = &mut self.base else {
+            trial.has_no_base();
+            return Ok(());
+        };
+        let needs_company = asked.tests.iter().any(|test| self.in_company.contains(test));
+        let mut run = if needs_company {
+            base.run_all_afresh(cancel).await?
+        } else {
+            base.run(&asked.tests, cancel).await?
+        };
+        let mut missing = unseen(&run, &asked.tests);
+        // Some frameworks run nothing at all where one of several names means nothing.
+        if !needs_company && missing.len() > 1 && missing.len() == asked.tests.len() && !cancel.is_cancelled() {
+            run = base.run_all_afresh(cancel).await?;
+            missing = unseen(&run, &asked.tests);
+        }
+        if cancel.is_cancelled() {
+            return Ok(());
+        }
+        let is_telling = matches!(
+            run.outcome,
+            Outcome::Passed | Outcome::Failed | Outcome::NothingRan | Outcome::DidNotCollect
+        );
+        trial.did_not_run_on_base(&missing, is_telling);
+        trial.learn(Tree::Base, &run);
+        Ok(())
+    }
+}
+
+/// Whether tests are compiled before they run, so that a fresh copy costs a build.
+fn is_built(framework: Framework) -> bool {
+    !matches!(
+        framework,
+        Framework::Pytest
+            | Framework::Unittest
+            | Framework::Node
+            | Framework::Jest
+            | Framework::Vitest
+            | Framework::Mocha
+            | Framework::Bun
+            | Framework::Rspec
+            | Framework::Minitest
+            | Framework::Phpunit
+            | Framework::Tap
+            | Framework::Ruff
+            | Framework::Mypy
+            | Framework::Tsc
+            | Framework::Eslint
+    )
+}

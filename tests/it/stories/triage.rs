@@ -1,0 +1,199 @@
+//! Which red tests are worked on, what is said of the others, and having CI run again.
+
+use greenlight::demo::AUTHOR;
+use greenlight::domain::run::{End, Origin};
+use greenlight::domain::triage::Verdict;
+use serde_json::json;
+
+use crate::harness::model::calls;
+use crate::harness::story::{CHANGE, FIXED, Scene, Story, TESTS};
+
+/// Red on `main` and in the pull request alike.
+const OLD: &str = "\n    def test_old(self):\n        self.assertEqual(fare(0), 0)\n";
+/// Needs a name server.
+const REMOTE: &str =
+    "\n    def test_remote(self):\n        import socket\n        socket.getaddrinfo('example.org', 80)\n";
+
+/// The default scene, with more tests on both sides.
+fn with(tests: &str) -> Scene {
+    let on_main = TESTS.replace("change, ", "");
+    let on_main = on_main.split("\n    def test_change").next().unwrap().to_string() + tests;
+    let fare = CHANGE.split("\n\n\ndef change").next().unwrap().to_string() + "\n";
+    let in_pull_request = TESTS.to_string() + tests;
+    Scene::of(
+        &[("fare.py", &fare), ("test_fare.py", &on_main)],
+        &[("fare.py", CHANGE), ("test_fare.py", &in_pull_request)],
+    )
+}
+
+/// The same, but the pull request is right.
+fn innocent(tests: &str) -> Scene {
+    with(tests).adds("fare.py", FIXED)
+}
+
+async fn judged(story: &Story) -> Vec<(String, Verdict)> {
+    let triage = story.run().await.reproduced.unwrap().1;
+    let name = |name: &str| name.rsplit('.').next().unwrap_or_default().to_string();
+    let mut judged: Vec<_> = triage
+        .tests
+        .iter()
+        .map(|test| (name(&test.name), test.verdict))
+        .collect();
+    judged.sort_by(|a, b| a.0.cmp(&b.0));
+    judged
+}
+
+fn reruns(story: &Story) -> usize {
+    let requests = story.double.requests();
+    let is_rerun = |path: &str| path.ends_with("/rerun-failed-jobs");
+    requests.iter().filter(|request| is_rerun(&request.path)).count()
+}
+
+#[tokio::test]
+async fn the_pull_requests_own_bug_is_worked_on_with_its_numbers() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    let triage = story.run().await.reproduced.unwrap().1;
+    assert_eq!(triage.verdict, Verdict::Deterministic);
+    let [test] = triage.tests.as_slice() else {
+        panic!("{triage:?}")
+    };
+    assert!(test.is_new && triage.base.is_some(), "{triage:?}");
+    let sticky = story.sticky();
+    assert!(sticky.contains("1 red in 5 of 5 runs → 2 of 2 green"), "{sticky}");
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_broken_before_costs_no_token() {
+    let story = innocent(OLD).model([]).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert_eq!(judged(&story).await, [("test_old".into(), Verdict::BrokenOnBase)]);
+    let sticky = story.sticky();
+    assert!(sticky.contains("Nothing to fix"), "{sticky}");
+    assert!(
+        sticky.contains(
+            "test_old` is red in 4 of 4 runs and in 2 of 2 on the merge base: broken before this pull request"
+        ),
+        "{sticky}"
+    );
+    assert!(
+        !sticky.contains("/greenlight retry"),
+        "no CI is known to have failed: {sticky}"
+    );
+    assert_eq!(story.model().requests().len(), 0);
+    story.has_no_review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_test_that_needs_the_network_is_the_machines_matter() {
+    let story = innocent(REMOTE).model([]).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert_eq!(judged(&story).await, [("test_remote".into(), Verdict::Environment)]);
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("it needs the network, which tests do not get"),
+        "{sticky}"
+    );
+    assert_eq!(story.model().requests().len(), 0);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn of_several_red_tests_only_the_pull_requests_own_are_worked_on() {
+    let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
+    let turns = [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ];
+    let story = with(&format!("{OLD}{REMOTE}")).model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert_eq!(
+        judged(&story).await,
+        [
+            ("test_change_is_given".into(), Verdict::Deterministic),
+            ("test_old".into(), Verdict::BrokenOnBase),
+            ("test_remote".into(), Verdict::Environment),
+        ]
+    );
+    let asked = story.model().requests()[0].to_string();
+    assert!(asked.contains("Tests that may stay red"), "{asked}");
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("1 red in 5 of 5 runs → 2 of 2 green, no new failures"),
+        "{sticky}"
+    );
+    let (_, aside) = sticky
+        .split_once("Set aside, as they are not this pull request's doing")
+        .unwrap();
+    assert!(
+        aside.contains("test_old`: red in") && aside.contains("test_remote`: red in"),
+        "{aside}"
+    );
+    assert!(aside.contains(" --excuse 'test_fare.Fares.test_old'"), "{aside}");
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_built_in_engine_leaves_the_others_alone_too() {
+    let story = with(OLD).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let evidence = story.run().await.evidence.unwrap();
+    assert_eq!(evidence.before.excused, ["test_fare.Fares.test_old"]);
+    assert_eq!(evidence.after.summary(), "2 passed, 1 set aside");
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_flaky_test_is_answered_with_numbers_and_the_offer_to_run_ci_again() {
+    // Red three times in ten, on main as well: each run has its own luck.
+    let coin = "\n    def test_coin(self):\n        import os\n        self.assertGreater(os.urandom(1)[0], 76)\n";
+    let story = innocent(coin).begin().await;
+    story.ci_fails().await;
+    for _ in 0..60 {
+        story.maintainer_says("/greenlight fix").await;
+        if judged(&story).await != [("test_coin".into(), Verdict::Flaky)] {
+            continue;
+        }
+        let sticky = story.sticky();
+        assert!(sticky.contains("test_coin` is red in"), "{sticky}");
+        assert!(sticky.contains("on the merge base: flaky"), "{sticky}");
+        assert!(
+            sticky.contains("`/greenlight retry` has GitHub run the failed jobs again"),
+            "{sticky}"
+        );
+        assert_eq!(story.check().conclusion.as_deref(), Some("neutral"));
+        story.has_no_review();
+        story.maintainer_says("/greenlight retry").await;
+        assert_eq!(reruns(&story), 1);
+        story.presses(AUTHOR, "Re-run failed jobs").await;
+        return story.finish().await;
+    }
+    panic!("sixty times the same again and again");
+}
+
+#[tokio::test]
+async fn where_ci_is_green_by_now_nothing_is_said() {
+    let story = innocent(OLD).begin().await;
+    story.ci_fails().await;
+    story.maintainer_says("/greenlight retry").await;
+    let Origin::Ci {
+        workflow_run: Some(workflow_run),
+    } = story.run().await.started.origin
+    else {
+        panic!("no workflow run")
+    };
+    story.double.finish_rerun(workflow_run, "success", "").await.unwrap();
+    story.maintainer_says("/greenlight approve").await;
+    assert_eq!(story.run().await.end, Some(End::PassedMeanwhile));
+    assert!(story.sticky().contains("CI passed meanwhile"), "{}", story.sticky());
+    assert_eq!(story.check().conclusion.as_deref(), Some("neutral"));
+    story.finish().await;
+}
