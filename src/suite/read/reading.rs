@@ -147,13 +147,6 @@ impl Reading {
         self.fail(name, None, message);
     }
 
-    /// Notes what went wrong outside of any test; it stands among the failures, but is not counted. Comes last.
-    pub(super) fn note(&mut self, name: &str, location: Option<Location>, message: &str) {
-        if self.failures.len() < TestRun::MAX_FAILURES {
-            self.failures.push(failure(name, location, message));
-        }
-    }
-
     /// Takes the framework's own sums over what was counted.
     pub(super) fn settle(&mut self, passed: u32, failed: u32, skipped: u32) {
         let bounded = |sum: u32| sum.min(MAX_SUM);
