@@ -11,6 +11,9 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
         Framework::Unittest => {
             asked.after("discover", "-v");
             asked.after("unittest", "-v");
+            if asked.argv.iter().any(|word| word.ends_with("manage.py")) {
+                asked.after("test", "--verbosity=2");
+            }
         }
         Framework::Pytest => {
             let program = asked
