@@ -18,7 +18,7 @@ const MAX_TESTS: usize = 200_000;
 /// `        PASS [   0.004s] (1/5) crate::binary module::test`
 static STATUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
-        r"^\s*(?:TRY \d+ )?([A-Z][A-Z0-9-]*)(?: \d+/\d+)? \[[^\]]*\] +(?:\( *\d+/\d+\) +)?(?:\[[^\]]*\] +)?(\S+) +(\S.*)$",
+        r"^\s*(?:TRY \d+ )?([A-Z][A-Z0-9-]*)(?: \d+/\d+)? \[[^\]]*\] +(?:\([^)]*\) +)?(?:\[[^\]]*\] +)?(\S+) +(\S.*)$",
     )
 });
 static SUMMARY: LazyLock<Option<Regex>> =
@@ -142,5 +142,69 @@ fn verdict(word: &str) -> Option<Verdict> {
         "SKIP" => Some(Verdict::Skipped),
         "ABORT" => Some(Verdict::Died),
         _ => word.starts_with("SIG").then_some(Verdict::Died),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written after <https://nexte.st/docs/reporting/>, not recorded.
+    const TEXT: &str = r"    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.01s
+────────────
+ Nextest run ID 0b2e with nextest profile: default
+    Starting 5 tests across 2 binaries (1 test skipped)
+        PASS [   0.004s] (1/5) shop tests::adds
+        FAIL [   0.005s] (2/5) shop::it halves
+  stdout ───
+
+    running 1 test
+    test halves ... FAILED
+
+  stderr ───
+
+    thread 'halves' (12) panicked at tests/it.rs:8:5:
+    assertion `left == right` failed
+      left: 1
+     right: 2
+    note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+
+  TRY 1 FAIL [   0.003s] (─/5) shop tests::flaky
+  TRY 2 PASS [   0.003s] (3/5) shop tests::flaky
+     SIGABRT [   0.002s] (4/5) shop tests::dies
+     TIMEOUT [   1.002s] (5/5) shop tests::hangs
+        SKIP [         ] shop tests::ignored
+────────────
+     Summary [   1.020s] 5 tests run: 2 passed (1 flaky), 2 failed, 1 timed out, 1 skipped
+        FAIL [   0.005s] (2/5) shop::it halves
+error: test run failed
+";
+
+    #[test]
+    fn the_last_try_of_a_test_counts() {
+        let reading = read(&Printed {
+            text: TEXT,
+            reports: &[],
+        });
+        assert_eq!((reading.passed, reading.failed, reading.skipped), (2, 3, 1));
+        assert_eq!(reading.passed_names, ["shop tests::adds", "shop tests::flaky"]);
+        assert_eq!(reading.skipped_names, ["shop tests::ignored"]);
+        assert_eq!(reading.trouble, Some(Trouble::Crash));
+        assert_eq!(reading.tally["timed out"], 1);
+        let failure = &reading.failures[0];
+        assert_eq!(failure.name, "shop::it halves");
+        assert_eq!(failure.location.as_ref().map(|place| place.line), Some(8));
+        assert_eq!(
+            (failure.expected.as_deref(), failure.actual.as_deref()),
+            (Some("2"), Some("1"))
+        );
+        assert_eq!(reading.failures.len(), 3);
+    }
+
+    #[test]
+    fn no_tests_are_no_success() {
+        let text =
+            "    Starting 0 tests across 1 binary\nerror: no tests to run\n(hint: use `--no-tests` to customize)\n";
+        assert_eq!(read(&Printed { text, reports: &[] }).trouble, Some(Trouble::NotFound));
     }
 }

@@ -187,3 +187,52 @@ fn cargo(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     narrowed.extend(names);
     Some(narrowed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        shlex::split(line).unwrap()
+    }
+
+    #[test]
+    fn targets_and_filters_are_handed_over_and_nothing_else() {
+        let one = |name: &str| vec![name.to_string()];
+        let narrowed = targets(&words("cargo test --workspace -- -q"), &one("-p a --test own"));
+        assert_eq!(narrowed, Some(words("cargo test -p a --test own -- -q")));
+        assert_eq!(
+            targets(&words("cargo test"), &one("--test own")),
+            Some(words("cargo test --test own"))
+        );
+        assert_eq!(targets(&words("cargo test"), &one("--config x")), None);
+        assert_eq!(targets(&words("cargo test"), &one("--test --config=x")), None);
+        assert_eq!(targets(&words("cargo test"), &one("a::b")), None);
+        assert_eq!(
+            nextest(&words("cargo nextest run"), &["a::it b::c".into(), "d".into()]),
+            Some(words(
+                "cargo nextest run -E '(binary_id(=a::it) & test(=b::c)) | test(=d)'"
+            ))
+        );
+        assert_eq!(nextest(&words("cargo nextest run"), &one("a) | all(")), None);
+    }
+
+    #[test]
+    fn files_belong_to_the_nearest_package() {
+        let tree = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("Cargo.toml", "[workspace]\nmembers = ['a', 'b']"),
+            ("a/Cargo.toml", "[package]\nname = 'one'"),
+            ("b/Cargo.toml", "[package]\nname = '--config=evil'"),
+        ] {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let checkout = Checkout::open(tree.path()).unwrap();
+        let owner = |path: &str| owner(&checkout, &path.parse().unwrap(), "");
+        assert_eq!(owner("a/src/deep/x.rs").as_deref(), Some("one"));
+        assert_eq!(owner("b/src/lib.rs"), None);
+        assert_eq!(owner("README.md"), None);
+    }
+}
