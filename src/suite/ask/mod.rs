@@ -107,7 +107,7 @@ mod tests {
         check(
             Framework::Pytest,
             "uv run pytest -q",
-            "uv run pytest --color=no -pno:cacheprovider --junitxml=.greenlight-report.xml -ojunit_family=xunit1 -q",
+            "uv run pytest --color=no -ocache_dir=/tmp/pytest_cache --junitxml=.greenlight-report.xml -ojunit_family=xunit1 -q",
         );
         check(Framework::Other, "make check", "make check");
     }

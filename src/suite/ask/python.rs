@@ -11,6 +11,9 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
         Framework::Unittest => {
             asked.after("discover", "-v");
             asked.after("unittest", "-v");
+            if asked.argv.iter().any(|word| word.ends_with("manage.py")) {
+                asked.after("test", "--verbosity=2");
+            }
         }
         Framework::Pytest => {
             let program = asked
@@ -20,7 +23,8 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
             if let Some(at) = program {
                 let options = [
                     "--color=no".to_string(),
-                    "-pno:cacheprovider".into(),
+                    // Some projects use the cache, so there is one, but no run finds that of another.
+                    "-ocache_dir=/tmp/pytest_cache".into(),
                     format!("--junitxml={REPORT}"),
                     // The other family has neither files nor lines.
                     "-ojunit_family=xunit1".into(),

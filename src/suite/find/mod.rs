@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use python::tox_requirements;
+
 use super::{DEFAULT_TIMEOUT, Framework, Source, TestCommand, TestSettings};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use super::*;
 
+mod python;
+
 fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in files {

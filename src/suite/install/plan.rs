@@ -312,6 +312,7 @@ impl Plan {
         let mut env: Vec<(&str, String)> = vec![("TMPDIR", format!("{INSTALLED}/tmp"))];
         if uses(&["python3", "uv"]) {
             env.push(("VIRTUAL_ENV", format!("{INSTALLED}/venv")));
+            env.push(("GREENLIGHT_GENERATED", format!("{INSTALLED}/generated")));
             env.push(("UV_PROJECT_ENVIRONMENT", format!("{INSTALLED}/venv")));
             env.push(("PATH", format!("{INSTALLED}/venv/bin:{}", sandbox.search_path())));
             env.push(("PIP_NO_CACHE_DIR", "1".into()));

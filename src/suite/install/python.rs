@@ -1,26 +1,14 @@
 //! Python: uv where the project has its lock file, else pip with what the project lists, into an environment of its own.
 
+mod listed;
+
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
 use super::plan::{Phase, Place, Plan, Project, Shown, Step, owned};
 use crate::domain::id::RepoPath;
 use crate::suite::Framework;
-
-/// What files and groups with requirements are called when tests need them, besides `requirements` itself.
-const FOR_TESTS: [&str; 11] = [
-    "base",
-    "ci",
-    "common",
-    "core",
-    "dev",
-    "develop",
-    "development",
-    "main",
-    "test",
-    "testing",
-    "tests",
-];
+use crate::suite::find::tox_requirements;
 
 /// Makes the environment that everything else is installed to.
 pub(super) fn environment() -> Step {
@@ -53,13 +41,13 @@ fn uv(project: &Project<'_>) -> Option<Plan> {
     let built: Vec<&str> = built.iter().map(String::as_str).collect();
     let place = Place::Workspace(project.directory.clone());
     let step = Step::new(Phase::Online, place, &built).or(owned(&sync), BUILT);
+    let (mut files, empty) = sources(project);
+    files.extend(project.named(&["pyproject.toml", "uv.lock", "uv.toml"]));
+    let own = is_package(project).then(|| in_place(project, &["uv", "pip", "install", "--no-deps", "-e", "."]));
     Some(Plan {
         tools: BTreeSet::from(["python3", "uv"]),
-        steps: vec![step],
-        shown: Shown::Only {
-            files: project.named(&["pyproject.toml", "uv.lock", "uv.toml"]),
-            empty: BTreeSet::new(),
-        },
+        steps: [step].into_iter().chain(own).collect(),
+        shown: Shown::Only { files, empty },
         modules: None,
     })
 }
@@ -76,51 +64,139 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         }
     }
     let table: Option<toml::Table> = project.text("pyproject.toml").and_then(|text| text.parse().ok());
-    let described = table.as_ref().map(requirements).unwrap_or_default();
+    let mut described = table.as_ref().map(listed::requirements).unwrap_or_default();
     let is_built = described.is_empty() && wanted.is_empty() && needs_building(project, table.as_ref());
+    if described.is_empty() && wanted.is_empty() {
+        // What the project's own tool installs before it runs the tests.
+        for line in project
+            .text("tox.ini")
+            .map(|text| tox_requirements(&text))
+            .unwrap_or_default()
+        {
+            match line.strip_prefix("-r").map(str::trim) {
+                Some(file) if listed.contains(&file) => wanted.extend(["-r".to_owned(), file.to_owned()]),
+                Some(_) => {}
+                None => described.push(line),
+            }
+        }
+    }
     let needs_pytest = project.framework == Framework::Pytest;
-    if wanted.is_empty() && described.is_empty() && !is_built && !needs_pytest {
+    let own = is_built || is_package(project);
+    if wanted.is_empty() && described.is_empty() && !is_built && !needs_pytest && !own {
         return None;
     }
     // After this word, nothing that a file of the tree says is an option.
     wanted.push("--".into());
     wanted.extend(described);
     wanted.extend(needs_pytest.then(|| "pytest".to_owned()));
-    if is_built {
-        wanted.push(".".into());
-    }
+    let has_something = wanted.last().is_some_and(|word| word != "--") || wanted.len() > 1;
     let python = format!("{INSTALLED}/venv/bin/python");
+    let pip = [
+        &python,
+        "-m",
+        "pip",
+        "install",
+        "--no-input",
+        "--no-warn-script-location",
+    ];
     let install = |kind: &str| {
-        let mut argv = owned(&[
-            &python,
-            "-m",
-            "pip",
-            "install",
-            "--no-input",
-            "--no-warn-script-location",
-            kind,
-        ]);
-        argv.retain(|word| !word.is_empty());
+        let mut argv = owned(&pip);
+        argv.push(kind.to_owned());
         argv.extend(wanted.iter().cloned());
         argv
     };
-    let place = Place::Workspace(project.directory.clone());
-    let mut step = Step::new(Phase::Online, place, &[]);
-    step.argv = install("--only-binary=:all:");
-    let step = step.or(install("--prefer-binary"), BUILT);
+    let mut steps = vec![environment()];
+    if has_something {
+        let mut step = Step::new(Phase::Online, Place::Workspace(project.directory.clone()), &[]);
+        step.argv = install("--only-binary=:all:");
+        steps.push(step.or(install("--prefer-binary"), BUILT));
+    }
+    if own {
+        let mut argv = pip.to_vec();
+        // What nothing but its own build knows it needs, the build has to say.
+        if is_built {
+            argv.extend(["-e", ".[test,tests,testing]"]);
+        } else if needs_building(project, table.as_ref()) {
+            argv.extend(["-e", "."]);
+        } else {
+            argv.extend(["--no-deps", "-e", "."]);
+        }
+        let step = in_place(project, &argv);
+        steps.push(Step {
+            is_optional: !is_built,
+            ..step
+        });
+    }
+    let (sources, empty) = sources(project);
+    files.extend(sources);
     Some(Plan {
         tools: BTreeSet::from(["python3"]),
-        steps: vec![environment(), step],
+        steps,
         shown: if is_built {
             Shown::All
         } else {
-            Shown::Only {
-                files,
-                empty: BTreeSet::new(),
-            }
+            Shown::Only { files, empty }
         },
         modules: None,
     })
+}
+
+/// Installs the project as it lies in the workspace, so that its name, its version and its entry points are known, and
+/// keeps the files that this makes among the sources: versions, compiled modules. Without a history there is no version
+/// to be read from it.
+const IN_PLACE: &str = r#"export SETUPTOOLS_SCM_PRETEND_VERSION=999.0.0 POETRY_DYNAMIC_VERSIONING_BYPASS=999.0.0 PBR_VERSION=999.0.0
+find . -type f | sort > "$TMPDIR/before"; "$@" || exit
+find . -type f | sort | comm -13 "$TMPDIR/before" - | grep -v -e '^./build/' -e __pycache__ | head -n 500 | while IFS= read -r file
+do mkdir -p "$KEPT/${file%/*}" && cp "$file" "$KEPT/$file"; done"#;
+
+fn in_place(project: &Project<'_>, argv: &[&str]) -> Step {
+    let script = IN_PLACE.replace("$KEPT", &format!("{INSTALLED}/generated"));
+    let mut words = vec!["sh", "-c", &script, "sh"];
+    words.extend(argv);
+    Step::new(Phase::Online, Place::Workspace(project.directory.clone()), &words).optional()
+}
+
+/// Whether the project is one that can be installed.
+fn is_package(project: &Project<'_>) -> bool {
+    let described = project.text("pyproject.toml").is_some_and(|text| {
+        text.contains("[build-system]") || text.contains("[project]") || text.contains("[tool.poetry]")
+    });
+    described || project.path("setup.py").is_some()
+}
+
+/// What a build of the project reads: its settings, what it says of itself, and sources of other languages. Of other
+/// modules only the names matter, so they are shown empty and may change.
+fn sources(project: &Project<'_>) -> (BTreeSet<RepoPath>, BTreeSet<RepoPath>) {
+    const VERSIONS: [&str; 7] = [
+        "__init__.py",
+        "_version.py",
+        "__version__.py",
+        "version.py",
+        "__about__.py",
+        "hatch_build.py",
+        "setup.py",
+    ];
+    const COMPILED: [&str; 10] = ["c", "h", "cc", "cpp", "hpp", "pyx", "pxd", "pxi", "rs", "in"];
+    let (mut files, mut empty) = (BTreeSet::new(), BTreeSet::new());
+    for path in project.paths() {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let is_test = path
+            .split('/')
+            .any(|part| matches!(part, "tests" | "test" | "testing" | "docs" | "node_modules"));
+        let Some(whole) = project.path(path).filter(|_| !is_test) else {
+            continue;
+        };
+        let at_top = directory.is_empty()
+            && (matches!(extension, "toml" | "cfg" | "md" | "rst" | "txt" | "")
+                || name.eq_ignore_ascii_case("version"));
+        if at_top || VERSIONS.contains(&name) || COMPILED.contains(&extension) || name == "Cargo.toml" {
+            files.insert(whole);
+        } else if extension == "py" {
+            empty.insert(whole);
+        }
+    }
+    (files, empty)
 }
 
 /// Files that list requirements, or that those refer to.
@@ -128,7 +204,13 @@ fn is_requirements(path: &str) -> bool {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     let named = |word: &str| name.contains(word) && matches!(name.rsplit_once('.'), Some((_, "txt" | "in" | "pip")));
     let in_place = directory.is_empty() && (named("requirements") || named("constraints"));
-    path.parse::<RepoPath>().is_ok() && (in_place || (directory == "requirements" && name.ends_with(".txt")))
+    path.parse::<RepoPath>().is_ok()
+        && (in_place || (matches!(directory, "requirements" | "tests" | "test") && named_list(directory, name)))
+}
+
+/// In a directory of lists every text is one.
+fn named_list(directory: &str, name: &str) -> bool {
+    name.ends_with(".txt") && (directory == "requirements" || name.contains("requirements"))
 }
 
 /// `requirements-dev.txt`, `requirements/test.txt`, but neither `requirements-docs.txt` nor `constraints.txt`.
@@ -138,27 +220,7 @@ fn is_for_tests(path: &str) -> bool {
     };
     let stem = stem.to_ascii_lowercase();
     let mut words = stem.split(['-', '_', '/', '.']);
-    path.contains("requirements") && words.all(|word| word == "requirements" || FOR_TESTS.contains(&word))
-}
-
-/// What `pyproject.toml` lists in the standard ways: its dependencies, and the groups and extras for tests.
-fn requirements(table: &toml::Table) -> Vec<String> {
-    let strings = |value: Option<&toml::Value>| -> Vec<String> {
-        let list = value.and_then(toml::Value::as_array).into_iter().flatten();
-        list.filter_map(|item| item.as_str().map(str::to_owned)).collect()
-    };
-    let for_tests = |groups: Option<&toml::Value>| -> Vec<String> {
-        let groups = groups.and_then(toml::Value::as_table).into_iter().flatten();
-        let groups = groups.filter(|(name, _)| FOR_TESTS.contains(&name.to_ascii_lowercase().as_str()));
-        groups.flat_map(|(_, list)| strings(Some(list))).collect()
-    };
-    let project = table.get("project");
-    let mut found = strings(project.and_then(|project| project.get("dependencies")));
-    found.extend(for_tests(
-        project.and_then(|project| project.get("optional-dependencies")),
-    ));
-    found.extend(for_tests(table.get("dependency-groups")));
-    found
+    path.contains("requirements") && words.all(|word| word == "requirements" || listed::FOR_TESTS.contains(&word))
 }
 
 /// Whether only the project's own build says what it needs.

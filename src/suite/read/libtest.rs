@@ -3,31 +3,33 @@
 //! The machine format of the harness is for nightly compilers only, so this reads the text. What a test prints is
 //! captured by the harness and shown among the failures, where no result is looked for.
 
+mod lines;
+mod shown;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Reading, Trouble, location, rustc};
+use super::{Reading, Trouble, rustc};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
+use lines::{is_start, new_binary, strip_suffix};
+pub(super) use shown::{panicked, sides};
 
 /// More results than this are not read one by one; the sums still are.
 const MAX_RESULTS: usize = 200_000;
 
-static BINARY: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^\s+Running (?:unittests )?(\S+) \((?:.*/)?([^/]+?)(?:-[0-9a-f]{16})?(?:\.exe)?\)$"));
-static DOC_TESTS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s+Doc-tests (\S+)$"));
 static RESULT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^test (.+?) \.\.\. (ok|FAILED|ignored)(?:, .*| <[\d.]+s>)?$"));
 static STARTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^test (.+?) \.\.\. "));
-static SUMMARY: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored; "));
+static SUMMARY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored; (?:(\d+) measured; (\d+) filtered out)?")
+});
+/// What cargo says of a target that failed, in the words that it takes back.
+static RERUN: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^error: (?:doc)?test failed, to rerun pass `([^`]+)`"));
 static FAILURE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^---- (.+) stdout ----$"));
-static PANIC: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"panicked at (\S.*?):(\d+):\d+:?$"));
-/// Before Rust 1.73 the message stood before the place.
-static OLD_PANIC: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"panicked at (?:'|)(?s:(.*?))(?:'|), ([^\s,]+):(\d+):\d+$"));
 static OVERFLOW: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^thread '(.+)' (?:\(\d+\) )?has overflowed its stack$"));
 static DOC_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\S+ - ?.*?) ?\(line (\d+)\)$"));
@@ -49,6 +51,8 @@ struct Test {
     /// Line of a doc test, which is part of its printed name but not of ours: a fix above it would rename it.
     line: Option<u32>,
     verdict: Verdict,
+    /// Whether the harness came to its sums, which then count and not this.
+    is_summed: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -61,6 +65,16 @@ enum Place {
     Failures,
 }
 
+/// The sums of all test harnesses.
+#[derive(Debug, Default)]
+struct Sums {
+    passed: u32,
+    failed: u32,
+    ignored: u32,
+    measured: u32,
+    filtered_out: u32,
+}
+
 #[derive(Debug)]
 struct Scan {
     place: Place,
@@ -71,7 +85,13 @@ struct Scan {
     current: Option<String>,
     /// Started, and without a result so far.
     pending: Option<String>,
-    sums: (u32, u32, u32),
+    sums: Sums,
+    /// The first test of the results that are being read.
+    block: usize,
+    /// What a binary printed that has a harness of its own, until it turns out to be another one.
+    own: Option<String>,
+    /// Binaries with a harness of their own that did not fail.
+    silent: Vec<String>,
     compiler: rustc::Diagnostics,
     died: Option<String>,
 }
@@ -84,35 +104,43 @@ pub(super) fn read(text: &str) -> Reading {
         shown: HashMap::new(),
         current: None,
         pending: None,
-        sums: (0, 0, 0),
+        sums: Sums::default(),
+        block: 0,
+        own: None,
+        silent: Vec::new(),
         compiler: rustc::Diagnostics::default(),
         died: None,
     };
     for line in text.lines() {
         scan.line(line);
     }
-    scan.pending_died();
+    scan.end();
     scan.into_reading(text)
 }
 
 impl Scan {
     fn line(&mut self, line: &str) {
         if let Some(label) = new_binary(line) {
-            self.pending_died();
+            self.end();
+            self.own = (!label.ends_with(":doc")).then(String::new);
             self.begin(label);
             self.place = Place::Outside;
             return;
         }
         if let Some(sums) = SUMMARY.as_ref().and_then(|summary| summary.captures(line)) {
-            let number = |index: usize| sums[index].parse::<u32>().unwrap_or(0);
-            self.sums.0 = self.sums.0.saturating_add(number(1));
-            self.sums.1 = self.sums.1.saturating_add(number(2));
-            self.sums.2 = self.sums.2.saturating_add(number(3));
+            let number = |index: usize| {
+                sums.get(index)
+                    .and_then(|sum| sum.as_str().parse::<u32>().ok())
+                    .unwrap_or(0)
+            };
+            self.finish_block([1, 2, 3, 4, 5].map(number));
             (self.place, self.current, self.pending) = (Place::Outside, None, None);
             return;
         }
         match self.place {
-            Place::Outside if is_start(line) => self.place = Place::Results,
+            Place::Outside if is_start(line) => {
+                (self.place, self.block, self.own) = (Place::Results, self.tests.len(), None);
+            }
             Place::Outside => self.outside(line),
             Place::Results if line == "failures:" => self.place = Place::Failures,
             Place::Results => self.result(line),
@@ -134,7 +162,51 @@ impl Scan {
         });
     }
 
+    /// Takes the sums of a harness over what was counted. Harnesses inside of tests, such as trybuild's, print results of
+    /// files in the same words, which the sums do not have.
+    fn finish_block(&mut self, [passed, failed, ignored, measured, filtered_out]: [u32; 5]) {
+        let counted = self.tests.len() - self.block.min(self.tests.len());
+        if counted as u64 > u64::from(passed) + u64::from(failed) + u64::from(ignored) {
+            let mut index = 0;
+            self.tests.retain(|test| {
+                index += 1;
+                index <= self.block || test.line.is_some() || !test.printed.contains(".rs")
+            });
+        }
+        for test in self.tests.iter_mut().skip(self.block) {
+            test.is_summed = true;
+        }
+        let sums = &mut self.sums;
+        sums.passed = sums.passed.saturating_add(passed);
+        sums.failed = sums.failed.saturating_add(failed);
+        sums.ignored = sums.ignored.saturating_add(ignored);
+        sums.measured = sums.measured.saturating_add(measured);
+        sums.filtered_out = sums.filtered_out.saturating_add(filtered_out);
+        self.block = self.tests.len();
+    }
+
+    /// Ends a binary.
+    fn end(&mut self) {
+        self.pending_died();
+        if self.own.take().is_some()
+            && let Some(label) = self.binaries.last()
+        {
+            self.silent.push(label.clone());
+        }
+    }
+
     fn outside(&mut self, line: &str) {
+        if let Some(rerun) = RERUN.as_ref().and_then(|rerun| rerun.captures(line)) {
+            // The words for cargo are the only name of a target that tells of no tests.
+            if let Some(printed) = self.own.take() {
+                self.shown
+                    .insert((self.binaries.len() - 1, rerun[1].to_string()), printed);
+                self.push(&rerun[1], Verdict::Failed);
+            }
+        } else if let Some(own) = self.own.as_mut().filter(|own| own.len() < 2 * super::MAX_MESSAGE) {
+            own.push_str(line);
+            own.push('\n');
+        }
         self.compiler.line(line);
         if line.contains("process didn't exit successfully") && line.contains("(signal: ") {
             self.died.get_or_insert_with(|| line.trim().to_string());
@@ -194,6 +266,7 @@ impl Scan {
             name,
             line,
             verdict,
+            is_summed: false,
         });
     }
 
@@ -216,26 +289,58 @@ impl Scan {
             };
             match test.verdict {
                 Verdict::Passed => reading.pass(&name),
-                Verdict::Ignored => reading.skip(),
+                Verdict::Ignored => reading.skip_named(&name),
                 Verdict::Failed => {
                     let shown = self.shown.get(&(test.binary, test.printed.clone()));
                     let (location, message) = explained(test, shown.map_or("", String::as_str));
                     reading.fail(&name, location, &message);
+                    if let Some((expected, actual)) = sides(&message) {
+                        reading.compare(expected, actual);
+                    }
                 }
                 Verdict::Died => reading.crash(&name, self.died.as_deref().unwrap_or("the test process ended early")),
             }
         }
-        let (passed, failed, skipped) = self.sums;
-        reading.settle(
-            passed.max(reading.passed),
-            failed.max(reading.failed),
-            skipped.max(reading.skipped),
-        );
+        self.settle(&mut reading);
         if self.died.is_some() {
             reading.trouble = Some(Trouble::Crash);
         }
         self.compiler.finish(&mut reading, text);
         reading
+    }
+
+    fn settle(&self, reading: &mut Reading) {
+        let sums = &self.sums;
+        let unsummed = |verdicts: &[Verdict]| {
+            let tests = self
+                .tests
+                .iter()
+                .filter(|test| !test.is_summed && verdicts.contains(&test.verdict));
+            u32::try_from(tests.count()).unwrap_or(u32::MAX)
+        };
+        reading.settle(
+            sums.passed.saturating_add(unsummed(&[Verdict::Passed])),
+            sums.failed
+                .saturating_add(unsummed(&[Verdict::Failed, Verdict::Died]))
+                .max(reading.failed),
+            sums.ignored.saturating_add(unsummed(&[Verdict::Ignored])),
+        );
+        let told = [
+            ("passed", sums.passed),
+            ("failed", sums.failed),
+            ("ignored", sums.ignored),
+            ("measured", sums.measured),
+            ("filtered out", sums.filtered_out),
+        ];
+        for (word, sum) in told.into_iter().filter(|(_, sum)| *sum > 0) {
+            reading.tell(word, sum);
+        }
+        if !reading.ran() && self.died.is_none() {
+            // Where there is nothing else, a target that ends well is what there is to pass.
+            for label in &self.silent {
+                reading.pass(label);
+            }
+        }
     }
 
     /// Gives doc tests of one item numbers in the order of their lines: `src/lib.rs - add #2`.
@@ -268,22 +373,6 @@ impl Scan {
     }
 }
 
-/// A name for the binary that is about to run: its source file tells `src/lib.rs` from `src/main.rs`, its own name
-/// tells the packages of a workspace apart.
-fn new_binary(line: &str) -> Option<String> {
-    if let Some(doc) = DOC_TESTS.as_ref().and_then(|doc| doc.captures(line)) {
-        return Some(format!("{}:doc", &doc[1]));
-    }
-    let binary = BINARY.as_ref()?.captures(line)?;
-    Some(format!("{}:{}", &binary[2], &binary[1]))
-}
-
-fn is_start(line: &str) -> bool {
-    line.strip_prefix("running ")
-        .and_then(|rest| rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test")))
-        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
-}
-
 fn verdict(word: &str) -> Verdict {
     match word {
         "ok" => Verdict::Passed,
@@ -292,36 +381,9 @@ fn verdict(word: &str) -> Verdict {
     }
 }
 
-/// What the harness adds to a name to say how it is run.
-fn strip_suffix(name: &str) -> &str {
-    [" - should panic", " - compile fail", " - compile"]
-        .iter()
-        .find_map(|suffix| name.strip_suffix(suffix))
-        .unwrap_or(name)
-}
-
 /// Where a test failed and why, from what the harness shows for it.
 fn explained(test: &Test, shown: &str) -> (Option<Location>, String) {
-    let mut lines = shown.lines();
-    let mut place = None;
-    let mut message = Vec::new();
-    for line in lines.by_ref() {
-        let panic = PANIC.as_ref().and_then(|panic| panic.captures(line));
-        if let Some(panic) = panic {
-            place = location(&panic[1], &panic[2]);
-            break;
-        }
-        if let Some(panic) = OLD_PANIC.as_ref().and_then(|panic| panic.captures(line)) {
-            place = location(&panic[2], &panic[3]);
-            message.push(panic[1].to_string());
-            break;
-        }
-    }
-    if place.is_some() {
-        let rest =
-            lines.take_while(|line| !line.starts_with("note: run with") && !line.starts_with("stack backtrace:"));
-        message.extend(rest.map(ToString::to_string));
-    }
+    let (mut place, message) = panicked(shown);
     if let Some(line) = test.line {
         // The code of a doc test runs from a file of its own, so its item is the place that helps.
         let path = test.name.split(" - ").next().unwrap_or_default().trim_end_matches(" -");
@@ -330,10 +392,5 @@ fn explained(test: &Test, shown: &str) -> (Option<Location>, String) {
             line,
         });
     }
-    let message = message.join("\n");
-    if message.trim().is_empty() {
-        (place, shown.trim().to_string())
-    } else {
-        (place, message.trim_end().to_string())
-    }
+    (place, message)
 }

@@ -1,7 +1,210 @@
-//! Reads what cargo-nextest prints and writes.
+//! Reads what cargo-nextest prints: one line for each try of each test, and a summary.
+//! <https://nexte.st/docs/reporting/>
+//!
+//! Its JUnit report has neither places nor skipped tests, and is written only where a profile of the project asks for
+//! one, so the text is what is read.
 
-use super::{Printed, Reading};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-pub(super) fn read(_printed: &Printed<'_>) -> Reading {
-    Reading::default()
+use regex::Regex;
+
+use super::{Printed, Reading, Trouble, libtest, rustc};
+use crate::suite::text::pattern;
+
+/// More tests than this are not read one by one; the sums still are.
+const MAX_TESTS: usize = 200_000;
+
+/// `        PASS [   0.004s] (1/5) crate::binary module::test`
+static STATUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(
+        r"^\s*(?:TRY \d+ )?([A-Z][A-Z0-9-]*)(?: \d+/\d+)? \[[^\]]*\] +(?:\([^)]*\) +)?(?:\[[^\]]*\] +)?(\S+) +(\S.*)$",
+    )
+});
+static SUMMARY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]*\] +(\d+)(?:/\d+)? tests? run: (.*)$"));
+static COUNT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(\d+) (passed|failed|timed out|exec failed|skipped)\b"));
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Passed,
+    Failed,
+    Skipped,
+    /// Ended by a signal.
+    Died,
+}
+
+/// The last try of one test.
+struct Test {
+    name: String,
+    verdict: Verdict,
+    shown: String,
+}
+
+pub(super) fn read(printed: &Printed<'_>) -> Reading {
+    let mut reading = Reading::default();
+    let mut compiler = rustc::Diagnostics::default();
+    let (tests, sums) = scan(printed.text, &mut compiler);
+    for test in &tests {
+        match test.verdict {
+            Verdict::Passed => reading.pass(&test.name),
+            Verdict::Skipped => reading.skip_named(&test.name),
+            Verdict::Failed | Verdict::Died => {
+                let (place, message) = libtest::panicked(&test.shown);
+                reading.fail(&test.name, place, &message);
+                if let Some((expected, actual)) = libtest::sides(&message) {
+                    reading.compare(expected, actual);
+                }
+                if test.verdict == Verdict::Died {
+                    reading.trouble = Some(Trouble::Crash);
+                }
+            }
+        }
+    }
+    if !sums.is_empty() {
+        let sum = |words: &[&str]| {
+            let counts = sums.iter().filter(|(word, _)| words.contains(&word.as_str()));
+            counts.fold(0u32, |sum, (_, count)| sum.saturating_add(*count))
+        };
+        let failed = sum(&["failed", "timed out", "exec failed"]).max(reading.failed);
+        reading.settle(sum(&["passed"]), failed, sum(&["skipped"]));
+        for (word, count) in &sums {
+            reading.tell(word, *count);
+        }
+    }
+    if printed
+        .text
+        .lines()
+        .any(|line| line.starts_with("error: no tests to run"))
+    {
+        reading.trouble = Some(Trouble::NotFound);
+    }
+    compiler.finish(&mut reading, printed.text);
+    reading
+}
+
+/// The tests in the order in which they first came, and the summary.
+fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<Test>, Vec<(String, u32)>) {
+    let mut tests: Vec<Test> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut current: Option<usize> = None;
+    for line in text.lines() {
+        if let Some(summary) = SUMMARY.as_ref().and_then(|summary| summary.captures(line)) {
+            let counts = COUNT
+                .as_ref()
+                .map(|count| count.captures_iter(&summary[2]))
+                .into_iter()
+                .flatten();
+            let counts = counts.filter_map(|count| Some((count[2].to_string(), count[1].parse().ok()?)));
+            let run = summary[1].parse().ok().map(|run| ("run".to_string(), run));
+            // What comes below repeats the failures.
+            return (tests, run.into_iter().chain(counts).collect());
+        }
+        let status = STATUS.as_ref().and_then(|status| status.captures(line));
+        let status = status.and_then(|status| Some((verdict(&status[1])?, format!("{} {}", &status[2], &status[3]))));
+        if let Some((verdict, name)) = status {
+            current = match known.get(&name) {
+                Some(index) => Some(*index),
+                None if tests.len() < MAX_TESTS => {
+                    known.insert(name.clone(), tests.len());
+                    tests.push(Test {
+                        name,
+                        verdict,
+                        shown: String::new(),
+                    });
+                    Some(tests.len() - 1)
+                }
+                None => None,
+            };
+            if let Some(test) = current.and_then(|index| tests.get_mut(index)) {
+                test.verdict = verdict;
+                test.shown.clear();
+            }
+        } else if let Some(test) = current.and_then(|index| tests.get_mut(index)) {
+            if test.shown.len() < 2 * super::MAX_MESSAGE {
+                // Output is indented below its heading.
+                test.shown.push_str(line.strip_prefix("    ").unwrap_or(line));
+                test.shown.push('\n');
+            }
+        } else {
+            compiler.line(line);
+        }
+    }
+    (tests, Vec::new())
+}
+
+/// The word before the time. One that is none of a result, such as `SLOW`, is no result.
+fn verdict(word: &str) -> Option<Verdict> {
+    match word {
+        "PASS" | "LEAK" | "FLAKY" => Some(Verdict::Passed),
+        "FAIL" | "TIMEOUT" | "LEAK-FAIL" | "XFAIL" | "FLKY-FL" => Some(Verdict::Failed),
+        "SKIP" => Some(Verdict::Skipped),
+        "ABORT" => Some(Verdict::Died),
+        _ => word.starts_with("SIG").then_some(Verdict::Died),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written after <https://nexte.st/docs/reporting/>, not recorded.
+    const TEXT: &str = r"    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.01s
+────────────
+ Nextest run ID 0b2e with nextest profile: default
+    Starting 5 tests across 2 binaries (1 test skipped)
+        PASS [   0.004s] (1/5) shop tests::adds
+        FAIL [   0.005s] (2/5) shop::it halves
+  stdout ───
+
+    running 1 test
+    test halves ... FAILED
+
+  stderr ───
+
+    thread 'halves' (12) panicked at tests/it.rs:8:5:
+    assertion `left == right` failed
+      left: 1
+     right: 2
+    note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+
+  TRY 1 FAIL [   0.003s] (─/5) shop tests::flaky
+  TRY 2 PASS [   0.003s] (3/5) shop tests::flaky
+     SIGABRT [   0.002s] (4/5) shop tests::dies
+     TIMEOUT [   1.002s] (5/5) shop tests::hangs
+        SKIP [         ] shop tests::ignored
+────────────
+     Summary [   1.020s] 5 tests run: 2 passed (1 flaky), 2 failed, 1 timed out, 1 skipped
+        FAIL [   0.005s] (2/5) shop::it halves
+error: test run failed
+";
+
+    #[test]
+    fn the_last_try_of_a_test_counts() {
+        let reading = read(&Printed {
+            text: TEXT,
+            reports: &[],
+        });
+        assert_eq!((reading.passed, reading.failed, reading.skipped), (2, 3, 1));
+        assert_eq!(reading.passed_names, ["shop tests::adds", "shop tests::flaky"]);
+        assert_eq!(reading.skipped_names, ["shop tests::ignored"]);
+        assert_eq!(reading.trouble, Some(Trouble::Crash));
+        assert_eq!(reading.tally["timed out"], 1);
+        let failure = &reading.failures[0];
+        assert_eq!(failure.name, "shop::it halves");
+        assert_eq!(failure.location.as_ref().map(|place| place.line), Some(8));
+        assert_eq!(
+            (failure.expected.as_deref(), failure.actual.as_deref()),
+            (Some("2"), Some("1"))
+        );
+        assert_eq!(reading.failures.len(), 3);
+    }
+
+    #[test]
+    fn no_tests_are_no_success() {
+        let text =
+            "    Starting 0 tests across 1 binary\nerror: no tests to run\n(hint: use `--no-tests` to customize)\n";
+        assert_eq!(read(&Printed { text, reports: &[] }).trouble, Some(Trouble::NotFound));
+    }
 }

@@ -82,6 +82,31 @@ fn read_pytest(name: &str, code: i32) -> String {
     show(&read_with_report(Framework::Pytest, &exited(code, &text), &report))
 }
 
+/// Everything that is told of a run.
+fn show_whole(run: &TestRun) -> String {
+    let mut shown = show(run);
+    let words = |names: &[String]| names.join(", ");
+    if run.expected_failures > 0 {
+        write!(shown, "\nfailed as expected: {}", run.expected_failures).unwrap();
+    }
+    if !run.skipped_names.is_empty() {
+        write!(shown, "\nskipped: {}", words(&run.skipped_names)).unwrap();
+    }
+    for failure in &run.failures {
+        if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
+            write!(shown, "\n{}: {expected:?}, not {actual:?}", failure.name).unwrap();
+        }
+    }
+    if !run.tally.is_empty() {
+        write!(shown, "\n{:?}", run.tally).unwrap();
+    }
+    shown
+}
+
+fn whole(framework: Framework, name: &str, code: i32) -> String {
+    show_whole(&read(framework, &exited(code, &fixture(name))))
+}
+
 mod hostile;
 mod native;
 mod others;

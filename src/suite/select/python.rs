@@ -11,15 +11,66 @@ pub(super) fn tests(command: &TestCommand, only: &[String]) -> Option<Vec<String
     }
 }
 
-pub(super) fn package(_checkout: &Checkout, _command: &TestCommand, _near: &[RepoPath]) -> Option<Vec<String>> {
-    None
+/// The test files that belong to these files: they themselves, those that are named after a module, and for a
+/// `conftest.py` all that it is for.
+pub(super) fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option<Vec<String>> {
+    let top = command
+        .directory
+        .as_ref()
+        .map_or(String::new(), |directory| format!("{directory}/"));
+    let all: Vec<&str> = checkout
+        .paths()
+        .into_iter()
+        .filter_map(|path| path.as_str().strip_prefix(top.as_str()))
+        .filter(|path| is_test(path))
+        .collect();
+    let mut chosen: Vec<String> = Vec::new();
+    for path in near {
+        let path = path.as_str().strip_prefix(top.as_str())?;
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let stem = name.strip_suffix(".py")?.trim_matches('_');
+        let belongs = |test: &&&str| {
+            let test = test.rsplit('/').next().unwrap_or(test);
+            test == format!("test_{stem}.py") || test == format!("{stem}_test.py")
+        };
+        if is_test(path) {
+            chosen.push(path.to_string());
+        } else if name == "conftest.py" && !directory.is_empty() && command.framework == Framework::Pytest {
+            chosen.push(format!("{directory}/"));
+        } else {
+            let found: Vec<String> = all.iter().filter(belongs).map(ToString::to_string).collect();
+            if found.is_empty() {
+                return None;
+            }
+            chosen.extend(found);
+        }
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    match command.framework {
+        Framework::Pytest => pytest(&command.argv, &chosen),
+        // A part of the id is enough, whatever directory the ids begin with.
+        _ => {
+            let modules = chosen.iter().map(|path| path.rsplit('/').next().unwrap_or(path));
+            let modules: Vec<String> = modules.map(|name| name.trim_end_matches(".py").to_string()).collect();
+            unittest(&command.argv, &modules)
+        }
+    }
+}
+
+fn is_test(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
 }
 
 /// Node ids in place of the paths that the command names.
 fn pytest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     // An argument that starts with `@` names a file of arguments.
     let id = |name: &String| {
-        let is_path = name.split("::").next().is_some_and(|file| file.ends_with(".py"));
+        let is_path = name
+            .split("::")
+            .next()
+            .is_some_and(|file| file.ends_with(".py") || file.ends_with('/'));
         let plain = name.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '/');
         is_path.then(|| if plain { name.clone() } else { format!("./{name}") })
     };
@@ -53,4 +104,72 @@ fn unittest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
         narrowed.extend(only.iter().map(|name| format!("-k{name}")));
         narrowed
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::suite::{Source, select};
+
+    #[test]
+    fn a_module_has_tests_of_its_own() {
+        let tree = tempfile::tempdir().unwrap();
+        for path in [
+            "src/shop/cart.py",
+            "src/shop/_tax.py",
+            "src/shop/odd.py",
+            "tests/unit/test_cart.py",
+            "tests/test_tax.py",
+            "tests/conftest.py",
+        ] {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let checkout = Checkout::open(tree.path()).unwrap();
+        let check = |framework: Framework, command: &str, near: &[&str], expected: Option<&str>| {
+            let command = TestCommand {
+                argv: shlex::split(command).unwrap(),
+                directory: None,
+                framework,
+                source: Source::Settings,
+                timeout: Duration::from_secs(1),
+                import_root: None,
+                env: BTreeMap::new(),
+            };
+            let near: Vec<RepoPath> = near.iter().map(|path| path.parse().unwrap()).collect();
+            let narrowed = select::package(&checkout, &command, &near);
+            assert_eq!(narrowed.map(|command| command.argv.join(" ")).as_deref(), expected);
+        };
+        let pytest = "python3 -m pytest -q tests";
+        check(
+            Framework::Pytest,
+            pytest,
+            &["src/shop/cart.py"],
+            Some("python3 -m pytest -q tests/unit/test_cart.py"),
+        );
+        check(
+            Framework::Pytest,
+            pytest,
+            &["src/shop/_tax.py", "tests/unit/test_cart.py"],
+            Some("python3 -m pytest -q tests/test_tax.py tests/unit/test_cart.py"),
+        );
+        check(
+            Framework::Pytest,
+            "pytest",
+            &["tests/conftest.py"],
+            Some("pytest tests/"),
+        );
+        check(Framework::Pytest, pytest, &["src/shop/odd.py"], None);
+        check(Framework::Pytest, pytest, &["README.md"], None);
+        check(
+            Framework::Unittest,
+            "python3 -m unittest",
+            &["src/shop/cart.py"],
+            Some("python3 -m unittest -ktest_cart"),
+        );
+    }
 }

@@ -2,35 +2,10 @@
 
 use super::*;
 
-/// Everything that is told of a run, for a report and for its text alone.
-fn show_whole(run: &TestRun) -> String {
-    let mut shown = show(run);
-    let words = |names: &[String]| names.join(", ");
-    if run.expected_failures > 0 {
-        write!(shown, "\nfailed as expected: {}", run.expected_failures).unwrap();
-    }
-    if !run.skipped_names.is_empty() {
-        write!(shown, "\nskipped: {}", words(&run.skipped_names)).unwrap();
-    }
-    for failure in &run.failures {
-        if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
-            write!(shown, "\n{}: {expected:?}, not {actual:?}", failure.name).unwrap();
-        }
-    }
-    if !run.tally.is_empty() {
-        write!(shown, "\n{:?}", run.tally).unwrap();
-    }
-    shown
-}
-
 fn whole_pytest(name: &str, code: i32) -> String {
     let report = fixture(&format!("pytest/{name}.xml"));
     let text = fixture(&format!("pytest/{name}.txt"));
     show_whole(&read_with_report(Framework::Pytest, &exited(code, &text), &report))
-}
-
-fn whole(framework: Framework, name: &str, code: i32) -> String {
-    show_whole(&read(framework, &exited(code, &fixture(name))))
 }
 
 #[test]
@@ -73,7 +48,7 @@ fn pytest_text() {
     assert_snapshot!(read_file(Framework::Pytest, "pytest/nothing_ran.txt", 5), @"NothingRan: 0 passed, 0 failed, 0 skipped");
     assert_snapshot!(read_file(Framework::Pytest, "pytest/conftest_error.txt", 4), @"
     MissingModule: 0 passed, 1 failed, 0 skipped
-    conftest.py at tests/conftest.py:1: ImportError while loading conftest '/tmp/fx/py/tests/conftest.py'.
+    tests/conftest.py at tests/conftest.py:1: ImportError while loading conftest '/tmp/fx/py/tests/conftest.py'.
     ");
     assert_snapshot!(read_file(Framework::Pytest, "pytest/not_found.txt", 4), @"NothingRan: 0 passed, 0 failed, 0 skipped");
     assert_snapshot!(read_file(Framework::Pytest, "pytest/missing_file.txt", 4), @"NothingRan: 0 passed, 0 failed, 0 skipped");
@@ -222,7 +197,7 @@ fn pytest_outside_of_tests() {
     "#);
     assert_snapshot!(whole(Framework::Pytest, "pytest/conftest_missing_module.txt", 4), @"
     MissingModule: 0 passed, 1 failed, 0 skipped
-    conftest.py at tests/conftest.py:1: ImportError while loading conftest '/tmp/rustpy/rec/missconf/tests/conftest.py'.
+    tests/conftest.py at tests/conftest.py:1: ImportError while loading conftest '/tmp/rustpy/rec/missconf/tests/conftest.py'.
     ");
     assert_snapshot!(whole(Framework::Pytest, "pytest/internal_error.txt", 3), @"
     DidNotCollect: 0 passed, 1 failed, 0 skipped
@@ -233,9 +208,9 @@ fn pytest_outside_of_tests() {
 #[test]
 fn pytest_processes_that_end() {
     assert_snapshot!(whole_pytest("worker_crash", 1), @r#"
-    Failed: 2 passed, 1 failed, 0 skipped
+    Crashed: 2 passed, 1 failed, 0 skipped
     passed: tests/test_die.py::test_a, tests/test_die.py::test_z
-    tests/test_die.py::test_dies at tests/test_die.py:1: failed on setup with "worker 'gw1' crashed while running 'tests/test_die.py::test_dies'"
+    tests/test_die.py::test_dies at -: failed on setup with "worker 'gw1' crashed while running 'tests/test_die.py::test_dies'"
     {"failed": 1, "passed": 2}
     "#);
     assert_snapshot!(whole_pytest("timeout", 1), @r#"
@@ -359,12 +334,12 @@ fn ruff() {
     "#);
     assert_snapshot!(whole(Framework::Ruff, "ruff/github.txt", 1), @r#"
     Flagged: 0 passed, 6 failed, 0 skipped
-    /tmp/rustpy/rec/lint/bad.py: F401 F401 `os` imported but unused%0A  help: Remove unused import: `os` at /tmp/rustpy/rec/lint/bad.py:1: F401 F401 `os` imported but unused%0A  help: Remove unused import: `os`
-    /tmp/rustpy/rec/lint/bad.py: F401 F401 `sys` imported but unused%0A  help: Remove unused import: `sys` at /tmp/rustpy/rec/lint/bad.py:2: F401 F401 `sys` imported but unused%0A  help: Remove unused import: `sys`
-    /tmp/rustpy/rec/lint/bad.py: F821 F821 Undefined name `undefined` at /tmp/rustpy/rec/lint/bad.py:11: F821 F821 Undefined name `undefined`
-    /tmp/rustpy/rec/lint/other.py: F401 F401 `yaml_is_missing` imported but unused%0A  help: Remove unused import: `yaml_is_missing` at /tmp/rustpy/rec/lint/other.py:1: F401 F401 `yaml_is_missing` imported but unused%0A  help: Remove unused import: `yaml_is_missing`
-    /tmp/rustpy/rec/lint/syntax.py: invalid-syntax invalid-syntax: Expected a parameter or the end of the parameter list at /tmp/rustpy/rec/lint/syntax.py:1: invalid-syntax invalid-syntax: Expected a parameter or the end of the parameter list
-    /tmp/rustpy/rec/lint/syntax.py: invalid-syntax invalid-syntax: unexpected EOF while parsing at /tmp/rustpy/rec/lint/syntax.py:2: invalid-syntax invalid-syntax: unexpected EOF while parsing
+    /tmp/rustpy/rec/lint/bad.py: F401 `os` imported but unused at /tmp/rustpy/rec/lint/bad.py:1: F401 `os` imported but unused
+    /tmp/rustpy/rec/lint/bad.py: F401 `sys` imported but unused at /tmp/rustpy/rec/lint/bad.py:2: F401 `sys` imported but unused
+    /tmp/rustpy/rec/lint/bad.py: F821 Undefined name `undefined` at /tmp/rustpy/rec/lint/bad.py:11: F821 Undefined name `undefined`
+    /tmp/rustpy/rec/lint/other.py: F401 `yaml_is_missing` imported but unused at /tmp/rustpy/rec/lint/other.py:1: F401 `yaml_is_missing` imported but unused
+    /tmp/rustpy/rec/lint/syntax.py: invalid-syntax Expected a parameter or the end of the parameter list at /tmp/rustpy/rec/lint/syntax.py:1: invalid-syntax Expected a parameter or the end of the parameter list
+    /tmp/rustpy/rec/lint/syntax.py: invalid-syntax unexpected EOF while parsing at /tmp/rustpy/rec/lint/syntax.py:2: invalid-syntax unexpected EOF while parsing
     {"errors": 6}
     "#);
     assert_snapshot!(whole(Framework::Ruff, "ruff/fail.json", 1), @r#"

@@ -1,4 +1,4 @@
-//! `cargo test`.
+//! `cargo test` and diagnostics of rustc.
 
 use super::*;
 
@@ -45,5 +45,57 @@ fn cargo() {
     assert_snapshot!(read_file(Framework::Cargo, "cargo/manifest_error.txt", 101), @"
     DidNotBuild: 0 passed, 1 failed, 0 skipped
     error: key with no value, expected `=` at Cargo.toml:4: error: key with no value, expected `=`
+    ");
+}
+
+#[test]
+fn cargo_kinds() {
+    assert_snapshot!(whole(Framework::Cargo, "cargo/kinds.txt", 101), @r#"
+    Failed: 4 passed, 9 failed, 1 skipped
+    passed: src/lib.rs - double, src/lib.rs - double #4, tests::passes, tests::prints_like_a_harness
+    tests::does_not_panic at src/lib.rs:49: note: test did not panic as expected at src/lib.rs:49:8
+    tests::fails_with_words at src/lib.rs:33: assertion `left == right` failed: one is 1
+    tests::panics_otherwise at src/lib.rs:44: two
+    tests::returns_an_error at -: Error: "no"
+    tests::panics_in_a_thread at src/lib.rs:57: inside
+    tests::texts at src/lib.rs:38: assertion `left == right` failed
+    --test own at -: checking what nobody counts
+    src/lib.rs - double #2 at src/lib.rs:7: assertion `left == right` failed
+    src/lib.rs - double #3 at src/lib.rs:11: Test compiled successfully, but it's marked `compile_fail`.
+    skipped: tests::ignored
+    tests::fails_with_words: "3", not "2"
+    tests::texts: "\"red\\ngreen\"", not "\"red\\nblue\""
+    src/lib.rs - double #2: "5", not "4"
+    {"failed": 8, "ignored": 1, "passed": 4}
+    "#);
+    assert_snapshot!(whole(Framework::Cargo, "cargo/own_harness_fail.txt", 101), @"
+    Failed: 0 passed, 1 failed, 0 skipped
+    --test own at -: checking what nobody counts
+    ");
+    assert_snapshot!(whole(Framework::Cargo, "cargo/own_harness_pass.txt", 0), @"
+    Passed: 1 passed, 0 failed, 0 skipped
+    passed: own:tests/own.rs
+    ");
+}
+
+#[test]
+fn clippy() {
+    assert_snapshot!(whole(Framework::Rustc, "rustc/clippy_denied.txt", 101), @"
+    Flagged: 0 passed, 4 failed, 0 skipped
+    error: unused variable: `unused` at src/lib.rs:2: error: unused variable: `unused`
+    error: unneeded `return` statement at src/lib.rs:3: error: unneeded `return` statement
+    error: unneeded `return` statement at src/lib.rs:3: error: unneeded `return` statement
+    error: this if-then-else expression returns a bool literal at src/lib.rs:3: error: this if-then-else expression returns a bool literal
+    ");
+    assert_snapshot!(whole(Framework::Rustc, "rustc/clippy_denied_json.txt", 101), @"
+    Flagged: 0 passed, 4 failed, 0 skipped
+    error: unused variable: `unused` at src/lib.rs:2: error: unused variable: `unused`
+    error: unneeded `return` statement at src/lib.rs:3: error: unneeded `return` statement
+    error: unneeded `return` statement at src/lib.rs:3: error: unneeded `return` statement
+    error: this if-then-else expression returns a bool literal at src/lib.rs:3: error: this if-then-else expression returns a bool literal
+    ");
+    assert_snapshot!(whole(Framework::Rustc, "rustc/clippy_warns.txt", 0), @"
+    Passed: 1 passed, 0 failed, 0 skipped
+    passed: the test command
     ");
 }

@@ -1,0 +1,137 @@
+//! Python projects of every habit, and members of Rust's workspaces.
+
+use super::*;
+
+#[test]
+fn the_projects_own_tool_says_what_runs() {
+    let test = ("tests/test_a.py", "import unittest\nclass T(unittest.TestCase): pass");
+    check(
+        &[
+            (
+                "tox.ini",
+                "[testenv]\ncommands = {envpython} -m unittest -v {posargs}\n",
+            ),
+            test,
+        ],
+        "python3 -m unittest [Unittest, .] from `tox.ini`",
+    );
+    check(
+        &[
+            (
+                "tox.ini",
+                "[testenv]\ndeps = pytest\ncommands =\n    py311: coverage run -m pytest --cov=shop {posargs:tests} \\\n      -m 'not slow'\n",
+            ),
+            test,
+        ],
+        "python3 -m pytest tests -m 'not slow' [Pytest, .] from `tox.ini`",
+    );
+    // What lies in an environment of tox is nothing that a run elsewhere has.
+    check(
+        &[
+            (
+                "tox.ini",
+                "[testenv]\ncommands = pytest --doctest-modules {envsitepackagesdir}/shop tests\n",
+            ),
+            test,
+        ],
+        "python3 -m pytest [Pytest, .] from `tox.ini`",
+    );
+    check(
+        &[
+            (
+                "noxfile.py",
+                "def tests(session):\n    session.install('pytest')\n    session.run(\n        'pytest', '-n', '4', \"tests\", *session.posargs)\n",
+            ),
+            test,
+        ],
+        "python3 -m pytest tests [Pytest, .] from `noxfile.py`",
+    );
+    check(
+        &[
+            (
+                "pyproject.toml",
+                "[tool.hatch.envs.default.scripts]\ntest = 'pytest {args:tests}'\n",
+            ),
+            test,
+        ],
+        "python3 -m pytest tests [Pytest, .] from `pyproject.toml`",
+    );
+    check(
+        &[
+            (
+                "pyproject.toml",
+                "[tool.tox.env_run_base]\ncommands = [['pytest', '-v', { replace = 'posargs', default = ['tests'] }]]\n",
+            ),
+            test,
+        ],
+        "python3 -m pytest tests [Pytest, .] from `pyproject.toml`",
+    );
+    check(
+        &[
+            (
+                "pyproject.toml",
+                "[tool.pdm.scripts]\ntest = { cmd = 'python -m unittest' }\n",
+            ),
+            test,
+        ],
+        "python3 -m unittest [Unittest, .] from `pyproject.toml`",
+    );
+}
+
+#[test]
+fn django_and_lists_of_requirements_say_it_too() {
+    let test = ("shop/tests.py", "from django.test import TestCase\n");
+    check(
+        &[("manage.py", "import django"), test],
+        "python3 manage.py test [Unittest, .] from `manage.py`",
+    );
+    check(
+        &[
+            ("requirements-dev.txt", "pytest>=8\n"),
+            ("tests/test_a.py", "import unittest"),
+        ],
+        "python3 -m pytest [Pytest, .] from `requirements-dev.txt`",
+    );
+    check(
+        &[
+            ("requirements.txt", "pytest-xdist\n"),
+            ("tests/__init__.py", ""),
+            ("tests/test_a.py", "import unittest"),
+        ],
+        "python3 -m unittest discover [Unittest, .] from `tests/test_a.py`",
+    );
+}
+
+#[test]
+fn what_fails_is_run_in_the_project_that_it_belongs_to() {
+    #[track_caller]
+    fn near(files: &[(&str, &str)], near: &str, expected: &str) {
+        let (_directory, checkout) = tree(files);
+        let hints = Hints {
+            near: vec![near.parse().unwrap()],
+            ..Hints::default()
+        };
+        let found = find(&checkout, &TestSettings::default(), &hints);
+        assert_eq!(found.unwrap().to_string(), expected);
+    }
+    let python = [
+        ("pyproject.toml", "[tool.pytest.ini_options]"),
+        ("tests/conftest.py", ""),
+        ("tests/test_a.py", "def test_a(): pass"),
+        ("libs/one/pyproject.toml", "[tool.pytest.ini_options]"),
+        ("libs/one/tests/test_b.py", "def test_b(): pass"),
+    ];
+    near(&python, "tests/test_a.py", "python3 -m pytest");
+    near(&python, "libs/one/tests/test_b.py", "cd libs/one && python3 -m pytest");
+    let rust = [
+        (
+            "Cargo.toml",
+            "[workspace]\nmembers = ['crates/*']\nexclude = ['crates/out']",
+        ),
+        ("crates/one/Cargo.toml", "[package]\nname = 'one'"),
+        ("crates/out/Cargo.toml", "[package]\nname = 'out'"),
+    ];
+    near(&rust, "crates/one/src/lib.rs", "cargo test -p one");
+    near(&rust, "crates/out/src/lib.rs", "cd crates/out && cargo test");
+    near(&rust, "README.md", "cargo test --workspace");
+}
