@@ -82,7 +82,9 @@ fn read_pytest(name: &str, code: i32) -> String {
     show(&read_with_report(Framework::Pytest, &exited(code, &text), &report))
 }
 
+mod go;
 mod hostile;
+mod jvm;
 mod others;
 mod python;
 mod rust;

@@ -136,7 +136,7 @@ mod tests {
             Go,
             "go test -json ./...",
             &["TestA/sub", "m/p TestB"],
-            "go test -run=^(TestA|TestB)$ -json ./...",
+            r"go test -run=^TestA$/^sub$|^TestB$ -json ./...",
         );
         check(
             Node,
