@@ -45,7 +45,9 @@ impl<'a> Places<'a> {
         let mut rest = printed.components();
         while rest.next().is_some() && !rest.as_path().as_os_str().is_empty() {
             let below = self.directory.join(rest.as_path());
-            let found = [below.as_path(), rest.as_path()].into_iter().find(|path| self.is_file(path));
+            let found = [below.as_path(), rest.as_path()]
+                .into_iter()
+                .find(|path| self.is_file(path));
             // A bare name says nothing of where it lies: only in the directory of the command itself.
             if let Some(found) = found {
                 return Some(found.to_path_buf());
@@ -65,7 +67,10 @@ impl<'a> Places<'a> {
         let sources = self.sources.get_or_insert_with(|| sources(root));
         let mut end = printed;
         loop {
-            let fits = |path: &&String| path.strip_suffix(end).is_some_and(|above| above.is_empty() || above.ends_with('/'));
+            let fits = |path: &&String| {
+                path.strip_suffix(end)
+                    .is_some_and(|above| above.is_empty() || above.ends_with('/'))
+            };
             let mut found: Vec<&String> = sources.iter().filter(fits).collect();
             if found.len() > 1 {
                 found.retain(|path| path.contains("src/test/"));
@@ -95,7 +100,12 @@ fn sources(root: &Path) -> Vec<String> {
         .take(MAX_ENTRIES)
         .flatten()
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter(|entry| entry.path().extension().is_some_and(|kind| KINDS.iter().any(|known| kind == *known)))
+        .filter(|entry| {
+            entry
+                .path()
+                .extension()
+                .is_some_and(|kind| KINDS.iter().any(|known| kind == *known))
+        })
         .filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_str()?.to_string()))
         .collect()
 }
@@ -134,7 +144,12 @@ mod tests {
         check(root, "", "com/example/Gone.java", None);
         check(root, "", "example.com/shop/shop_test.go", Some("shop_test.go"));
         check(root, "", "example.com/shop/v2/sub/sub_test.go", Some("sub/sub_test.go"));
-        check(root, "", "example.com/other/gen/gen_test.go", Some("tools/gen/gen_test.go"));
+        check(
+            root,
+            "",
+            "example.com/other/gen/gen_test.go",
+            Some("tools/gen/gen_test.go"),
+        );
         check(root, "", "sub/sub_test.go", Some("sub/sub_test.go"));
         check(root, "", "../../etc/passwd", None);
         check(Path::new("/nowhere"), "", "a/b.py", Some("a/b.py"));

@@ -25,8 +25,7 @@ const MAX_BUILD: usize = 1 << 20;
 static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*(?:Error Trace:\s+)?(\S+\.go):(\d+)(?::\d+)?(?:: |:?$)"));
 /// A frame of a panic, or of the race detector.
-static FRAME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^(?:\t| {6})(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
+static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:\t| {6})(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
 
 /// One event; <https://pkg.go.dev/cmd/test2json#hdr-Output_Format>
 #[derive(Deserialize)]
@@ -133,7 +132,9 @@ fn read_events(events: &[Event], text: &str) -> Reading {
         built.push('\n');
     }
     // Compilers warn where they succeed, too.
-    let was_built = events.iter().all(|event| event.action != "build-fail" && event.failed_build.is_empty())
+    let was_built = events
+        .iter()
+        .all(|event| event.action != "build-fail" && event.failed_build.is_empty())
         && packages.values().all(Package::was_built);
     if !was_built || order.is_empty() {
         build::read(&built, &mut reading);
@@ -151,9 +152,9 @@ fn read_events(events: &[Event], text: &str) -> Reading {
     for (name, package) in dead {
         let said = package.death.as_ref().map_or("", |(_, text)| text.as_str());
         reading.trouble = reading.trouble.or(Some(cause(said)));
-        let blames_a_test = order.iter().any(|key| {
-            key.0 == *name && (tests[key].action == "fail" || is_under_way(&tests[key], package))
-        });
+        let blames_a_test = order
+            .iter()
+            .any(|key| key.0 == *name && (tests[key].action == "fail" || is_under_way(&tests[key], package)));
         if !blames_a_test {
             let message = if said.is_empty() { &package.output } else { said };
             reading.note(name, place(message, name), message);
@@ -237,7 +238,8 @@ impl Package {
 /// that ran beside it had nothing to do with it.
 fn is_under_way(test: &Test, package: &Package) -> bool {
     let is_open = matches!(test.action.as_str(), "run" | "cont" | "output" | "");
-    let panicked = matches!(&package.death, Some((_, said)) if said.contains("repanicked]") || said.contains("[recovered]"));
+    let panicked =
+        matches!(&package.death, Some((_, said)) if said.contains("repanicked]") || said.contains("[recovered]"));
     is_open && !panicked
 }
 
@@ -266,7 +268,7 @@ fn cause(said: &str) -> Trouble {
 fn shown(output: &str) -> String {
     let lines = output
         .lines()
-        .filter(|line| !line.starts_with("=== ") && !line.trim_start().starts_with("--- "));
+        .filter(|line| !line.starts_with("===") && !line.trim_start().starts_with("--- "));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -275,7 +277,11 @@ fn shown(output: &str) -> String {
 fn place(message: &str, package: &str) -> Option<Location> {
     let found = |(path, line): (&str, &str)| {
         let is_bare = !path.contains('/') && !package.is_empty();
-        let path = if is_bare { format!("{package}/{path}") } else { path.to_string() };
+        let path = if is_bare {
+            format!("{package}/{path}")
+        } else {
+            path.to_string()
+        };
         location(&path, line)
     };
     let lines = || {
@@ -296,7 +302,12 @@ fn place(message: &str, package: &str) -> Option<Location> {
     let is_death = message.lines().any(is_death);
     let by_line = lines().find(of_a_test).or_else(|| lines().next());
     let by_frame = frames().next();
-    if is_death { by_frame.or(by_line) } else { by_line.or(by_frame) }.and_then(found)
+    if is_death {
+        by_frame.or(by_line)
+    } else {
+        by_line.or(by_frame)
+    }
+    .and_then(found)
 }
 
 /// Neither Go's own nor a dependency.
@@ -305,6 +316,12 @@ fn is_own(path: &str) -> bool {
         // Below `GOPATH/src` the first directory is a host.
         !rest.split('/').next().unwrap_or_default().contains('.')
     });
-    let built_in = ["/src/testing/", "/src/runtime/", "/pkg/mod/", "_testmain.go", "/vendor/"];
+    let built_in = [
+        "/src/testing/",
+        "/src/runtime/",
+        "/pkg/mod/",
+        "_testmain.go",
+        "/vendor/",
+    ];
     !of_go && !built_in.iter().any(|part| path.contains(part))
 }

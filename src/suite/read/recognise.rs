@@ -6,7 +6,7 @@ use crate::suite::Framework;
 /// Finds the framework that a text comes from by what only that framework prints, and reads it; one that shows a
 /// failure goes before one that shows none.
 pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, Reading)> {
-    const MARKS: [(Framework, &[&str]); 9] = [
+    const MARKS: [(Framework, &[&str]); 10] = [
         (
             Framework::Cargo,
             &["\ntest result: ", "error: could not compile", "\nerror[E"],
@@ -25,6 +25,7 @@ pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, Reading)> {
         (Framework::Jest, &["\nTest Suites: "]),
         (Framework::Mocha, &[" passing ("]),
         (Framework::Maven, &["Tests run: ", "COMPILATION ERROR"]),
+        (Framework::Gradle, &["\n> Task :", "\nFAILURE: Build "]),
     ];
     let text = format!("\n{text}");
     let mut found: Option<(Framework, Reading)> = None;
