@@ -56,7 +56,7 @@ impl Package {
             return;
         }
         self.has_ended |= matches!(line, "FAIL" | "PASS");
-        let mut keep = |text: &mut String, max: usize| {
+        let keep = |text: &mut String, max: usize| {
             if text.len() < max {
                 text.push_str(line);
                 text.push('\n');

@@ -81,7 +81,7 @@ fn go_that_ends_early() {
     assert_snapshot!(read_file(Framework::Go, "go/race.txt", 1), @r"
     Failed: 2 passed, 1 failed, 0 skipped
     passed: example.com/shop TestFirst, example.com/shop/sub TestAdd
-    example.com/shop TestRaces at /tmp/fx/go/shop_test.go:9: ==================
+    example.com/shop TestRaces at /tmp/fx/go/shop_test.go:9: WARNING: DATA RACE
     ");
     assert_snapshot!(read_file(Framework::Go, "go/panic_subtest.txt", 1), @r"
     Panicked: 1 passed, 2 failed, 0 skipped
@@ -145,5 +145,8 @@ fn go_vet() {
     Flagged: 0 passed, 1 failed, 0 skipped
     (*testing.common).Errorf format %d has arg "x" of wrong type string at shop_test.go:5: shop_test.go:5:42: (*testing.common).Errorf format %d has arg "x" of wrong type string
     "#);
-    assert_snapshot!(read_file(Framework::GoVet, "govet/found_json.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(read_file(Framework::GoVet, "govet/found_json.txt", 0), @r#"
+    Flagged: 0 passed, 1 failed, 0 skipped
+    printf at /tmp/fx/go/shop_test.go:5: /tmp/fx/go/shop_test.go:5:42: (*testing.common).Errorf format %d has arg "x" of wrong type string
+    "#);
 }
