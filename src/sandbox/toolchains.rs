@@ -219,6 +219,10 @@ impl Toolchains {
             let part = Path::new(".cargo/registry").join(name);
             self.show(&home.join(&part), &Path::new(HOME).join(&part));
         }
+        // What was installed for Maven and Gradle before; their settings, next to it, have passwords.
+        for name in [".m2/repository", ".gradle/caches/modules-2"] {
+            self.show(&home.join(name), &Path::new(HOME).join(name));
+        }
         for (variable, name) in POINTERS {
             let directory = home.join(name);
             if self.is_visible(&directory) || self.mounts.iter().any(|mount| mount.target.starts_with(&directory)) {
@@ -311,6 +315,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         for directory in [
             ".cargo/bin",
+            ".m2/repository",
             ".cargo/registry/src",
             ".rustup",
             ".ssh",
@@ -321,6 +326,7 @@ mod tests {
             fs::create_dir_all(home.path().join(directory)).unwrap();
         }
         fs::write(home.path().join(".cargo/credentials.toml"), "").unwrap();
+        fs::write(home.path().join(".m2/settings.xml"), "").unwrap();
         let path = env::join_paths([
             home.path().join("work"),
             home.path().join(".cargo/bin"),
@@ -333,6 +339,7 @@ mod tests {
             "",
             ".cargo",
             ".cargo/credentials.toml",
+            ".m2/settings.xml",
             ".ssh",
             ".config",
             ".config/gh",
@@ -341,7 +348,7 @@ mod tests {
         ] {
             assert!(!found.shows(&home.path().join(hidden)), "{hidden}");
         }
-        for shown in [".cargo/bin", ".cargo/registry/src", ".rustup"] {
+        for shown in [".cargo/bin", ".cargo/registry/src", ".m2/repository", ".rustup"] {
             assert!(found.shows(&home.path().join(shown)), "{shown}");
         }
         assert_eq!(

@@ -11,6 +11,7 @@ mod distil;
 mod find;
 mod install;
 mod lend;
+mod places;
 mod read;
 mod reports;
 mod run;

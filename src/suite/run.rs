@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
+use super::places::Places;
 use super::{Installed, TestCommand, ask, read, reports, select};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
@@ -190,6 +191,7 @@ fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
             *name = rest.to_string();
         }
     }
+    let mut places = Places::new(workspace, Path::new(directory));
     for failure in &mut run.failures {
         let Some(place) = &mut failure.location else { continue };
         let path = Path::new(&place.path);
@@ -201,6 +203,7 @@ fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
         } else {
             Some(Path::new(directory).join(path.strip_prefix("./").unwrap_or(path)))
         };
+        let relative = relative.and_then(|relative| places.find(&relative));
         // A path of the repository, or none at all: what is printed is a claim.
         match relative.as_deref().and_then(Path::to_str).map(str::parse::<RepoPath>) {
             Some(Ok(relative)) => place.path = relative.to_string(),

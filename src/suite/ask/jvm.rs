@@ -19,7 +19,13 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
     let options: &[&str] = match command.framework {
         // The modules after one that fails have tests, too.
         Framework::Maven => &["--fail-at-end", "--offline"],
-        _ => &["--continue", "--no-build-cache", "--console=plain", "--no-daemon", "--offline"],
+        _ => &[
+            "--continue",
+            "--no-build-cache",
+            "--console=plain",
+            "--no-daemon",
+            "--offline",
+        ],
     };
     for option in options {
         asked.after(tool, option);

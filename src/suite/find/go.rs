@@ -40,7 +40,10 @@ fn modules(workspace: &str) -> Vec<String> {
         let path = if is_open {
             is_open = line != ")";
             line
-        } else if let Some(rest) = line.strip_prefix("use").filter(|rest| rest.starts_with([' ', '\t', '('])) {
+        } else if let Some(rest) = line
+            .strip_prefix("use")
+            .filter(|rest| rest.starts_with([' ', '\t', '(']))
+        {
             is_open = rest.trim() == "(";
             rest.trim()
         } else {
@@ -49,9 +52,14 @@ fn modules(workspace: &str) -> Vec<String> {
         let path = path.trim_matches(['"', '`']).trim_end_matches('/');
         let path = path.strip_prefix("./").unwrap_or(path);
         // A module elsewhere is not part of the tree.
-        let is_inside = !path.is_empty() && !path.starts_with(['/', '-', '(', ')']) && !path.split('/').any(|part| part == "..");
+        let is_inside =
+            !path.is_empty() && !path.starts_with(['/', '-', '(', ')']) && !path.split('/').any(|part| part == "..");
         if is_inside {
-            modules.push(if path == "." { "./...".into() } else { format!("./{path}/...") });
+            modules.push(if path == "." {
+                "./...".into()
+            } else {
+                format!("./{path}/...")
+            });
         }
     }
     modules
@@ -63,7 +71,8 @@ mod tests {
 
     #[test]
     fn a_workspace_names_its_modules() {
-        let workspace = "go 1.22\n\nuse ./a // the first\nuse (\n\t.\n\t\"./b/c\"\n\t../elsewhere\n)\nreplace x => ./y\n";
+        let workspace =
+            "go 1.22\n\nuse ./a // the first\nuse (\n\t.\n\t\"./b/c\"\n\t../elsewhere\n)\nreplace x => ./y\n";
         assert_eq!(modules(workspace), ["./a/...", "./...", "./b/c/..."]);
     }
 }

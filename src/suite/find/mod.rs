@@ -98,6 +98,7 @@ impl NothingFound {
             "projects of .NET tests",
             "CTest",
             "a `test` target of make, just or Task",
+            "`build.gradle`",
         ];
         Self {
             looked_for: looked_for.map(ToString::to_string).to_vec(),
@@ -172,6 +173,7 @@ fn places<'a>(checkout: &'a Checkout, near: &[RepoPath]) -> Vec<Place<'a>> {
     names.dedup();
     order.push(None);
     order.extend(names.into_iter().filter_map(|name| name.parse().ok()).map(Some));
+    order.extend(modules(checkout));
     let mut places: Vec<Place<'a>> = Vec::new();
     for directory in order {
         if places.len() < MAX_DIRECTORIES && !places.iter().any(|place| place.directory == directory) {
@@ -179,6 +181,18 @@ fn places<'a>(checkout: &'a Checkout, near: &[RepoPath]) -> Vec<Place<'a>> {
         }
     }
     places
+}
+
+/// Modules of Go and Java further down, but not those that are the input of tests.
+fn modules(checkout: &Checkout) -> impl Iterator<Item = Option<RepoPath>> {
+    let paths = checkout.paths().into_iter().map(RepoPath::as_str);
+    let directories = paths.filter_map(|path| {
+        let (directory, name) = path.rsplit_once('/')?;
+        let is_input = |part: &str| matches!(part, "src" | "testdata" | "vendor" | "node_modules");
+        let is_manifest = matches!(name, "go.mod" | "pom.xml" | "build.gradle" | "build.gradle.kts");
+        (is_manifest && !directory.split('/').any(is_input)).then_some(directory)
+    });
+    directories.filter_map(|directory| directory.parse().ok()).map(Some)
 }
 
 /// The commands that the files of one directory tell.
@@ -251,8 +265,10 @@ fn framework_of(root: &Place<'_>, words: &[String]) -> Framework {
             Framework::Cargo
         }
         Some("go") if has("test") => Framework::Go,
+        Some("go") if has("vet") => Framework::GoVet,
         Some("node") if has("--test") => Framework::Node,
         Some("mvn" | "mvnw") => Framework::Maven,
+        Some("gradle" | "gradlew") => Framework::Gradle,
         Some("npm" | "yarn" | "pnpm" | "bun") if has("test") || has("t") => javascript::script_framework(root),
         Some("ctest") => Framework::Ctest,
         Some("dotnet") if has("test") => Framework::Dotnet,

@@ -121,7 +121,7 @@ fn nothing_found_says_where_was_looked() {
         ],
         "no tests were found (looked for `Cargo.toml`, Python test files or pytest settings, a `test` script in \
          `package.json`, `go.mod`, `pom.xml`, RSpec or Ruby tests, PHPUnit, projects of .NET tests, CTest, a `test` \
-         target of make, just or Task); set `[test] command` in greenlight.toml",
+         target of make, just or Task, `build.gradle`); set `[test] command` in greenlight.toml",
     );
 }
 
@@ -169,6 +169,55 @@ fn links_in_place_of_manifests_are_not_followed() {
     .unwrap();
     let checkout = Checkout::open(directory.path()).unwrap();
     assert!(find(&checkout, &TestSettings::default(), &Hints::default()).is_err());
+}
+
+#[test]
+fn every_module_of_go_and_java_is_a_command_of_its_own() {
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: &[&str]) {
+        let (_directory, checkout) = tree(files);
+        let all = find_all(&checkout, &TestSettings::default(), &Hints::default());
+        assert_eq!(all.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    }
+    check(
+        &[
+            ("go.mod", "module m"),
+            ("tools/gen/go.mod", "module g"),
+            ("_codegen/go.mod", "module c"),
+            ("x/testdata/go.mod", "module t"),
+        ],
+        &["go test ./...", "cd tools/gen && go test ./..."],
+    );
+    check(
+        &[
+            ("go.work", "go 1.22\nuse (\n\t./a\n\t./b/c\n)\n"),
+            ("a/go.mod", "module a"),
+            ("b/c/go.mod", "module c"),
+        ],
+        &[
+            "go test ./a/... ./b/c/...",
+            "cd a && go test ./...",
+            "cd b/c && go test ./...",
+        ],
+    );
+    check(
+        &[
+            ("pom.xml", "<project><modules><module>core</module></modules></project>"),
+            ("mvnw", ""),
+            ("core/pom.xml", "<project/>"),
+            ("core/src/test/resources/pom.xml", "<project/>"),
+            ("extra/own/pom.xml", "<project/>"),
+        ],
+        &["./mvnw -B test", "cd extra/own && mvn -B test"],
+    );
+    check(
+        &[
+            ("settings.gradle", "include 'core'"),
+            ("gradlew", ""),
+            ("core/build.gradle", ""),
+        ],
+        &["./gradlew test"],
+    );
 }
 
 mod others;

@@ -34,15 +34,19 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
 }
 
 pub(super) fn go(project: &Project<'_>) -> Option<Plan> {
-    project.path("go.mod")?;
+    project.path("go.mod").or_else(|| project.path("go.work"))?;
+    // What is in the tree already is what Go takes.
+    if project.path("vendor/modules.txt").is_some() {
+        return None;
+    }
     let files = project.named(&["go.mod", "go.sum", "go.work", "go.work.sum"]);
     Some(only("go", project, files, &["go", "mod", "download"]))
 }
 
 /// Maven's plugins load more when they run, as Surefire does for the framework it finds, so everything is run once, for
 /// a class with nothing in it.
-const EMPTY_BUILD: &str = r#"for pom in pom.xml */pom.xml */*/pom.xml; do
-[ -f "$pom" ] && tests="$(dirname "$pom")/src/test/java" && mkdir -p "$tests" && echo 'public class NothingTest {}' > "$tests/NothingTest.java"
+const EMPTY_BUILD: &str = r#"find . -name pom.xml | while read -r pom; do
+tests="$(dirname "$pom")/src/test/java" && mkdir -p "$tests" && echo 'public class NothingTest {}' > "$tests/NothingTest.java"
 done
 exec mvn -B -ntp -DfailIfNoTests=false -Dmaven.test.failure.ignore=true test"#;
 

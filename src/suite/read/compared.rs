@@ -25,11 +25,12 @@ static JAVA: [LazyLock<Option<Regex>>; 5] = [
 ];
 /// AssertJ, which says what it got first.
 static ASSERTJ: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"(?m)^Expecting(?: actual)?:\s*\n\s*(.+)\n\s*(?:to be equal to|to be the same as|to contain|to start with|to end with):?\s*\n\s*(.+)$")
+    pattern(
+        r"(?m)^Expecting(?: actual)?:\s*\n\s*(.+)\n\s*(?:to be equal to|to be the same as|to contain|to start with|to end with):?\s*\n\s*(.+)$",
+    )
 });
 /// testify.
-static TESTIFY: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)^\s*expected *: ?(.*)\n\s*actual *: ?(.*)$"));
+static TESTIFY: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*expected *: ?(.*)\n\s*actual *: ?(.*)$"));
 static GOT_WANT: Patterns = [
     LazyLock::new(|| pattern(r"(?mi)\bgot:? *= *(.+?)[,;]? *want(?:ed)?:? *= *(.+)$")),
     LazyLock::new(|| pattern(r"(?mi)\bgot:? +(.+?)[,;]? +want(?:ed)?:? +(.+)$")),
@@ -101,13 +102,33 @@ mod tests {
 
     #[test]
     fn assertions_of_java_say_what_they_wanted() {
-        check(java("org.opentest4j.AssertionFailedError: expected: <3> but was: <-1>\n\tat x"), "3", "-1");
-        check(java("java.lang.AssertionError: expected:<[a]b> but was:<[c]b>"), "[a]b", "[c]b");
-        check(java("java.lang.AssertionError: \nExpected: is <1>\n     but: was <2>"), "is <1>", "<2>");
-        check(java("org.opentest4j.AssertionFailedError: \nexpected: 3\n but was: -1"), "3", "-1");
+        check(
+            java("org.opentest4j.AssertionFailedError: expected: <3> but was: <-1>\n\tat x"),
+            "3",
+            "-1",
+        );
+        check(
+            java("java.lang.AssertionError: expected:<[a]b> but was:<[c]b>"),
+            "[a]b",
+            "[c]b",
+        );
+        check(
+            java("java.lang.AssertionError: \nExpected: is <1>\n     but: was <2>"),
+            "is <1>",
+            "<2>",
+        );
+        check(
+            java("org.opentest4j.AssertionFailedError: \nexpected: 3\n but was: -1"),
+            "3",
+            "-1",
+        );
         check(java("expected: 1\nbut was : 2"), "1", "2");
         check(java("java.lang.AssertionError: expected [3] but found [-1]"), "3", "-1");
-        check(java("Expecting actual:\n  \"abc\"\nto start with:\n  \"b\""), "\"b\"", "\"abc\"");
+        check(
+            java("Expecting actual:\n  \"abc\"\nto start with:\n  \"b\""),
+            "\"b\"",
+            "\"abc\"",
+        );
         check(java("expected: <a\nb> but was: <c\nd>"), "a\nb", "c\nd");
         assert_eq!(java("java.lang.IllegalStateException: no sum"), None);
     }
@@ -118,7 +139,11 @@ mod tests {
         check(go("x_test.go:3: got 1, want 2"), "2", "1");
         check(go("x_test.go:3: expected 1, got 2"), "1", "2");
         check(go("x_test.go:3: want \"a b\", got \"c\""), "\"a b\"", "\"c\"");
-        check(go("        \texpected: 3\n        \tactual  : -1\n        \tTest: TestA"), "3", "-1");
+        check(
+            go("        \texpected: 3\n        \tactual  : -1\n        \tTest: TestA"),
+            "3",
+            "-1",
+        );
         check(
             go("mismatch (-want +got):\n  shop.Item{\n- \tName: \"a\",\n+ \tName: \"b\",\n  }"),
             "Name: \"a\"",

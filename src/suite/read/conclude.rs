@@ -89,6 +89,8 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
         _ if reading.trouble == Some(Trouble::Panic) => Outcome::Panicked,
         _ if reading.trouble == Some(Trouble::TimedOut) => Outcome::TimedOut,
         1.. if reading.trouble == Some(Trouble::MissingModule) => Outcome::MissingModule,
+        // With `-json` it succeeds whatever it finds.
+        0 if framework == Framework::GoVet && !reading.diagnostics.is_empty() => Outcome::Flagged,
         1.. if !reading.diagnostics.is_empty() => match reading.trouble {
             _ if framework.is_linter() => Outcome::Flagged,
             Some(Trouble::NotCollected) => Outcome::DidNotCollect,

@@ -25,8 +25,7 @@ const MAX_BUILD: usize = 1 << 20;
 static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*(?:Error Trace:\s+)?(\S+\.go):(\d+)(?::\d+)?(?:: |:?$)"));
 /// A frame of a panic, or of the race detector.
-static FRAME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^(?:\t| {6})(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
+static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:\t| {6})(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
 
 /// One event; <https://pkg.go.dev/cmd/test2json#hdr-Output_Format>
 #[derive(Deserialize)]
@@ -52,6 +51,7 @@ struct Test {
 struct Package {
     /// It failed, and not because it could not be built.
     is_red: bool,
+    is_green: bool,
     /// Its tests came to an end, whatever that was: the last thing they print is a line that says so.
     has_ended: bool,
     /// What it printed when it died, and the test that this was put down to.
@@ -132,7 +132,9 @@ fn read_events(events: &[Event], text: &str) -> Reading {
         built.push('\n');
     }
     // Compilers warn where they succeed, too.
-    let was_built = events.iter().all(|event| event.action != "build-fail" && event.failed_build.is_empty())
+    let was_built = events
+        .iter()
+        .all(|event| event.action != "build-fail" && event.failed_build.is_empty())
         && packages.values().all(Package::was_built);
     if !was_built || order.is_empty() {
         build::read(&built, &mut reading);
@@ -150,16 +152,17 @@ fn read_events(events: &[Event], text: &str) -> Reading {
     for (name, package) in dead {
         let said = package.death.as_ref().map_or("", |(_, text)| text.as_str());
         reading.trouble = reading.trouble.or(Some(cause(said)));
-        let blames_a_test = order.iter().any(|key| {
-            key.0 == *name && (tests[key].action == "fail" || is_under_way(&tests[key], package))
-        });
+        let blames_a_test = order
+            .iter()
+            .any(|key| key.0 == *name && (tests[key].action == "fail" || is_under_way(&tests[key], package)));
         if !blames_a_test {
             let message = if said.is_empty() { &package.output } else { said };
             reading.note(name, place(message, name), message);
         }
     }
     if reading.ran() {
-        let counts = [("pass", reading.passed), ("fail", reading.failed), ("skip", reading.skipped)];
+        let failed = reading.failed.saturating_add(reading.expected_failures);
+        let counts = [("pass", reading.passed), ("fail", failed), ("skip", reading.skipped)];
         for (word, count) in counts {
             reading.tell(word, count);
         }
@@ -180,6 +183,8 @@ fn tell(reading: &mut Reading, (package, name): (&str, &str), test: &Test, packa
     match test.action.as_str() {
         "pass" => reading.pass(&name),
         "skip" => reading.skip_named(&name),
+        // Go itself says that nothing failed: this is a run of tests within a test, which is meant to fail.
+        "fail" if packages.get(package).is_some_and(|package| package.is_green) => reading.fail_as_expected(),
         "fail" if message.trim().is_empty() => reading.fail(&name, None, "a subtest failed"),
         "fail" => {
             reading.fail(&name, place(&message, package), &message);
@@ -199,6 +204,7 @@ impl Package {
     fn take(&mut self, event: &Event) {
         match event.action.as_str() {
             "fail" if event.test.is_empty() => self.is_red = event.failed_build.is_empty(),
+            "pass" if event.test.is_empty() => self.is_green = true,
             "output" => {
                 let line = event.output.as_str();
                 if let Some((_, said)) = &mut self.death {
@@ -232,7 +238,8 @@ impl Package {
 /// that ran beside it had nothing to do with it.
 fn is_under_way(test: &Test, package: &Package) -> bool {
     let is_open = matches!(test.action.as_str(), "run" | "cont" | "output" | "");
-    let panicked = matches!(&package.death, Some((_, said)) if said.contains("repanicked]") || said.contains("[recovered]"));
+    let panicked =
+        matches!(&package.death, Some((_, said)) if said.contains("repanicked]") || said.contains("[recovered]"));
     is_open && !panicked
 }
 
@@ -261,7 +268,7 @@ fn cause(said: &str) -> Trouble {
 fn shown(output: &str) -> String {
     let lines = output
         .lines()
-        .filter(|line| !line.starts_with("=== ") && !line.trim_start().starts_with("--- "));
+        .filter(|line| !line.starts_with("===") && !line.trim_start().starts_with("--- "));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -270,7 +277,11 @@ fn shown(output: &str) -> String {
 fn place(message: &str, package: &str) -> Option<Location> {
     let found = |(path, line): (&str, &str)| {
         let is_bare = !path.contains('/') && !package.is_empty();
-        let path = if is_bare { format!("{package}/{path}") } else { path.to_string() };
+        let path = if is_bare {
+            format!("{package}/{path}")
+        } else {
+            path.to_string()
+        };
         location(&path, line)
     };
     let lines = || {
@@ -291,7 +302,12 @@ fn place(message: &str, package: &str) -> Option<Location> {
     let is_death = message.lines().any(is_death);
     let by_line = lines().find(of_a_test).or_else(|| lines().next());
     let by_frame = frames().next();
-    if is_death { by_frame.or(by_line) } else { by_line.or(by_frame) }.and_then(found)
+    if is_death {
+        by_frame.or(by_line)
+    } else {
+        by_line.or(by_frame)
+    }
+    .and_then(found)
 }
 
 /// Neither Go's own nor a dependency.
@@ -300,6 +316,12 @@ fn is_own(path: &str) -> bool {
         // Below `GOPATH/src` the first directory is a host.
         !rest.split('/').next().unwrap_or_default().contains('.')
     });
-    let built_in = ["/src/testing/", "/src/runtime/", "/pkg/mod/", "_testmain.go", "/vendor/"];
+    let built_in = [
+        "/src/testing/",
+        "/src/runtime/",
+        "/pkg/mod/",
+        "_testmain.go",
+        "/vendor/",
+    ];
     !of_go && !built_in.iter().any(|part| path.contains(part))
 }

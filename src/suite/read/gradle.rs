@@ -105,3 +105,70 @@ fn stopped(text: &str, reading: &mut Reading) {
     });
     reading.diagnose(wrong.first().unwrap_or(&"the build"), place, &wrong.join("\n"));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::read::Report;
+
+    /// Written after Gradle's documentation, not recorded.
+    fn read_as(text: &str, reports: &[&str]) -> Reading {
+        let reports: Vec<Report> = reports
+            .iter()
+            .map(|report| Report {
+                path: "build/test-results/test/TEST-x.xml".into(),
+                bytes: report.as_bytes().to_vec(),
+            })
+            .collect();
+        read(&Printed {
+            text,
+            reports: &reports,
+        })
+    }
+
+    #[test]
+    fn text_tells_failures_and_sums() {
+        let reading = read_as(
+            "> Task :test FAILED\n\ncom.example.ShopTest > adds() FAILED\n    org.opentest4j.AssertionFailedError: \
+             expected: <3> but was: <-1>\n        at app//com.example.ShopTest.adds(ShopTest.java:7)\n\n\
+             com.example.ShopTest > Inner > later() SKIPPED\n\n5 tests completed, 1 failed, 1 skipped\n",
+            &[],
+        );
+        assert_eq!((reading.passed, reading.failed, reading.skipped), (3, 1, 1));
+        let failure = &reading.failures[0];
+        assert_eq!(failure.name, "com.example.ShopTest.adds");
+        assert_eq!(failure.expected.as_deref(), Some("3"));
+        assert_eq!(failure.location, location("com/example/ShopTest.java", "7"));
+    }
+
+    #[test]
+    fn reports_are_believed_more() {
+        let report = r#"<testsuite name="com.example.ShopTest"><testcase name="adds()" classname="com.example.ShopTest"/>
+            <testcase name="table(int)[1]" classname="com.example.ShopTest"><failure message="m">m
+	at com.example.ShopTest.table(ShopTest.java:9)</failure></testcase></testsuite>"#;
+        let reading = read_as("2 tests completed, 1 failed\n", &[report]);
+        assert_eq!(reading.passed_names, ["com.example.ShopTest.adds"]);
+        assert_eq!(reading.failures[0].name, "com.example.ShopTest.table(int)[1]");
+        assert_eq!(reading.tally["tests"], 2);
+    }
+
+    #[test]
+    fn a_build_that_stops_says_why() {
+        let compiler = read_as(
+            "/x/src/main/java/com/example/Shop.java:5: error: cannot find symbol\n        return a + c;\n  symbol: \
+             variable c\n\nFAILURE: Build failed with an exception.\n",
+            &[],
+        );
+        assert_eq!(compiler.diagnostics[0].name, "cannot find symbol");
+        let script = read_as(
+            "FAILURE: Build failed with an exception.\n\n* Where:\nBuild file '/x/build.gradle' line: 3\n\n* What went \
+             wrong:\nCould not find method nope() for arguments [1].\n\n* Try:\n> Run with --info\n",
+            &[],
+        );
+        assert_eq!(script.diagnostics[0].location, location("/x/build.gradle", "3"));
+        let offline = read_as("> No cached version of com.x:y:1 available for offline mode.\n", &[]);
+        assert_eq!(offline.trouble, Some(Trouble::Environment));
+        let gone = read_as("> No tests found for given includes: [a.B](--tests filter)\n", &[]);
+        assert_eq!(gone.trouble, Some(Trouble::NotFound));
+    }
+}

@@ -18,7 +18,8 @@ static COMPILER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
 });
 /// Lines below a diagnostic that belong to it.
-static DETAIL: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?\s+(?:symbol|location|required|found|reason) *: "));
+static DETAIL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?\s+(?:symbol|location|required|found|reason) *: "));
 
 /// Classes that no project has for itself, although they stand above its own in a trace.
 const FOREIGN: [&str; 16] = [
@@ -111,7 +112,9 @@ pub(super) fn read_reports(reports: &[Report], reading: &mut Reading, named: fn(
 }
 
 fn message(case: &Case) -> String {
-    let starts_alike = case.text.contains(case.message.lines().next().unwrap_or_default().trim());
+    let starts_alike = case
+        .text
+        .contains(case.message.lines().next().unwrap_or_default().trim());
     if case.message.is_empty() || (starts_alike && !case.text.is_empty()) {
         case.text.clone()
     } else {
@@ -126,7 +129,10 @@ pub(super) fn fail(reading: &mut Reading, name: &str, class: &str, message: &str
     if let Some((expected, actual)) = compared::java(message) {
         reading.compare(&expected, &actual);
     }
-    if lines.iter().any(|line| line.trim_start().starts_with("java.lang.OutOfMemoryError")) {
+    if lines
+        .iter()
+        .any(|line| line.trim_start().starts_with("java.lang.OutOfMemoryError"))
+    {
         reading.trouble = Some(Trouble::OutOfMemory);
     }
 }
@@ -146,7 +152,9 @@ fn place(class: &str, lines: &[&str]) -> Option<Location> {
     let (found, file, line) = frames()
         .find(|(frame, ..)| is_own(frame))
         .or_else(|| frames().find(|(frame, ..)| is_of_the_project(frame)))?;
-    let package = found.rsplit_once('.').map(|(package, _)| package.replace('.', "/") + "/");
+    let package = found
+        .rsplit_once('.')
+        .map(|(package, _)| package.replace('.', "/") + "/");
     location(&format!("{}{file}", package.unwrap_or_default()), line)
 }
 
@@ -158,7 +166,10 @@ pub(super) fn compiler_errors(text: &str, reading: &mut Reading) {
             continue;
         };
         let said = error.get(4).map_or("", |said| said.as_str());
-        let number = error.get(2).or_else(|| error.get(3)).map_or("", |number| number.as_str());
+        let number = error
+            .get(2)
+            .or_else(|| error.get(3))
+            .map_or("", |number| number.as_str());
         if said.starts_with("warning: ") || said.starts_with("note: ") {
             continue;
         }
@@ -178,19 +189,24 @@ pub(super) fn compiler_errors(text: &str, reading: &mut Reading) {
 
 /// The first line that says that something is missing which no change of the code can bring.
 pub(super) fn environment(text: &str) -> Option<&str> {
-    text.lines().find(|line| NOT_TO_BE_HAD.iter().any(|mark| line.contains(mark)))
+    text.lines()
+        .find(|line| NOT_TO_BE_HAD.iter().any(|mark| line.contains(mark)))
 }
 
 /// Whether the process of the tests died, and how.
 pub(super) fn death(text: &str) -> Option<Trouble> {
     const DIED: [&str; 4] = [
+        "There was an error in the forked process",
         "The forked VM terminated without",
         "VM crash or System.exit called",
         "finished with non-zero exit value",
-        "The forked VM terminated without properly saying goodbye",
     ];
     let died = DIED.iter().any(|mark| text.contains(mark));
-    let memory = ["java.lang.OutOfMemoryError", "There is insufficient memory for the Java Runtime"];
+    let memory = [
+        "java.lang.OutOfMemoryError",
+        "Java heap space",
+        "There is insufficient memory for the Java Runtime",
+    ];
     if died && memory.iter().any(|mark| text.contains(mark)) {
         return Some(Trouble::OutOfMemory);
     }

@@ -19,11 +19,13 @@ static SUM: LazyLock<Option<Regex>> =
 static FAILED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:\[ERROR\] )?\s*(\S.*?) +(?:--? )?Time elapsed: .* <<< (FAILURE|ERROR)!"));
 /// What stopped the build, where it was not a test.
-static GOAL: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^\[ERROR\] Failed to execute goal (\S+?):(\S+?):\S+ (?:\([^)]*\) )?on project [^:]+: (.+)$"));
-static POM: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^\[(?:ERROR|FATAL)\] (?:\[(?:ERROR|FATAL)\] )?(.+?) @(?: \S+, (/\S+?pom\.xml)(?:, line (\d+).*)?| ?line (\d+).*)?$")
+static GOAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(r"^\[ERROR\] Failed to execute goal (\S+?):(\S+?):\S+ (?:\([^)]*\) )?on project [^:]+: (.+)$")
 });
+/// `[FATAL] Non-parseable POM /x/pom.xml: … @ line 5, column 16`, or `[ERROR] … @ com.example:shop:1, /x/pom.xml, line 5`.
+static POM: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^\[(?:ERROR|FATAL)\] (?:\[(?:ERROR|FATAL)\] )?(\S.*?) +@ .*?line (\d+)"));
+static POM_FILE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(/\S+\.xml)\b"));
 
 pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let text = printed.text;
@@ -31,11 +33,15 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     read_text(text, &mut sums, &mut told);
     let counted = jvm::read_reports(printed.reports, &mut reading, named);
     let whole = !text.contains(" bytes left out]\n");
-    let counts = sums.filter(|sums| whole || sums.all() >= counted.all()).unwrap_or(counted);
+    let counts = sums
+        .filter(|sums| whole || sums.all() >= counted.all())
+        .unwrap_or(counted);
     // Where a class ran twice, the report of the first time is gone.
     if counts.red() > counted.red() {
         let known: Vec<String> = reading.failures.iter().map(|failure| failure.name.clone()).collect();
-        let unknown = told.iter().filter(|(class, test, _)| !known.contains(&named(class, test)));
+        let unknown = told
+            .iter()
+            .filter(|(class, test, _)| !known.contains(&named(class, test)));
         for (class, test, lines) in unknown {
             jvm::fail(&mut reading, &named(class, test), class, &lines.join("\n"));
         }
@@ -123,9 +129,11 @@ fn stopped(text: &str, reading: &mut Reading) {
     } else {
         for line in text.lines().filter(|line| line.starts_with('[')) {
             if let Some(pom) = POM.as_ref().and_then(|pom| pom.captures(line)) {
-                let number = pom.get(3).or_else(|| pom.get(4)).map_or("1", |number| number.as_str());
-                let path = pom.get(2).map_or("pom.xml", |path| path.as_str());
-                reading.diagnose(&pom[1], location(path, number), line);
+                let file = POM_FILE.as_ref().and_then(|file| file.captures(line));
+                let path = file
+                    .as_ref()
+                    .map_or("pom.xml", |file| file.get(1).map_or("", |path| path.as_str()));
+                reading.diagnose(&pom[1], location(path, &pom[2]), line);
             } else if let Some(goal) = GOAL.as_ref().and_then(|goal| goal.captures(line))
                 && !matches!(&goal[2], "maven-surefire-plugin" | "maven-failsafe-plugin")
             {

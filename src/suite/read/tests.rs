@@ -107,8 +107,10 @@ fn whole(framework: Framework, name: &str, code: i32) -> String {
     show_whole(&read(framework, &exited(code, &fixture(name))))
 }
 
+mod go;
 mod hostile;
 mod native;
+mod jvm;
 mod others;
 mod python;
 mod rust;

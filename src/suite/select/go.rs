@@ -47,7 +47,11 @@ pub(super) fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPa
         while !directory.is_empty() && !has_source(checkout, command, directory) {
             directory = directory.rsplit_once('/').map_or("", |(above, _)| above);
         }
-        packages.insert(if directory.is_empty() { ".".to_string() } else { format!("./{directory}") });
+        packages.insert(if directory.is_empty() {
+            ".".to_string()
+        } else {
+            format!("./{directory}")
+        });
     }
     let at = command.argv.iter().position(|word| word == "test" || word == "vet")? + 1;
     with_packages(&command.argv, at, &packages)
@@ -58,7 +62,9 @@ fn has_source(checkout: &Checkout, command: &TestCommand, directory: &str) -> bo
         Some(own) => format!("{own}/{directory}/"),
         None => format!("{directory}/"),
     };
-    let is_left_out = directory.split('/').any(|part| part == "testdata" || part.starts_with(['_', '.']));
+    let is_left_out = directory
+        .split('/')
+        .any(|part| part == "testdata" || part.starts_with(['_', '.']));
     !is_left_out
         && checkout.paths().into_iter().any(|path| {
             let rest = path.as_str().strip_prefix(&prefix);
@@ -69,7 +75,10 @@ fn has_source(checkout: &Checkout, command: &TestCommand, directory: &str) -> bo
 /// The same arguments with these packages in the place of patterns; none if there is no pattern.
 fn with_packages(argv: &[String], from: usize, packages: &BTreeSet<String>) -> Option<Vec<String>> {
     let is_pattern = |word: &str| word == "..." || word.ends_with("/...");
-    let end = argv.iter().position(|word| word.trim_start_matches('-') == "args").unwrap_or(argv.len());
+    let end = argv
+        .iter()
+        .position(|word| word.trim_start_matches('-') == "args")
+        .unwrap_or(argv.len());
     let at = (from..end).find(|&index| is_pattern(&argv[index]))?;
     let mut narrowed = Vec::new();
     for (index, word) in argv.iter().enumerate() {
@@ -95,6 +104,7 @@ fn pattern(test: &str) -> Option<String> {
 /// The path of a package, if it is one and nothing else.
 fn path(package: &str) -> Option<String> {
     let is_plain = |c: char| c.is_alphanumeric() || "._-/~+".contains(c);
-    let is_path = package.chars().all(is_plain) && package.starts_with(char::is_alphanumeric) && !package.contains("..");
+    let is_path =
+        package.chars().all(is_plain) && package.starts_with(char::is_alphanumeric) && !package.contains("..");
     is_path.then(|| package.to_string())
 }

@@ -32,7 +32,9 @@ pub(super) fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPa
         }
         _ => {
             let at = argv.iter().position(|word| word == "test")?;
-            let tasks = modules.into_iter().map(|module| format!(":{}:test", module.replace('/', ":")));
+            let tasks = modules
+                .into_iter()
+                .map(|module| format!(":{}:test", module.replace('/', ":")));
             argv.splice(at..=at, tasks);
         }
     }
@@ -42,7 +44,10 @@ pub(super) fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPa
 /// The nearest directory above a file that has a manifest, relative to where the command runs; empty for that directory
 /// itself, none outside of it.
 fn module(checkout: &Checkout, command: &TestCommand, file: &RepoPath) -> Option<String> {
-    let prefix = command.directory.as_ref().map_or(String::new(), |own| format!("{own}/"));
+    let prefix = command
+        .directory
+        .as_ref()
+        .map_or(String::new(), |own| format!("{own}/"));
     let mut rest = file.as_str().strip_prefix(&prefix)?;
     let manifests: &[&str] = match command.framework {
         Framework::Maven => &["pom.xml"],
@@ -50,7 +55,8 @@ fn module(checkout: &Checkout, command: &TestCommand, file: &RepoPath) -> Option
     };
     while let Some((directory, _)) = rest.rsplit_once('/') {
         let has = |name: &&str| checkout.contains(&format!("{prefix}{directory}/{name}"));
-        let is_plain = directory.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c)) && !directory.starts_with('-');
+        let is_plain =
+            directory.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c)) && !directory.starts_with('-');
         if manifests.iter().any(|name| has(&name)) {
             return is_plain.then(|| directory.to_string());
         }
@@ -72,7 +78,11 @@ fn maven(argv: &[String], only: &[String]) -> Option<Vec<String>> {
         let methods = classes.entry(class_name(class)?).or_default();
         // Every value of a parameter is asked for: a value cannot be.
         let bare = method_name(test)?;
-        methods.insert(if bare.len() < test.len() && !bare.is_empty() { format!("{bare}*") } else { bare.to_string() });
+        methods.insert(if bare.len() < test.len() && !bare.is_empty() {
+            format!("{bare}*")
+        } else {
+            bare.to_string()
+        });
     }
     let list = classes.into_iter().map(|(class, methods)| {
         // The class itself stands for all of its methods.
@@ -104,7 +114,11 @@ fn gradle(argv: &[String], only: &[String]) -> Option<Vec<String>> {
         let bare = name.find(['(', '[', '{', ' ']).unwrap_or(name.len());
         let class = class_name(&name[..bare])?;
         options.push("--tests".to_string());
-        options.push(if bare < name.len() { format!("{class}*") } else { class.to_string() });
+        options.push(if bare < name.len() {
+            format!("{class}*")
+        } else {
+            class.to_string()
+        });
     }
     let mut narrowed = argv.to_vec();
     narrowed.splice(at..at, options);
@@ -113,7 +127,9 @@ fn gradle(argv: &[String], only: &[String]) -> Option<Vec<String>> {
 
 /// A name of a class or method with its package, and nothing that means more to Maven or Gradle.
 fn class_name(name: &str) -> Option<&str> {
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.'));
+    let is_plain = name
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.'));
     (is_plain && name.starts_with(|c: char| c.is_alphabetic() || c == '_')).then_some(name)
 }
 

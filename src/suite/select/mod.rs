@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn names_are_handed_to_their_framework() {
-        use Framework::{Cargo, Go, Jest, Node, Other, Pytest, Unittest};
+        use Framework::{Cargo, Go, Gradle, Jest, Maven, Node, Other, Pytest, Unittest};
         check(
             Cargo,
             "cargo test --workspace",
@@ -136,7 +136,25 @@ mod tests {
             Go,
             "go test -json ./...",
             &["TestA/sub", "m/p TestB"],
-            "go test -run=^(TestA|TestB)$ -json ./...",
+            r"go test -run=^TestA$/^sub$|^TestB$ -json ./...",
+        );
+        check(
+            Go,
+            "go test ./...",
+            &["m/p TestB/a+b", "m/q TestB"],
+            r"go test -run=^TestB$|^TestB$/^a\+b$ m/p m/q",
+        );
+        check(
+            Maven,
+            "mvn -B test",
+            &["com.x.ATest#one", "com.x.ATest#two(int)[1]", "com.x.BTest$In#a"],
+            "mvn -Dtest=com.x.ATest#one+two*,com.x.BTest$In#a -Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -B test",
+        );
+        check(
+            Gradle,
+            "./gradlew test",
+            &["com.x.ATest.one"],
+            "./gradlew test --tests com.x.ATest.one",
         );
         check(
             Node,
@@ -156,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_hostile_name_never_becomes_an_option() {
-        use Framework::{Cargo, Go, Jest, Mocha, Node, Pytest, Unittest};
+        use Framework::{Cargo, Go, Gradle, Jest, Maven, Mocha, Node, Pytest, Unittest};
         // After the last `--` everything is a name.
         check(
             Cargo,
@@ -185,6 +203,9 @@ mod tests {
         );
         check(Jest, "npm test", &["$(evil)"], "npm test");
         check(Mocha, "npm test", &["a'; evil"], "npm test");
+        check(Go, "go test ./...", &["-exec=evil TestA"], "go test ./...");
+        check(Maven, "mvn test", &["a,b#c -Dx=y"], "mvn test");
+        check(Gradle, "gradle test", &["--init-script=x"], "gradle test");
         check(Cargo, "cargo test", &["a\nb"], "cargo test");
         check(Cargo, "cargo test", &["a\0b"], "cargo test");
         check(Cargo, "cargo test", &[&"x".repeat(40_000)], "cargo test");

@@ -8,10 +8,8 @@ use super::{build, cause, is_death, place};
 use crate::suite::read::{MAX_MESSAGE, Reading, compared};
 use crate::suite::text::pattern;
 
-static RESULT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^(\s*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$"));
-static PACKAGE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^(?:ok  |FAIL|---|\?   )\t(\S+)(?:\t| |$)"));
+static RESULT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\s*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$"));
+static PACKAGE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:ok  |FAIL|---|\?   )\t(\S+)(?:\t| |$)"));
 
 /// What was seen of the package whose line is still to come.
 #[derive(Default)]
@@ -58,7 +56,7 @@ impl Package {
             return;
         }
         self.has_ended |= matches!(line, "FAIL" | "PASS");
-        let mut keep = |text: &mut String, max: usize| {
+        let keep = |text: &mut String, max: usize| {
             if text.len() < max {
                 text.push_str(line);
                 text.push('\n');
@@ -89,7 +87,11 @@ impl Package {
         }
         let died = !self.death.is_empty() && !self.has_ended && !line.starts_with("ok");
         for (name, message) in &self.failing {
-            let message = if message.trim().is_empty() && died { &self.death } else { message };
+            let message = if message.trim().is_empty() && died {
+                &self.death
+            } else {
+                message
+            };
             let is_empty = message.trim().is_empty();
             let message = if is_empty { "a subtest failed" } else { message };
             reading.fail(&named(name), place(message, package), message);
