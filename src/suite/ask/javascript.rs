@@ -18,16 +18,28 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
         Framework::Node => (vec!["--test-reporter=tap".into()], None),
         Framework::Jest => {
             let options = ["--json", "--testLocationInResults", "--coverage=false"].map(String::from);
-            (options.into_iter().chain([format!("--outputFile={JSON}")]).collect(), Some(JSON))
+            (
+                options.into_iter().chain([format!("--outputFile={JSON}")]).collect(),
+                Some(JSON),
+            )
         }
         Framework::Vitest => {
             let file = format!("--outputFile.json={JSON}");
-            let options = ["--run", "--reporter=default", "--reporter=json", &file, "--coverage.enabled=false"];
+            let options = [
+                "--run",
+                "--reporter=default",
+                "--reporter=json",
+                &file,
+                "--coverage.enabled=false",
+            ];
             (options.map(String::from).into(), Some(JSON))
         }
         Framework::Mocha => {
             let options = ["--reporter=json", "--reporter-option"].map(String::from);
-            (options.into_iter().chain([format!("output={JSON}")]).collect(), Some(JSON))
+            (
+                options.into_iter().chain([format!("output={JSON}")]).collect(),
+                Some(JSON),
+            )
         }
         Framework::Bun => {
             let options = ["--reporter=junit".into(), format!("--reporter-outfile={XML}")];
@@ -40,7 +52,10 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
             // It prints nothing else.
             _ => (Vec::new(), None),
         },
-        Framework::Eslint => (vec!["--format=json".into(), format!("--output-file={JSON}")], Some(JSON)),
+        Framework::Eslint => (
+            vec!["--format=json".into(), format!("--output-file={JSON}")],
+            Some(JSON),
+        ),
         Framework::Tsc => (vec!["--pretty".into(), "false".into()], None),
         _ => (Vec::new(), None),
     };
@@ -57,7 +72,10 @@ pub(in crate::suite) fn found(argv: &[String]) -> Option<(Runner, String)> {
     let words: Vec<String> = match argv {
         [shell, flag, script, ..] if shell == "sh" && flag == "-c" => {
             let last = script.contains(MORE).then(|| script.rsplit(" && ").next())??;
-            last.replace(MORE, "").split_whitespace().map(ToString::to_string).collect()
+            last.replace(MORE, "")
+                .split_whitespace()
+                .map(ToString::to_string)
+                .collect()
         }
         _ => argv.to_vec(),
     };
@@ -69,7 +87,10 @@ pub(in crate::suite) fn found(argv: &[String]) -> Option<(Runner, String)> {
 impl Asked {
     /// Gives the runner more arguments; false if there is no place for them.
     fn add(&mut self, runner: &Runner, options: Vec<String>) -> bool {
-        let missing: Vec<String> = options.into_iter().filter(|option| !self.argv.contains(option)).collect();
+        let missing: Vec<String> = options
+            .into_iter()
+            .filter(|option| !self.argv.contains(option))
+            .collect();
         let at = match self.argv.as_slice() {
             // Its script takes them, in their place, from the end of the arguments.
             [shell, flag, ..] if shell == "sh" && flag == "-c" => self.argv.len(),

@@ -1,8 +1,12 @@
 //! Reads what linters and type checkers found.
 
-use super::{Printed, Reading};
+use super::{Printed, Reading, eslint, tsc};
 use crate::suite::Framework;
 
-pub(super) fn read(_framework: Framework, _printed: &Printed<'_>) -> Reading {
-    Reading::default()
+pub(super) fn read(framework: Framework, printed: &Printed<'_>) -> Reading {
+    match framework {
+        Framework::Eslint => eslint::read(printed),
+        Framework::Tsc => tsc::read(printed),
+        _ => Reading::default(),
+    }
 }

@@ -8,6 +8,7 @@ mod compiler;
 mod conclude;
 mod ctest;
 mod dotnet;
+mod eslint;
 mod go;
 mod gradle;
 mod javascript;
@@ -19,15 +20,19 @@ mod maven;
 mod minitest;
 mod mocha;
 mod nextest;
+mod node;
 mod phpunit;
 mod pytest;
 mod reading;
 mod recognise;
 mod rspec;
 mod rustc;
+mod sums;
 mod tap;
+mod tsc;
 mod unittest;
 mod vitest;
+mod yaml;
 
 use super::{Framework, text};
 use crate::domain::test_run::{Location, TestRun};
@@ -78,7 +83,7 @@ fn read_printed(framework: Framework, printed: &Printed<'_>) -> Reading {
         Framework::Ruff | Framework::Mypy | Framework::Eslint | Framework::Tsc | Framework::GoVet => {
             lint::read(framework, printed)
         }
-        Framework::Node | Framework::Tap => tap::read(printed.text),
+        Framework::Node | Framework::Tap => tap::read(printed),
         Framework::Jest => jest::read(printed),
         Framework::Vitest => vitest::read(printed),
         Framework::Mocha => mocha::read(printed),
