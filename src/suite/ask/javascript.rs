@@ -3,14 +3,14 @@
 //! Lines are not counted, whatever the settings say: that some are not reached is no failing test.
 
 use super::Asked;
+use crate::suite::Framework;
 use crate::suite::find::javascript::{MORE, Runner, base, runner};
-use crate::suite::{Framework, TestCommand};
 
 /// Where the results are written, in the directory of each package whose tests run.
 const JSON: &str = ".greenlight-report.json";
 const XML: &str = ".greenlight-report.xml";
 
-pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
+pub(super) fn ask(mut asked: Asked) -> Asked {
     let Some((runner, program)) = found(&asked.argv) else {
         return asked;
     };
@@ -63,7 +63,6 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
         // Wherever in the tree a script goes before it starts the runner.
         asked.reports.extend(report.map(|report| format!("**/{report}")));
     }
-    let _ = command;
     asked
 }
 

@@ -206,6 +206,7 @@ pub(super) fn not_loaded(name: &str, place: Option<Location>, message: &str, rea
         "Parse failure",
         "PARSE_ERROR",
         "Parse failed",
+        "invalid JS syntax",
         "Unexpected token",
         "Jest encountered an unexpected token",
     ]) {
@@ -221,6 +222,8 @@ pub(super) fn not_loaded(name: &str, place: Option<Location>, message: &str, rea
 /// What the engine itself says when it dies of its own limit.
 pub(super) fn notice_memory(text: &str, reading: &mut Reading) {
     let is_out = |line: &str| {
+        // What a file printed is a comment in TAP.
+        let line = line.trim_start_matches("# ");
         (line.starts_with("FATAL ERROR: ") && line.ends_with("JavaScript heap out of memory"))
             || line.contains("ERR_WORKER_OUT_OF_MEMORY")
     };

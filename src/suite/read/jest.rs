@@ -1,8 +1,7 @@
 //! Reads what Jest writes: its JSON where it came to that, else its text.
 
 use super::javascript::{
-    BETWEEN, FRAME, blocks, compared, frame, not_loaded, notice_memory, passed_in_tree, read_results, settle_from,
-    until,
+    BETWEEN, FRAME, blocks, frame, not_loaded, notice_memory, passed_in_tree, read_results, settle_from, until,
 };
 use super::{Printed, Reading, Trouble};
 
@@ -28,7 +27,9 @@ fn read_text(text: &str) -> Reading {
             &["Test Suites: ", "PASS ", "FAIL ", "Summary of all failing tests"],
         );
         let place = frame(&body, &FRAME);
-        if title == "Test suite failed to run" {
+        if title.starts_with("process.exit called with ") {
+            reading.crash(&title, &body);
+        } else if title == "Test suite failed to run" {
             not_loaded(&title, place, &body, &mut reading);
         } else if !title.starts_with("Console") {
             let name = title.replace(" › ", " > ");

@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::javascript::{compared, not_loaded, notice_memory};
-use super::{Printed, Reading, Trouble, location, node, sums, yaml};
+use super::javascript::{FRAME, compared, frame, not_loaded, notice_memory};
+use super::{MAX_MESSAGE, Printed, Reading, location, node, sums, yaml};
 use crate::domain::test_run::Location;
-use crate::suite::text::pattern;
+use crate::suite::text::{pattern, tail};
 
 /// Deepest nesting that is followed, and the most lines about one result.
 const MAX_DEPTH: usize = 32;
@@ -57,6 +57,15 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
         if text.lines().any(|line| line == "# tests 0") {
             nothing_was_loaded(&mut reading);
         }
+    }
+    // Node died before there was any result.
+    if !reading.ran() && reading.diagnostics.is_empty() && text.contains("\nNode.js v") {
+        not_loaded(
+            "the tests could not be loaded",
+            frame(text, &FRAME),
+            &tail(text, MAX_MESSAGE),
+            &mut reading,
+        );
     }
     notice_memory(text, &mut reading);
     reading

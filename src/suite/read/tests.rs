@@ -83,6 +83,7 @@ fn read_pytest(name: &str, code: i32) -> String {
 }
 
 mod hostile;
+mod javascript;
 mod others;
 mod python;
 mod rust;
