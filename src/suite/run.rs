@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::places::Places;
-use super::{Installed, TestCommand, ask, read, reports, select};
+use super::{Framework, Installed, TestCommand, ask, read, reports, select};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
@@ -118,6 +118,7 @@ pub async fn run(
         cwd: PathBuf::from(directory),
         env: environment()
             .into_iter()
+            .filter(|(name, _)| name != "NO_COLOR" || !draws_as_it_likes(command.framework))
             .chain(suite.installed.env.clone())
             .chain(command.env.clone())
             .chain(asked.env)
@@ -178,6 +179,14 @@ fn environment() -> BTreeMap<String, String> {
     ]
     .map(|(name, value)| (name.to_string(), value.to_string()))
     .into()
+}
+
+/// Whether colours are better taken out of what is printed than forbidden: programs of Node are tested for them.
+fn draws_as_it_likes(framework: Framework) -> bool {
+    matches!(
+        framework,
+        Framework::Node | Framework::Jest | Framework::Vitest | Framework::Mocha | Framework::Bun | Framework::Tap
+    )
 }
 
 /// Makes the places of failures relative to the root of the tree; those outside of it are of no use to anyone.

@@ -39,7 +39,7 @@ pub(super) fn ask(command: &TestCommand, argv: Vec<String>) -> Asked {
         | Framework::Bun
         | Framework::Tap
         | Framework::Tsc
-        | Framework::Eslint => javascript::ask(command, asked),
+        | Framework::Eslint => javascript::ask(asked),
         Framework::Go | Framework::GoVet => go::ask(command, asked),
         Framework::Maven | Framework::Gradle => jvm::ask(command, asked),
         Framework::Dotnet

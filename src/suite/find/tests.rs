@@ -51,7 +51,7 @@ fn manifests_say_how_tests_run() {
     check(&[("pom.xml", "<project/>")], "mvn -B test [Maven, -] from `pom.xml`");
     check(
         &[("package.json", r#"{"scripts":{"test":"jest --ci"}}"#)],
-        "npm test [Jest, -] from `package.json`",
+        "npx jest --ci [Jest, -] from `package.json`",
     );
     check(
         &[("package.json", r#"{"scripts":{"test":"node --test test/"}}"#)],
@@ -59,7 +59,7 @@ fn manifests_say_how_tests_run() {
     );
     check(
         &[("package.json", r#"{"scripts":{"test":"tsc && node --test"}}"#)],
-        "npm test [Node, -] from `package.json`",
+        "sh -c 'tsc && node --test \"$@\"' sh [Node, -] from `package.json`",
     );
 }
 

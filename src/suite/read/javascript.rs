@@ -20,13 +20,14 @@ static TREE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^( *)(✓|✔|√|✕|×|○|✎|↓|□|-|\d+\)) (.+?)(?: \(?\d+(?:\.\d+)?\s?m?s\)?)?$"));
 pub(super) static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s+at (?:.* \()?((?:file://)?[^()\s]+?):(\d+):\d+\)?$"));
-pub(super) static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"(\d+) (passed|failed|skipped|todo|pending|passing|failing|expected fail)\b")
-});
+pub(super) static SUM: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(\d+) (passed|failed|skipped|todo|pending|passing|failing|expected fail)\b"));
 static EXPECTED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^ *Expected(?: [a-z ]+)?: +(.+)\n *Received(?: [a-z ]+)?: +(.+)$"));
 static CHAI: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^\w*(?:Error)?:? ?expected (.+?) to (?:be|equal|deeply equal|strictly equal|match object|match) (.+?)(?: // .*)?$")
+    pattern(
+        r"^\w*(?:Error)?:? ?expected (.+?) to (?:be|equal|deeply equal|strictly equal|match object|match) (.+?)(?: // .*)?$",
+    )
 });
 
 /// What `--json` of Jest and the reporter `json` of Vitest write: <https://jestjs.io/docs/cli#--json>.
@@ -119,7 +120,13 @@ fn read_test(file: &str, test: &TestResult, reading: &mut Reading) {
     match test.status.as_str() {
         "passed" => reading.pass(&name),
         "failed" => {
-            let message = test.failure_messages.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n\n");
+            let message = test
+                .failure_messages
+                .iter()
+                .flatten()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join("\n\n");
             let message = crate::suite::text::clean(message.as_bytes());
             let defined = test.location.as_ref().map(|place| Location {
                 path: file.to_string(),
@@ -166,7 +173,10 @@ pub(super) fn compared(message: &str) -> Option<(String, String)> {
     let marked = |mark: char| {
         let lines = lines.iter().skip(legend + 1).map(|line| line.trim_start());
         let lines = lines.filter(|line| !line.starts_with("+ Received") && !line.starts_with("at "));
-        let lines: Vec<&str> = lines.filter_map(|line| line.strip_prefix(mark)).map(str::trim).collect();
+        let lines: Vec<&str> = lines
+            .filter_map(|line| line.strip_prefix(mark))
+            .map(str::trim)
+            .collect();
         lines.join("\n")
     };
     let (minus, plus) = (marked('-'), marked('+'));
@@ -196,6 +206,7 @@ pub(super) fn not_loaded(name: &str, place: Option<Location>, message: &str, rea
         "Parse failure",
         "PARSE_ERROR",
         "Parse failed",
+        "invalid JS syntax",
         "Unexpected token",
         "Jest encountered an unexpected token",
     ]) {
@@ -211,6 +222,8 @@ pub(super) fn not_loaded(name: &str, place: Option<Location>, message: &str, rea
 /// What the engine itself says when it dies of its own limit.
 pub(super) fn notice_memory(text: &str, reading: &mut Reading) {
     let is_out = |line: &str| {
+        // What a file printed is a comment in TAP.
+        let line = line.trim_start_matches("# ");
         (line.starts_with("FATAL ERROR: ") && line.ends_with("JavaScript heap out of memory"))
             || line.contains("ERR_WORKER_OUT_OF_MEMORY")
     };
@@ -284,7 +297,11 @@ pub(super) fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> Option<Loc
         let frame = pattern.as_ref()?.captures(line)?;
         location(frame[1].trim_start_matches("file://"), &frame[2])
     });
-    frames.find(|frame| !frame.path.contains("node_modules/") && !frame.path.starts_with("node:") && !frame.path.starts_with("internal/"))
+    frames.find(|frame| {
+        !frame.path.contains("node_modules/")
+            && !frame.path.starts_with("node:")
+            && !frame.path.starts_with("internal/")
+    })
 }
 
 /// The line of sums that Jest and Vitest end with.

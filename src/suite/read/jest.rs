@@ -1,7 +1,7 @@
 //! Reads what Jest writes: its JSON where it came to that, else its text.
 
 use super::javascript::{
-    BETWEEN, FRAME, blocks, compared, frame, not_loaded, notice_memory, passed_in_tree, read_results, settle_from, until,
+    BETWEEN, FRAME, blocks, frame, not_loaded, notice_memory, passed_in_tree, read_results, settle_from, until,
 };
 use super::{Printed, Reading, Trouble};
 
@@ -10,7 +10,8 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     if !read_results(printed.reports, &mut reading) {
         reading = read_text(printed.text);
     }
-    if !reading.ran() && reading.diagnostics.is_empty() && printed.text.contains("No tests found, exiting with code 1") {
+    if !reading.ran() && reading.diagnostics.is_empty() && printed.text.contains("No tests found, exiting with code 1")
+    {
         reading.trouble = Some(Trouble::NotFound);
     }
     notice_memory(printed.text, &mut reading);
@@ -26,7 +27,9 @@ fn read_text(text: &str) -> Reading {
             &["Test Suites: ", "PASS ", "FAIL ", "Summary of all failing tests"],
         );
         let place = frame(&body, &FRAME);
-        if title == "Test suite failed to run" {
+        if title.starts_with("process.exit called with ") {
+            reading.crash(&title, &body);
+        } else if title == "Test suite failed to run" {
             not_loaded(&title, place, &body, &mut reading);
         } else if !title.starts_with("Console") {
             let name = title.replace(" › ", " > ");

@@ -10,6 +10,7 @@ mod compiler;
 mod conclude;
 mod ctest;
 mod dotnet;
+mod eslint;
 mod go;
 mod govet;
 mod gradle;
@@ -24,6 +25,7 @@ mod minitest;
 mod mocha;
 mod mypy;
 mod nextest;
+mod node;
 mod phpunit;
 mod pytest;
 mod reading;
@@ -31,10 +33,13 @@ mod recognise;
 mod rspec;
 mod ruff;
 mod rustc;
+mod sums;
 mod tap;
 mod test_anything;
+mod tsc;
 mod unittest;
 mod vitest;
+mod yaml;
 
 use super::{Framework, text};
 use crate::domain::test_run::{Failure, Location, Outcome, TestRun};
@@ -126,8 +131,7 @@ fn read_printed(framework: Framework, printed: &Printed<'_>) -> Reading {
         Framework::Ruff | Framework::Mypy | Framework::Eslint | Framework::Tsc | Framework::GoVet => {
             lint::read(framework, printed)
         }
-        Framework::Node => tap::read(printed.text),
-        Framework::Tap => test_anything::read(printed.text),
+        Framework::Node | Framework::Tap => tap::read(printed),
         Framework::Jest => jest::read(printed),
         Framework::Vitest => vitest::read(printed),
         Framework::Mocha => mocha::read(printed),

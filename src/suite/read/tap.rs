@@ -1,230 +1,336 @@
-//! Reads what `node --test` prints: TAP (<https://testanything.org>) or its own tree for people.
+//! Reads the Test Anything Protocol (<https://testanything.org>) of versions 12 to 14 with nested tests, as `node --test`,
+//! node-tap, tape, AVA and others print it.
+//!
+//! Node counts a test with parts as a test; everywhere else only the innermost results are.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Reading, location};
+use super::javascript::{FRAME, compared, frame, not_loaded, notice_memory};
+use super::{MAX_MESSAGE, Printed, Reading, location, node, sums, yaml};
 use crate::domain::test_run::Location;
-use crate::suite::text::pattern;
+use crate::suite::text::{pattern, tail};
 
-static POINT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^( *)(not )?ok \d+(?: - (.*))?$"));
+/// Deepest nesting that is followed, and the most lines about one result.
+const MAX_DEPTH: usize = 32;
+const MAX_LINES: usize = 400;
+
+static POINT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^( *)(not )?ok\b(?: +(\d+))?(?: +(?:- ?)?(.*?))?(\s*\{)?$"));
 static SUBTEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^( *)# Subtest: (.*)$"));
-static DIRECTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(.*?) # (SKIP|TODO)\b ?(.*)$"));
-static NODE_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^'?(?:file://)?(.+?):(\d+):\d+'?$"));
-static TREE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^( *)([✔✖﹣▶]) (.+?)(?: \([\d.]+ms\)(?: # (.*))?)?$"));
+static DIRECTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?i)^(.*?)\s*# *(skip|todo)\b\S* ?(.*)$"));
+static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r" # time=[\d.]+m?s$"));
+static PLACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(?:.* \(|at )?(?:file://)?([^\s()]+?):(\d+):\d+\)?$"));
+static FIRST_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:file://)?(/[^:]+):(\d+)$"));
 static SUM: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^[#ℹ] (tests|pass|fail|cancelled|skipped|todo) (\d+)$"));
+    LazyLock::new(|| pattern(r"^[#ℹ] (tests|suites|pass|fail|cancelled|skipped|skip|todo):? +(\d+)$"));
 
 /// One `ok` or `not ok` with what follows it.
+#[derive(Default)]
 struct Point {
     depth: usize,
     name: String,
     ok: bool,
     directive: Option<String>,
+    has_parts: bool,
     yaml: Vec<String>,
     comments: Vec<String>,
 }
 
-pub(super) fn read(text: &str) -> Reading {
-    let mut reading = if text.contains("TAP version 1") {
-        read_tap(text)
-    } else {
-        read_tree(text)
+pub(super) fn read(printed: &Printed<'_>) -> Reading {
+    let text = printed.text;
+    let is_tap = text
+        .lines()
+        .any(|line| line.starts_with("TAP version 1") || is_plan(line));
+    let is_tree = text.lines().any(|line| line.starts_with("\u{2139} tests "));
+    let mut reading = match (is_tap, is_tree) {
+        (true, _) => read_points(text),
+        (false, true) => node::read(text),
+        (false, false) => sums::read(text),
     };
-    // Names of suites are results in TAP, but not tests: the sums know.
-    let (mut passed, mut failed, mut cancelled, mut skipped, mut seen) = (0u32, 0u32, 0u32, 0u32, false);
-    let mut filtered = 0u32;
+    if is_by_node(text) {
+        settle(text, &mut reading);
+    } else if is_tap {
+        tell(&mut reading);
+        if text.lines().any(|line| line == "# tests 0") {
+            nothing_was_loaded(&mut reading);
+        }
+    }
+    // Node died before there was any result.
+    if !reading.ran() && reading.diagnostics.is_empty() && text.contains("\nNode.js v") {
+        not_loaded(
+            "the tests could not be loaded",
+            frame(text, &FRAME),
+            &tail(text, MAX_MESSAGE),
+            &mut reading,
+        );
+    }
+    notice_memory(text, &mut reading);
+    reading
+}
+
+/// Only Node sums up what it cancelled.
+fn is_by_node(text: &str) -> bool {
+    text.lines()
+        .any(|line| line.starts_with("# cancelled ") || line.starts_with("\u{2139} cancelled "))
+}
+
+fn tell(reading: &mut Reading) {
+    let counts = [
+        ("pass", reading.passed),
+        ("fail", reading.failed),
+        ("skip", reading.skipped),
+        ("todo", reading.expected_failures),
+    ];
+    for (word, count) in counts {
+        if count > 0 || word == "pass" {
+            reading.tell(word, count);
+        }
+    }
+}
+
+/// Failures where there are no tests are those of the files: AVA reports them alike.
+fn nothing_was_loaded(reading: &mut Reading) {
+    for failure in std::mem::take(&mut reading.failures) {
+        not_loaded(
+            &failure.name,
+            failure.location,
+            &format!("{}\n{}", failure.name, failure.message),
+            reading,
+        );
+    }
+    reading.failed = 0;
+}
+
+fn is_plan(line: &str) -> bool {
+    let last = line
+        .strip_prefix("1..")
+        .map(|rest| rest.split(' ').next().unwrap_or(rest));
+    last.is_some_and(|last| !last.is_empty() && last.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// Takes the sums at the end, of which several runs in a row have several.
+fn settle(text: &str, reading: &mut Reading) {
+    // Passed, failed, cancelled, skipped, to do.
+    let mut sums = [0u32; 5];
+    let (mut seen, mut filtered) = (false, 0u32);
     for line in text.lines() {
         let Some(sum) = SUM.as_ref().and_then(|sum| sum.captures(line)) else {
             filtered += u32::from(line.ends_with("# SKIP test name does not match pattern"));
             continue;
         };
         let number: u32 = sum[2].parse().unwrap_or(0);
-        match &sum[1] {
-            "tests" => (passed, failed, cancelled, skipped, seen) = (0, 0, 0, 0, true),
-            "pass" => passed = number,
-            "fail" => failed = number,
-            "cancelled" => cancelled = number,
-            _ => skipped = skipped.saturating_add(number),
+        let at = match &sum[1] {
+            "tests" | "suites" => continue,
+            "pass" => 0,
+            "fail" => 1,
+            "cancelled" => 2,
+            "skipped" | "skip" => 3,
+            _ => 4,
+        };
+        seen |= at == 0;
+        sums[at] = sums[at].saturating_add(number);
+    }
+    if !seen {
+        return;
+    }
+    let [passed, failed, cancelled, skipped, todo] = sums;
+    for (word, count) in ["pass", "fail", "cancelled", "skipped", "todo"].into_iter().zip(sums) {
+        if count > 0 || word == "pass" {
+            reading.tell(word, count);
         }
     }
-    if seen {
-        let broken = u32::try_from(reading.diagnostics.len()).unwrap_or(0);
-        let failed = failed.saturating_add(cancelled).saturating_sub(broken);
-        reading.settle(passed, failed, skipped.saturating_sub(filtered));
-    }
-    reading
+    let broken = u32::try_from(reading.diagnostics.len()).unwrap_or(0);
+    let failed = failed.saturating_add(cancelled).saturating_sub(broken);
+    let unsuccessful = todo.saturating_sub(reading.expected_failures);
+    reading.settle(
+        passed,
+        failed,
+        skipped.saturating_add(unsuccessful).saturating_sub(filtered),
+    );
 }
 
-fn read_tap(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    // The comments before a result: what its file printed.
-    let mut comments: Vec<String> = Vec::new();
-    let mut parents: Vec<String> = Vec::new();
-    let mut point: Option<Point> = None;
+fn read_points(text: &str) -> Reading {
+    let mut reader = Reader {
+        by_node: is_by_node(text),
+        ..Reader::default()
+    };
     for line in text.lines() {
-        if let Some(found) = POINT.as_ref().and_then(|pattern| pattern.captures(line)) {
-            if let Some(point) = point.take() {
-                settle_point(&mut reading, &point, &parents);
-            }
-            let depth = found[1].len() / 4;
-            let name = found.get(3).map_or("", |name| name.as_str());
-            let directive = DIRECTIVE.as_ref().and_then(|directive| directive.captures(name));
-            point = Some(Point {
-                depth,
-                ok: found.get(2).is_none(),
-                name: unescaped(
-                    directive
-                        .as_ref()
-                        .map_or(name, |d| d.get(1).map_or("", |name| name.as_str())),
-                ),
-                directive: directive.as_ref().map(|d| d[2].to_string()),
-                yaml: Vec::new(),
-                comments: std::mem::take(&mut comments),
-            });
-        } else if let Some(subtest) = SUBTEST.as_ref().and_then(|subtest| subtest.captures(line)) {
-            if let Some(point) = point.take() {
-                settle_point(&mut reading, &point, &parents);
-            }
-            parents.truncate(subtest[1].len() / 4);
-            parents.push(unescaped(&subtest[2]));
-        } else if let Some(point) = &mut point
-            && line.starts_with(' ')
-        {
-            if point.yaml.len() < 200 {
+        reader.line(line);
+    }
+    reader.close();
+    reader.reading
+}
+
+#[derive(Default)]
+struct Reader {
+    by_node: bool,
+    reading: Reading,
+    /// The comments before a result: what its file printed.
+    comments: Vec<String>,
+    parents: Vec<String>,
+    /// How many results there were at each depth since the last one above it.
+    parts: Vec<u32>,
+    /// Depths of tests whose parts follow them in braces.
+    open: Vec<usize>,
+    point: Option<Point>,
+    in_yaml: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) {
+        let trimmed = line.trim_start();
+        if self.in_yaml {
+            self.in_yaml = trimmed != "...";
+            if let Some(point) = self.point.as_mut().filter(|point| point.yaml.len() < MAX_LINES) {
                 point.yaml.push(line.to_string());
             }
+            return;
+        }
+        if trimmed == "---" && self.point.is_some() {
+            self.in_yaml = true;
+        } else if let Some(found) = POINT.as_ref().and_then(|pattern| pattern.captures(line)) {
+            let name = found.get(4).map_or("", |name| name.as_str());
+            self.point(found[1].len() / 4, found.get(2).is_none(), name, found.get(5).is_some());
+        } else if let Some(subtest) = SUBTEST.as_ref().and_then(|subtest| subtest.captures(line)) {
+            self.close();
+            let depth = (subtest[1].len() / 4).min(MAX_DEPTH);
+            // TAP 14 names a nested test inside of it, Node before it.
+            self.parents.resize(depth, String::new());
+            self.parents.push(unescaped(&subtest[2]));
+        } else if trimmed == "}" {
+            self.close();
+            self.open.pop();
+        } else if let Some(reason) = trimmed.strip_prefix("Bail out!") {
+            self.close();
+            let (passed, failed, skipped) = (self.reading.passed, self.reading.failed, self.reading.skipped);
+            self.reading.crash("bail out", reason.trim());
+            self.reading.settle(passed, failed, skipped);
         } else if let Some(comment) = line.strip_prefix("# ")
-            && comments.len() < 200
+            && self.comments.len() < MAX_LINES
         {
-            comments.push(comment.to_string());
+            self.comments.push(comment.to_string());
         }
     }
-    if let Some(point) = point {
-        settle_point(&mut reading, &point, &parents);
-    }
-    reading
-}
 
-fn settle_point(reading: &mut Reading, point: &Point, parents: &[String]) {
-    let value = |key: &str| {
-        let line = point.yaml.iter().find_map(|line| line.trim_start().strip_prefix(key));
-        line.map(str::trim)
-    };
-    let mut names: Vec<&str> = parents.iter().take(point.depth).map(String::as_str).collect();
-    names.push(&point.name);
-    let name = names.join(" > ");
-    let is_suite = value("type:") == Some("'suite'") || value("failureType:") == Some("'subtestsFailed'");
-    match (point.ok, point.directive.as_deref()) {
-        (_, Some(_)) => reading.skip(),
-        _ if is_suite => {}
-        (true, None) => reading.pass(&name),
-        (false, None) => {
-            let message = message(&point.yaml);
-            let place = value("location:").and_then(place);
-            // A file that could not be loaded, or whose process died, is reported like a test.
-            let is_file = value("exitCode:").is_some();
-            if is_file && value("signal:").is_some_and(|signal| signal != "~") {
-                reading.crash(&name, &message);
-            } else if is_file {
-                reading.diagnose(&name, place, &point.comments.join("\n"));
-            } else {
-                reading.fail(&name, place, &message);
+    fn point(&mut self, depth: usize, ok: bool, name: &str, opens: bool) {
+        self.close();
+        let depth = depth.min(MAX_DEPTH);
+        let has_parts = self.parts.get(depth + 1).is_some_and(|parts| *parts > 0);
+        self.parts
+            .resize((depth + 1).max(self.open.last().map_or(0, |open| open + 1)), 0);
+        self.parts[depth] += 1;
+        let directive = DIRECTIVE.as_ref().and_then(|directive| directive.captures(name));
+        let own = directive
+            .as_ref()
+            .map_or(name, |found| found.get(1).map_or("", |own| own.as_str()));
+        let own = TIME.as_ref().map_or(own.into(), |time| time.replace(own, ""));
+        let own = unescaped(&own);
+        if opens {
+            self.parents.resize(depth, String::new());
+            self.parents.push(own.clone());
+            self.open.push(depth);
+        }
+        self.point = Some(Point {
+            depth,
+            name: own,
+            ok,
+            directive: directive.map(|found| found[2].to_lowercase()),
+            has_parts: has_parts || opens,
+            yaml: Vec::new(),
+            comments: std::mem::take(&mut self.comments),
+        });
+    }
+
+    /// Takes the last result, now that everything about it has been read.
+    fn close(&mut self) {
+        self.in_yaml = false;
+        let Some(point) = self.point.take() else { return };
+        let details = yaml::entries(&point.yaml);
+        let value = |key: &str| details.get(key).map(String::as_str);
+        let parents = self.parents.iter().take(point.depth).map(String::as_str);
+        let names: Vec<&str> = parents
+            .filter(|name| !name.is_empty())
+            .chain([point.name.as_str()])
+            .collect();
+        let name = names.join(" > ");
+        let name = if name.is_empty() { "(unnamed)".to_string() } else { name };
+        let is_suite = if self.by_node {
+            value("type") == Some("suite") || value("failureType") == Some("subtestsFailed")
+        } else {
+            point.has_parts
+        };
+        let is_file = value("exitCode").is_some_and(|_| self.by_node);
+        match (point.ok, point.directive.as_deref()) {
+            (_, Some(_)) if is_suite => {}
+            (false, Some("todo")) => self.reading.fail_as_expected(),
+            (_, Some(_)) => self.reading.skip_named(&name),
+            _ if is_suite => {}
+            (true, None) => self.reading.pass(&name),
+            (false, None) if is_file && value("signal").is_some_and(|signal| signal != "~") => {
+                self.reading.crash(&name, &message(&details, &point.comments));
             }
+            // A file that could not be loaded is reported like a test.
+            (false, None) if is_file => {
+                let text = point.comments.join("\n");
+                let cause = FIRST_PLACE.as_ref().zip(point.comments.first());
+                let cause = cause.and_then(|(pattern, line)| pattern.captures(line));
+                let cause = cause.and_then(|found| location(&found[1], &found[2]));
+                not_loaded(
+                    &name,
+                    cause.or_else(|| value("location").and_then(place)),
+                    &text,
+                    &mut self.reading,
+                );
+            }
+            (false, None) => self.fail(&name, &details, &point.comments),
+        }
+    }
+
+    fn fail(&mut self, name: &str, details: &yaml::Entries, comments: &[String]) {
+        let value = |key: &str| details.get(key).map(String::as_str);
+        let message = message(details, comments);
+        let at = value("location").or_else(|| value("at")).and_then(place);
+        let file = value("at.file").or_else(|| value("at.fileName"));
+        let line = value("at.line").or_else(|| value("at.lineNumber"));
+        let at = at.or_else(|| location(file?, line?));
+        let frames = || value("stack").and_then(|stack| stack.lines().find_map(|line| place(line.trim())));
+        self.reading.fail(name, at.or_else(frames), &message);
+        let values = value("expected")
+            .zip(value("actual"))
+            .or_else(|| value("wanted").zip(value("found")));
+        let values = values.map(|(expected, actual)| (expected.to_string(), actual.to_string()));
+        if let Some((expected, actual)) = values.or_else(|| compared(&message)) {
+            self.reading.compare(&expected, &actual);
         }
     }
 }
 
 fn unescaped(name: &str) -> String {
-    name.replace("\\#", "#").replace("\\\\", "\\")
+    name.replace("\\#", "#").replace("\\\\", "\\").trim().to_string()
 }
 
-fn place(value: &str) -> Option<Location> {
-    let place = NODE_PLACE.as_ref()?.captures(value)?;
-    location(&place[1], &place[2])
+/// A place as it stands in a stack trace; those of the runtime and of packages are nobody's.
+pub(super) fn place(value: &str) -> Option<Location> {
+    let place = PLACE.as_ref()?.captures(value)?;
+    let path = &place[1];
+    let is_foreign = path.starts_with("node:") || path.contains("node_modules/") || path.starts_with("internal/");
+    (!is_foreign).then(|| location(path, &place[2]))?
 }
 
-/// The YAML block from `error:` on, without the keys that say nothing.
-fn message(yaml: &[String]) -> String {
-    let kept = yaml.iter().filter(|line| {
-        let line = line.trim();
-        !["---", "..."].contains(&line)
-            && ![
-                "duration_ms:",
-                "location:",
-                "failureType:",
-                "code:",
-                "exitCode:",
-                "signal:",
-            ]
-            .iter()
-            .any(|key| line.starts_with(key))
-    });
-    let kept: Vec<&str> = kept.map(String::as_str).collect();
-    let indent = kept.first().map_or(0, |line| line.len() - line.trim_start().len());
-    let lines = kept
-        .iter()
-        .map(|line| line.get(indent..).unwrap_or_else(|| line.trim_start()));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn read_tree(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    let mut parents: Vec<String> = Vec::new();
-    let mut failing: Option<(String, String)> = None;
-    let (tree, details) = text.split_once("\n✖ failing tests:").unwrap_or((text, ""));
-    for line in tree.lines() {
-        let Some(found) = TREE.as_ref().and_then(|tree| tree.captures(line)) else {
-            if let Some((_, message)) = failing
-                .as_mut()
-                .filter(|(_, message)| message.len() < 2 * super::MAX_MESSAGE)
-            {
-                message.push_str(line);
-                message.push('\n');
-            }
-            continue;
-        };
-        if let Some((name, message)) = failing.take() {
-            reading.fail(&name, tree_place(details, &name), message.trim_end());
-        }
-        let depth = found[1].len() / 2;
-        let closes = parents.len() > depth && parents.get(depth).is_some_and(|parent| *parent == found[3]);
-        parents.truncate(depth);
-        let name = parents
-            .iter()
-            .map(String::as_str)
-            .chain([&found[3]])
-            .collect::<Vec<_>>()
-            .join(" > ");
-        let directive = found.get(4).is_some();
-        match &found[2] {
-            "▶" => parents.push(found[3].to_string()),
-            _ if closes => {}
-            "﹣" => reading.skip(),
-            _ if directive => reading.skip(),
-            "✔" => reading.pass(&name),
-            _ => failing = Some((name, String::new())),
-        }
+/// What went wrong, and where it came from.
+fn message(details: &yaml::Entries, comments: &[String]) -> String {
+    let parts = ["error", "message", "diff", "stack"].map(|key| details.get(key).map(String::as_str));
+    let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    if !parts.is_empty() {
+        return parts.join("\n");
     }
-    if let Some((name, message)) = failing {
-        reading.fail(&name, tree_place(details, &name), message.trim_end());
+    let rest: Vec<String> = details.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    if rest.is_empty() {
+        comments.join("\n")
+    } else {
+        rest.join("\n")
     }
-    reading
-}
-
-/// `test at test/shop.test.js:5:1` stands above the repeated failure.
-fn tree_place(details: &str, name: &str) -> Option<Location> {
-    let leaf = name.rsplit(" > ").next().unwrap_or(name);
-    let mut lines = details.lines().peekable();
-    while let Some(line) = lines.next() {
-        let next = lines.peek().copied().unwrap_or_default();
-        if let Some(at) = line.strip_prefix("test at ")
-            && next.strip_prefix("✖ ").is_some_and(|next| next.starts_with(leaf))
-        {
-            return place(at);
-        }
-    }
-    None
 }

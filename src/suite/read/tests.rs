@@ -111,6 +111,7 @@ mod go;
 mod hostile;
 mod native;
 mod jvm;
+mod javascript;
 mod others;
 mod python;
 mod rust;

@@ -62,10 +62,17 @@ pub(super) fn tests(command: &TestCommand, only: &[String]) -> Option<Vec<String
 /// The test files among those that changed, or all tests where other files did.
 pub(super) fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) -> Option<Vec<String>> {
     let (runner, _) = found(&command.argv)?;
-    let below = command.directory.as_ref().map_or(String::new(), |path| format!("{path}/"));
+    let below = command
+        .directory
+        .as_ref()
+        .map_or(String::new(), |path| format!("{path}/"));
     let files: Option<BTreeSet<&str>> = near
         .iter()
-        .map(|path| path.as_str().strip_prefix(&below).filter(|_| checkout.contains(path.as_str())))
+        .map(|path| {
+            path.as_str()
+                .strip_prefix(&below)
+                .filter(|_| checkout.contains(path.as_str()))
+        })
         .collect();
     let files = files?;
     if files.is_empty() || !files.iter().all(|file| is_plain(file)) {
@@ -121,15 +128,15 @@ fn is_plain(file: &str) -> bool {
 }
 
 fn is_test(file: &str) -> bool {
-    [".test.", ".spec.", "_test.", "_spec."].iter().any(|mark| file.contains(mark)) || file.contains("__tests__/")
+    [".test.", ".spec.", "_test.", "_spec."]
+        .iter()
+        .any(|mark| file.contains(mark))
+        || file.contains("__tests__/")
 }
 
 /// One pattern that fits these full names and no others.
 fn any_of(names: &[Name<'_>], between: &str) -> String {
-    let full: BTreeSet<String> = names
-        .iter()
-        .map(|name| escaped(&name.parts.join(between)))
-        .collect();
+    let full: BTreeSet<String> = names.iter().map(|name| escaped(&name.parts.join(between))).collect();
     format!("^({})$", full.into_iter().collect::<Vec<_>>().join("|"))
 }
 
@@ -137,7 +144,10 @@ fn any_of(names: &[Name<'_>], between: &str) -> String {
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {
-        if matches!(c, '\\' | '^' | '$' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '/') {
+        if matches!(
+            c,
+            '\\' | '^' | '$' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '/'
+        ) {
             pattern.push('\\');
         }
         pattern.push(c);

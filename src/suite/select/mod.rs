@@ -160,13 +160,13 @@ mod tests {
             Node,
             "node --test test/",
             &["a > b (c|d)"],
-            r"node --test --test-name-pattern=^b \(c\|d\)$ test/",
+            r"node --test --test-name-pattern=/(^| )b \(c\|d\)$/ test/",
         );
         check(
             Jest,
-            "npm test",
-            &["basket > sums"],
-            "npm test -- --testNamePattern=basket sums",
+            "npx jest --ci",
+            &["src/a.test.ts > basket > sums (a|b)", "src/a.test.ts > adds"],
+            r"npx jest --ci --testNamePattern=^(adds|basket sums \(a\|b\))$ --runTestsByPath ./src/a.test.ts",
         );
         check(Other, "make check", &["a"], "make check");
         check(Cargo, "cargo test", &[], "cargo test");
@@ -199,7 +199,7 @@ mod tests {
             Node,
             "node --test",
             &["--require=evil"],
-            r"node --test --test-name-pattern=^\-\-require=evil$",
+            r"node --test --test-name-pattern=/(^| )--require=evil$/",
         );
         check(Jest, "npm test", &["$(evil)"], "npm test");
         check(Mocha, "npm test", &["a'; evil"], "npm test");

@@ -8,6 +8,11 @@ use shlex::try_quote;
 /// More commands than this are not in one line.
 const MAX_COMMANDS: usize = 50;
 
+/// Words that begin something else than a command.
+const KEYWORDS: [&str; 14] = [
+    "if", "then", "else", "elif", "fi", "for", "do", "done", "while", "until", "case", "esac", "{", "!",
+];
+
 /// One word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
@@ -86,7 +91,12 @@ pub(super) fn commands(line: &str) -> Option<Vec<Vec<Word>>> {
         command.push(word);
     }
     commands.retain(|command| !command.is_empty());
-    (commands.len() <= MAX_COMMANDS).then_some(commands)
+    let branches = |command: &Vec<Word>| {
+        command
+            .first()
+            .is_some_and(|word| KEYWORDS.contains(&word.raw.as_str()))
+    };
+    (commands.len() <= MAX_COMMANDS && !commands.iter().any(branches)).then_some(commands)
 }
 
 /// Reads on to the closing quote.
@@ -149,5 +159,6 @@ mod tests {
         check("a \"$(b)\"", None);
         check("a 'b", None);
         check("(a)", None);
+        check("for F in *.js; do mocha $F; done", None);
     }
 }

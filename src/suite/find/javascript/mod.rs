@@ -17,7 +17,14 @@ use script::{MAX_DEPTH, Package};
 
 /// Scripts that run tests, the usual one first.
 const SCRIPTS: [&str; 8] = [
-    "test", "test:unit", "unit", "tests", "test:ci", "test:node", "test:all", "spec",
+    "test",
+    "test:unit",
+    "unit",
+    "tests",
+    "test:ci",
+    "test:node",
+    "test:all",
+    "spec",
 ];
 /// Ends the part of a script that takes more arguments.
 pub(in crate::suite) const MORE: &str = "\"$@\"";
@@ -31,7 +38,11 @@ pub(super) fn find(place: &Place<'_>) -> Option<TestCommand> {
             continue;
         }
         let whole = || {
-            let words: &[&str] = if name == "test" { &["npm", "test"] } else { &["npm", "run", name] };
+            let words: &[&str] = if name == "test" {
+                &["npm", "test"]
+            } else {
+                &["npm", "run", name]
+            };
             (words.iter().map(ToString::to_string).collect(), guess(script))
         };
         let (argv, framework) = package
@@ -99,7 +110,10 @@ fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>,
     if is_plain {
         let is_program = matches!(first, "node" | "bun" | "npx") || first.contains('/');
         let npx = (!is_program).then(|| "npx".to_string());
-        let argv = npx.into_iter().chain(command.into_iter().map(|word| word.plain)).collect();
+        let argv = npx
+            .into_iter()
+            .chain(command.into_iter().map(|word| word.plain))
+            .collect();
         return Some((argv, runner.framework));
     }
     let mut words: Vec<String> = command.into_iter().map(|word| word.raw).collect();
@@ -127,8 +141,21 @@ fn bare(package: &Package, command: Vec<Word>, runner: Runner) -> (Vec<Word>, us
         _ => 0..0,
     };
     let unwanted: &[&str] = match runner.framework {
-        Framework::Jest => &["--coverage", "--collectCoverage", "--collect-coverage", "--watch", "--watchAll"],
-        Framework::Vitest => &["--coverage", "--coverage.enabled", "--coverage.enabled=true", "--watch", "-w", "watch"],
+        Framework::Jest => &[
+            "--coverage",
+            "--collectCoverage",
+            "--collect-coverage",
+            "--watch",
+            "--watchAll",
+        ],
+        Framework::Vitest => &[
+            "--coverage",
+            "--coverage.enabled",
+            "--coverage.enabled=true",
+            "--watch",
+            "-w",
+            "watch",
+        ],
         Framework::Mocha => &["--watch", "-w"],
         _ => &[],
     };

@@ -33,7 +33,11 @@ pub(in crate::suite) fn runner(words: &[&str]) -> Option<Runner> {
             // Its options stand before the files, or they are arguments of those.
             "node" | "tsx" | "ts-node" => {
                 let options = words.iter().skip(word + 1).take_while(|word| !is_script(word)).count();
-                let test = words.iter().skip(word + 1).take(options).position(|word| *word == "--test");
+                let test = words
+                    .iter()
+                    .skip(word + 1)
+                    .take(options)
+                    .position(|word| *word == "--test");
                 if let Some(test) = test {
                     return found(Framework::Node, word + 1 + test + 1);
                 }
@@ -45,8 +49,7 @@ pub(in crate::suite) fn runner(words: &[&str]) -> Option<Runner> {
             }
             "vitest" => return found(Framework::Vitest, end),
             "mocha" | "_mocha" | "ts-mocha" => return found(Framework::Mocha, end),
-            "ava" | "tap" | "tape" | "borp" | "bnt" => return found(Framework::Tap, end),
-            "uvu" | "jasmine" => return found(Framework::Other, end),
+            "ava" | "tap" | "tape" | "borp" | "bnt" | "uvu" | "jasmine" => return found(Framework::Tap, end),
             "tsc" if word == 0 && is_check(words) => return found(Framework::Tsc, end),
             "eslint" if word == 0 => return found(Framework::Eslint, end),
             _ => {}
@@ -66,7 +69,10 @@ pub(in crate::suite) fn base(word: &str) -> &str {
 
 /// Whether a word of Node's command line is the file that it runs; values of options may be taken for one.
 fn is_script(word: &str) -> bool {
-    !word.starts_with('-') && [".js", ".mjs", ".cjs", ".ts", ".mts"].iter().any(|end| word.ends_with(end))
+    !word.starts_with('-')
+        && [".js", ".mjs", ".cjs", ".ts", ".mts"]
+            .iter()
+            .any(|end| word.ends_with(end))
 }
 
 /// Whether a compiler is told to write nothing.
@@ -76,7 +82,7 @@ fn is_check(words: &[&str]) -> bool {
 
 /// Whether a command looks at the code, its types, its size or its dependencies: no test needs it.
 pub(super) fn only_looks(words: &[Word]) -> bool {
-    const LOOKS: [&str; 38] = [
+    const LOOKS: [&str; 41] = [
         "eslint",
         "xo",
         "standard",
@@ -115,6 +121,9 @@ pub(super) fn only_looks(words: &[Word]) -> bool {
         "ls-lint",
         "installed-check",
         "echo",
+        "evalmd",
+        "doctoc",
+        "automd",
     ];
     let plain: Vec<&str> = words.iter().map(|word| word.plain.as_str()).collect();
     match plain.as_slice() {

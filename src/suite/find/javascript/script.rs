@@ -29,7 +29,8 @@ pub(super) struct Package {
 
 impl Package {
     pub(super) fn of(place: &Place<'_>) -> Option<Self> {
-        let mut package: Self = serde_json::from_str(place.text("package.json")?.trim_start_matches('\u{feff}')).ok()?;
+        let mut package: Self =
+            serde_json::from_str(place.text("package.json")?.trim_start_matches('\u{feff}')).ok()?;
         let files = [".nycrc", ".nycrc.json", ".c8rc.json"];
         package.counter_settings = files.iter().filter_map(|file| place.text(file)).collect();
         Some(package)
@@ -85,7 +86,20 @@ impl Package {
         for name in &names {
             for part in [format!("pre{name}"), name.clone(), format!("post{name}")] {
                 let Some(script) = self.script(&part) else { continue };
-                let mut inner = commands(script)?;
+                // What comes after the tests says nothing about them.
+                let is_after = part.starts_with("post") && part != *name;
+                let mut inner = match commands(script) {
+                    Some(inner) => inner,
+                    None if part == *name && depth + 1 == MAX_DEPTH => return None,
+                    None if is_after || looks_by_name(name) => continue,
+                    None => {
+                        all.push(["npm", "run", &part].map(Word::new).into());
+                        continue;
+                    }
+                };
+                if is_after && depth + 1 == MAX_DEPTH {
+                    continue;
+                }
                 if part == *name
                     && let Some(last) = inner.last_mut()
                 {
@@ -106,10 +120,19 @@ impl Package {
     /// What a command of a package manager runs; none if it is no such command.
     fn call(&self, command: &[Word]) -> Option<Call> {
         let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
-        let quiet = |word: &&&str| matches!(**word, "-s" | "--silent" | "--if-present" | "--yes" | "-y" | "--no-install");
+        let quiet = |word: &&&str| {
+            matches!(
+                **word,
+                "-s" | "--silent" | "--if-present" | "--yes" | "-y" | "--no-install"
+            )
+        };
         let skip = |from: usize| from + plain.iter().skip(from).take_while(quiet).count();
         let tool = *plain.first()?;
-        let program = |at: usize| Some(Call::Program(command.get(at..).filter(|rest| !rest.is_empty())?.to_vec()));
+        let program = |at: usize| {
+            Some(Call::Program(
+                command.get(at..).filter(|rest| !rest.is_empty())?.to_vec(),
+            ))
+        };
         match tool {
             "npx" | "bunx" => return program(skip(1)),
             "npm-run-all" | "npm-run-all2" | "run-s" | "run-p" => {
@@ -128,7 +151,9 @@ impl Package {
                 return program(at + usize::from(plain.get(at) == Some(&"--")));
             }
             "run" | "run-script" => at = skip(at + 1),
-            "t" | "tst" if tool != "bun" => return Some(Call::Scripts(vec!["test".into()], self.more(tool, command, at + 1))),
+            "t" | "tst" if tool != "bun" => {
+                return Some(Call::Scripts(vec!["test".into()], self.more(tool, command, at + 1)));
+            }
             "test" if tool == "bun" => return None,
             _ => {}
         }
@@ -136,8 +161,22 @@ impl Package {
         let names = self.named(name);
         if names.is_empty() {
             let runs_programs = matches!(tool, "pnpm" | "yarn") && !name.starts_with('-');
-            let own = ["install", "add", "workspace", "workspaces", "recursive", "audit", "pack", "publish", "build"];
-            return if runs_programs && !own.contains(&name) { program(at) } else { None };
+            let own = [
+                "install",
+                "add",
+                "workspace",
+                "workspaces",
+                "recursive",
+                "audit",
+                "pack",
+                "publish",
+                "build",
+            ];
+            return if runs_programs && !own.contains(&name) {
+                program(at)
+            } else {
+                None
+            };
         }
         if names.iter().any(|name| self.script(name).is_none()) {
             return None;
@@ -160,14 +199,25 @@ impl Package {
     fn named(&self, name: &str) -> Vec<String> {
         let all = || self.scripts.keys().filter(|other| self.script(other).is_some());
         if let Some(pattern) = name.strip_prefix('/').and_then(|name| name.strip_suffix('/')) {
-            let Ok(pattern) = Regex::new(pattern) else { return Vec::new() };
+            let Ok(pattern) = Regex::new(pattern) else {
+                return Vec::new();
+            };
             return all().filter(|other| pattern.is_match(other)).cloned().collect();
         }
         if let Some(start) = name.strip_suffix("**").or_else(|| name.strip_suffix('*')) {
-            return all().filter(|other| other.starts_with(start) && *other != start).cloned().collect();
+            return all()
+                .filter(|other| other.starts_with(start) && *other != start)
+                .cloned()
+                .collect();
         }
         self.script(name).map(|_| name.to_string()).into_iter().collect()
     }
+}
+
+/// Whether a script is called like those that only look at the code.
+fn looks_by_name(name: &str) -> bool {
+    name.split([':', '-', '_'])
+        .any(|part| matches!(part, "lint" | "format" | "types" | "audit" | "docs" | "readme"))
 }
 
 enum Call {
