@@ -109,6 +109,10 @@ mod tests {
         [test]
         timeout = "10m"
 
+        [triage]
+        runs = 5
+        confidence = 95
+
         [gate]
         expires = "1day"
         approvers = 1

@@ -31,7 +31,7 @@ async fn the_whole_story_plays_by_itself() {
             "✗ github-actions / test on",
             "… greenlight on",
             "● greenlight[bot] reviews",
-            "2 red in 2 of 2 runs → 9 of 9 green",
+            "2 red in 5 of 5 runs → 9 of 9 green",
             "src/lib.rs:65",
             "│ -         let is_on_board = |journey: &&Journey| journey.from <= stop && stop <= journey.to;",
             "│ +         let is_on_board = |journey: &&Journey| journey.from <= stop && stop < journey.to;",
