@@ -42,7 +42,10 @@ fn main() {
         let mut green = GreenLog::default();
         let mut log = Log::new();
         let mut chunk = vec![0; 64 << 10];
-        while green.take(&chunk[..log.read(&mut chunk).unwrap()]).is_continue() && log.left > BYTES / 2 {}
+        while log.left > BYTES / 2 {
+            let count = log.read(&mut chunk).unwrap();
+            let _enough = green.take(&chunk[..count]);
+        }
         let mut distiller = Distiller::default().beside(green);
         let mut log = Log::new();
         loop {

@@ -155,25 +155,7 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
         "rake" if rest.is_empty() || is_task(sub) => Some(None),
         "phpunit" | "pest" => known(Framework::Phpunit),
         "ctest" => known(Framework::Ctest),
-        "npm" | "pnpm" | "yarn" | "bun" if matches!(sub, "test" | "t" | "tst") => Some(None),
-        "npm" | "pnpm" | "yarn" | "bun" if matches!(sub, "run" | "run-script") => {
-            let script = rest
-                .iter()
-                .skip_while(|word| **word != sub)
-                .skip(1)
-                .find(|word| !word.starts_with('-'));
-            script.filter(|script| is_task(script)).map(|_| None)
-        }
-        "make" | "just" | "task" | "composer" | "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt"
-        | "lein" | "deno" | "zig" | "flutter" | "dart" | "bazel" | "rails" | "meson"
-            if rest.iter().any(|word| is_task(word)) =>
-        {
-            Some(None)
-        }
-        "tox" | "nox" | "flake8" | "pylint" | "pyright" | "black" | "isort" | "rubocop" | "golangci-lint"
-        | "staticcheck" | "shellcheck" | "phpstan" | "biome" | "prettier" | "clang-tidy" | "pre-commit"
-        | "stylelint" | "oxlint" | "trunk" => Some(None),
-        _ => None,
+        _ => of_project(first, rest, sub).then_some(None),
     };
     if framework.is_some() || depth > 3 {
         return framework;
@@ -194,6 +176,27 @@ fn by_name(words: &[&str], depth: usize) -> Option<Option<Framework>> {
     // A script of the project's own that is called after what it does.
     let is_own = first.rsplit_once('.').map_or(*first, |(stem, _)| stem);
     inner.or_else(|| (words.len() == 1 && is_task(is_own) && is_own != "test").then_some(None))
+}
+
+/// Whether a command runs what a project calls its tests or checks, or a tool that does nothing else.
+fn of_project(first: &str, rest: &[&str], sub: &str) -> bool {
+    let has_task = rest.iter().any(|word| is_task(word));
+    match first {
+        "npm" | "pnpm" | "yarn" | "bun" => match sub {
+            "test" | "t" | "tst" => true,
+            "run" | "run-script" => {
+                let after = rest.iter().skip_while(|word| **word != sub).skip(1);
+                after.copied().find(|word| !word.starts_with('-')).is_some_and(is_task)
+            }
+            _ => false,
+        },
+        "make" | "just" | "task" | "composer" | "ninja" | "invoke" | "inv" | "hatch" | "mix" | "swift" | "sbt"
+        | "lein" | "deno" | "zig" | "flutter" | "dart" | "bazel" | "rails" | "meson" => has_task,
+        "tox" | "nox" | "flake8" | "pylint" | "pyright" | "black" | "isort" | "rubocop" | "golangci-lint"
+        | "staticcheck" | "shellcheck" | "phpstan" | "biome" | "prettier" | "clang-tidy" | "pre-commit"
+        | "stylelint" | "oxlint" | "trunk" => true,
+        _ => false,
+    }
 }
 
 /// Whether Maven is asked for a phase that runs tests.
