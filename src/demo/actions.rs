@@ -20,7 +20,13 @@ const LINK_SECONDS: i64 = 60;
 pub(super) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/actions/runs/{run_id}", READ, show),
     get("/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", READ, list_jobs),
+    get("/repos/{owner}/{repo}/actions/runs/{run_id}/logs", READ, link_logs),
     get("/repos/{owner}/{repo}/actions/jobs/{job_id}/logs", READ, link_log),
+    get(
+        "/repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs",
+        READ,
+        list_runs,
+    ),
     post(
         "/repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs",
         WRITE,
@@ -68,6 +74,30 @@ fn is_latest(state: &State, job: &Job) -> bool {
         .any(|other| other.run == job.run && other.name == job.name && other.attempt > job.attempt)
 }
 
+/// The runs of the one workflow, the newest first.
+fn list_runs(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    if call.number("workflow_id")? != WORKFLOW {
+        return Err(Answer::not_found());
+    }
+    let repository = call.repository_id()?;
+    let asked = |name: &str, own: &str| call.query.get(name).is_none_or(|asked| asked == own);
+    let fits = |run: &&WorkflowRun| {
+        let state = run.conclusion.as_deref().unwrap_or(&run.status);
+        run.repository == repository
+            && asked("branch", &run.head_branch)
+            && (asked("status", state) || asked("status", &run.status))
+    };
+    let runs = call.state.workflow_runs.values().rev().filter(fits);
+    let shown = runs.map(|run| object(call.state, run)).collect();
+    Ok(counted_page(call, "workflow_runs", shown))
+}
+
+/// 302 to the archive of all logs of a run.
+fn link_logs(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let run = find(call)?;
+    link(call, run.id)
+}
+
 /// 302 to a place that needs no credentials and is gone after a minute.
 fn link_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let id = call.number("job_id")?;
@@ -75,6 +105,10 @@ fn link_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
     if job.status != "completed" {
         return Err(Answer::not_found());
     }
+    link(call, id)
+}
+
+fn link(call: &mut Call<'_>, id: u64) -> Result<Answer, Answer> {
     let serial = call.state.fresh_id();
     let link = hex::encode(Sha256::digest(format!("log {serial} of {}", call.state.web)));
     let now = Timestamp::now();
@@ -95,7 +129,7 @@ fn show_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
             "Authentication information is not given in the correct format.",
         ));
     }
-    let (job, expires) = call
+    let (id, expires) = call
         .state
         .log_links
         .get(call.capture("link"))
@@ -103,8 +137,29 @@ fn show_log(call: &mut Call<'_>) -> Result<Answer, Answer> {
     if *expires < Timestamp::now() {
         return Err(Answer::error(403, "Signed link has expired"));
     }
-    let log = call.state.jobs.get(job).map_or("", |job| job.log.as_str());
-    Ok(Answer::bytes("text/plain; charset=utf-8", log.as_bytes().to_vec()))
+    Ok(match call.state.jobs.get(id) {
+        Some(job) => Answer::bytes("text/plain; charset=utf-8", job.log.clone().into_bytes()),
+        None => Answer::bytes("application/zip", archive(call.state, *id)?),
+    })
+}
+
+/// All logs of a run as GitHub packs them: a file for each job, and one for each of its steps.
+fn archive(state: &State, run: u64) -> Result<Vec<u8>, Answer> {
+    let broken = |error: String| Answer::error(500, &error);
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for (number, job) in state.jobs.values().filter(|job| job.run == run).enumerate() {
+        // Job names with characters that files may not have lose them.
+        let name: String = job.name.chars().filter(|c| !r#"/\:*?"<>|"#.contains(*c)).collect();
+        for path in [format!("{number}_{name}.txt"), format!("{name}/1_Set up job.txt")] {
+            let text = if path.contains('/') { "" } else { &job.log };
+            let started = writer.start_file(path, options);
+            started.map_err(|error| broken(error.to_string()))?;
+            std::io::Write::write_all(&mut writer, text.as_bytes()).map_err(|error| broken(error.to_string()))?;
+        }
+    }
+    let written = writer.finish().map_err(|error| broken(error.to_string()))?;
+    Ok(written.into_inner())
 }
 
 fn rerun(call: &mut Call<'_>) -> Result<Answer, Answer> {

@@ -1,8 +1,8 @@
 //! What CI does on GitHub's side: workflow runs that end, and the buttons of check runs.
 
-use super::play::known;
+use super::play::{branch_tip, known};
 use super::state::{Job, State, WorkflowRun};
-use super::world::HOME;
+use super::world::{DEFAULT_BRANCH, HOME, MAINTAINER};
 use super::{Double, DoubleError, actions, checks};
 
 /// A failed job of a workflow run.
@@ -21,7 +21,10 @@ impl Double {
     /// # Errors
     /// When there is no such pull request.
     pub async fn fail_ci(&self, number: u64, log: JobLog<'_>) -> Result<u64, DoubleError> {
-        let id = self.change(|state| end_ci(state, number, &log, "failure"))?;
+        let id = self.change(|state| {
+            let head = head_of(state, number)?;
+            end_ci(state, head, &log, "failure")
+        })?;
         self.delivered().await;
         Ok(id)
     }
@@ -31,7 +34,28 @@ impl Double {
     /// # Errors
     /// When there is no such pull request.
     pub async fn pass_ci(&self, number: u64, log: JobLog<'_>) -> Result<u64, DoubleError> {
-        let id = self.change(|state| end_ci(state, number, &log, "success"))?;
+        let id = self.change(|state| {
+            let head = head_of(state, number)?;
+            end_ci(state, head, &log, "success")
+        })?;
+        self.delivered().await;
+        Ok(id)
+    }
+
+    /// Ends a workflow run on the default branch with one green job; delivers the same events.
+    ///
+    /// # Errors
+    /// When there is no such branch.
+    pub async fn pass_ci_on_main(&self, log: JobLog<'_>) -> Result<u64, DoubleError> {
+        let id = self.change(|state| {
+            let head = Head {
+                repository: HOME,
+                branch: DEFAULT_BRANCH.into(),
+                commit: branch_tip(state, HOME, DEFAULT_BRANCH)?,
+                author: MAINTAINER.into(),
+            };
+            end_ci(state, head, &log, "success")
+        })?;
         self.delivered().await;
         Ok(id)
     }
@@ -70,11 +94,28 @@ impl Double {
     }
 }
 
-fn end_ci(state: &mut State, number: u64, log: &JobLog<'_>, conclusion: &str) -> Result<u64, DoubleError> {
+/// What CI runs on.
+struct Head {
+    repository: u64,
+    branch: String,
+    commit: git2::Oid,
+    author: String,
+}
+
+fn head_of(state: &State, number: u64) -> Result<Head, DoubleError> {
     let pull = known(state, number)?;
+    Ok(Head {
+        repository: pull.head_repository,
+        branch: pull.head_branch.clone(),
+        commit: pull.head,
+        author: pull.author.clone(),
+    })
+}
+
+fn end_ci(state: &mut State, head: Head, log: &JobLog<'_>, conclusion: &str) -> Result<u64, DoubleError> {
     let (started, ended) = (state.now(), state.now());
     let slug = state.apps[1].slug.clone();
-    let mut check = checks::blank(state, HOME, pull.head, log.job, &slug);
+    let mut check = checks::blank(state, HOME, head.commit, log.job, &slug);
     check.status = "completed".into();
     check.conclusion = Some(conclusion.into());
     check.started_at = Some(started.clone());
@@ -84,10 +125,10 @@ fn end_ci(state: &mut State, number: u64, log: &JobLog<'_>, conclusion: &str) ->
         repository: HOME,
         number: u64::try_from(state.workflow_runs.len()).unwrap_or_default() + 1,
         name: log.workflow.into(),
-        head_repository: pull.head_repository,
-        head_branch: pull.head_branch.clone(),
-        head: pull.head,
-        actor: pull.author.clone(),
+        head_repository: head.repository,
+        head_branch: head.branch,
+        head: head.commit,
+        actor: head.author.clone(),
         status: "completed".into(),
         conclusion: Some(conclusion.into()),
         attempt: 1,
@@ -111,7 +152,7 @@ fn end_ci(state: &mut State, number: u64, log: &JobLog<'_>, conclusion: &str) ->
     state.jobs.insert(job.id, job);
     state.workflow_runs.insert(run.id, run.clone());
     checks::add(state, check);
-    actions::notify(state, "completed", &run, &pull.author);
+    actions::notify(state, "completed", &run, &head.author);
     Ok(run.id)
 }
 

@@ -20,6 +20,8 @@ pub enum Fault {
     TooManyRequests { retry_after: u64 },
     /// 401 as for a token that was revoked; nothing was done.
     BadCredentials,
+    /// 410 as for a log that is not kept any more; nothing was done.
+    Gone,
     /// 422 as for a line that GitHub's own view of the diff does not have; nothing was done.
     LineNotInDiff,
 }
@@ -83,6 +85,7 @@ impl Faults {
                 let body = serde_json::json!({ "message": message, "errors": errors, "status": "422" });
                 Effect::Instead(Some(Answer::json(422, body)))
             }
+            Fault::Gone => Effect::Instead(Some(Answer::error(410, "Gone"))),
             Fault::BadCredentials => Effect::Instead(Some(Answer::error(401, "Bad credentials"))),
         })
     }

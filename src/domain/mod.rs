@@ -4,6 +4,7 @@
 //! wire format of GitHub or of a model appears. Everything can therefore be tested with plain values.
 
 pub mod anchor;
+pub mod ci_step;
 pub mod command;
 pub mod event;
 pub mod gate;

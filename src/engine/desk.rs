@@ -13,6 +13,7 @@ use crate::config::repository::{REGISTRIES, RepoConfig};
 use crate::domain::anchor;
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::proposal::Bounds;
+use crate::domain::run::{Reading, Run};
 use crate::git::{FetchLimits, Mirror, Remote};
 use crate::github::{ChangedFile, Client, PullRequest};
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
@@ -39,6 +40,8 @@ const FETCH: FetchLimits = FetchLimits {
 pub struct Desk {
     pub checkout: Checkout,
     pub config: RepoConfig,
+    /// What the CI said of the failure before anything ran.
+    pub hints: Hints,
     /// The lines that the pull request changed: where its own bugs are.
     pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
     /// Where throw-away copies are made.
@@ -66,6 +69,7 @@ impl Desk {
         Ok(Self {
             checkout,
             config,
+            hints: Hints::default(),
             changed: BTreeMap::new(),
             workspaces,
             installed,
@@ -79,12 +83,12 @@ impl Desk {
     /// # Errors
     /// What was looked for, when there is none.
     pub fn test_command(&self) -> Result<TestCommand, NothingFound> {
-        suite::find(&self.checkout, &self.test_settings(), &Hints::default())
+        suite::find(&self.checkout, &self.test_settings(), &self.hints)
     }
 
     /// Finds every test command, the most fitting one first.
     pub fn test_commands(&self) -> Vec<TestCommand> {
-        suite::find_all(&self.checkout, &self.test_settings(), &Hints::default())
+        suite::find_all(&self.checkout, &self.test_settings(), &self.hints)
     }
 
     fn test_settings(&self) -> TestSettings {
@@ -261,10 +265,12 @@ pub(super) async fn mirror(context: &Context<'_>, head: &CommitSha) -> Result<Mi
 ///
 /// # Errors
 /// When GitHub or git cannot give it.
-pub(super) async fn fetch(context: &Context<'_>, head: &CommitSha, config: RepoConfig) -> Result<Desk, Broken> {
+pub(super) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) -> Result<Desk, Broken> {
+    let head = &run.started.head;
     let files = context.client.changed_files(context.id()).await?;
     Ok(Desk {
         changed: changed_lines(&files),
+        hints: run.reading.as_ref().map(hints).unwrap_or_default(),
         ..lay_out(context, head, config).await?
     })
 }
@@ -292,12 +298,23 @@ pub(super) async fn lay_out(context: &Context<'_>, head: &CommitSha, config: Rep
     Ok(Desk {
         checkout,
         config,
+        hints: Hints::default(),
         changed: BTreeMap::new(),
         workspaces: context.app.folder.join(COPIES),
         installed: installed(&context.app.folder, context.id()),
         done: OnceLock::new(),
         _folder: Some(folder),
     })
+}
+
+/// What the reading of a failed job tells about how its tests are run. It is in the journal, so that what was approved
+/// is found again.
+fn hints(reading: &Reading) -> Hints {
+    let places = reading.failures.iter().filter_map(|failure| failure.location.as_ref());
+    Hints {
+        step: reading.step.clone(),
+        near: places.filter_map(|place| place.path.parse().ok()).collect(),
+    }
 }
 
 /// The lines a pull request added, by file.

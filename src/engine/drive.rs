@@ -168,7 +168,7 @@ async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, B
             return Ok(Err(End::Refused { reason }));
         }
     }
-    let desk = desk::fetch(context, &run.started.head, config).await?;
+    let desk = desk::fetch(context, run, config).await?;
     Ok(match (desk.test_command(), run.granted()) {
         (Ok(now), Some((command, minutes))) if desk.executes(&now) != command || minutes_of(&now) != minutes => {
             Err(End::Refused {

@@ -121,7 +121,7 @@ async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Resul
     let config = desk::config(&context.client, &context.pull_request)
         .await?
         .unwrap_or_default();
-    Ok(found(&desk::fetch(context, &run.started.head, config).await?))
+    Ok(found(&desk::fetch(context, run, config).await?))
 }
 
 /// The name of the tree that was tested, computed from git's own objects. Without it nothing may land.

@@ -1,14 +1,29 @@
-//! Workflow runs of GitHub Actions: their failed jobs, the logs, and running them again.
+//! Workflow runs of GitHub Actions: their jobs, the logs, and running them again.
 
 use serde::Deserialize;
 
 use super::client::{Client, Error};
-use crate::domain::id::{CommitSha, RepositoryName};
+use super::escaped;
+use super::stream::{Streamed, Take};
+use crate::domain::id::{CommitSha, RepoPath, RepositoryName};
+
+/// Pages of jobs that are read, of a hundred each: a matrix makes 256 at most.
+const MAX_PAGES: usize = 4;
 
 /// A job of a workflow run.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Job {
     pub id: u64,
+    /// With the values of its matrix.
+    pub name: String,
+    pub conclusion: Option<String>,
+    #[serde(default)]
+    pub steps: Vec<JobStep>,
+}
+
+/// A step of a job, in order.
+#[derive(Debug, Clone, Deserialize)]
+pub struct JobStep {
     pub name: String,
     pub conclusion: Option<String>,
 }
@@ -20,36 +35,105 @@ pub struct WorkflowRun {
     pub head_sha: CommitSha,
     pub status: Option<String>,
     pub conclusion: Option<String>,
+    #[serde(default)]
+    pub workflow_id: u64,
+    /// The file of the workflow; `@` and a ref behind it where it is not of the run's own commit.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl WorkflowRun {
+    /// The file of the workflow, if it is one of the repository.
+    pub fn workflow(&self) -> Option<RepoPath> {
+        let path = self.path.as_deref()?;
+        path.split_once('@').map_or(path, |(path, _)| path).parse().ok()
+    }
+}
+
+impl Job {
+    /// Whether it ended red.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.conclusion.as_deref(), Some("failure" | "timed_out"))
+    }
+
+    /// Which of its steps failed, counted from 0; the first one, because what follows is most often due to it.
+    pub fn failed_step(&self) -> Option<usize> {
+        let failed = |step: &JobStep| matches!(step.conclusion.as_deref(), Some("failure" | "timed_out"));
+        self.steps.iter().position(failed)
+    }
 }
 
 impl Client {
-    /// The jobs of a workflow run that failed.
+    /// The jobs of the latest attempt of a workflow run.
+    /// <https://docs.github.com/en/rest/actions/workflow-jobs#list-jobs-for-a-workflow-run>
     ///
     /// # Errors
     /// When GitHub cannot be reached.
-    pub async fn failed_jobs(&self, repository: &RepositoryName, run: u64) -> Result<Vec<Job>, Error> {
+    pub async fn jobs(&self, repository: &RepositoryName, run: u64) -> Result<Vec<Job>, Error> {
         #[derive(Deserialize)]
-        struct Jobs {
+        struct Page {
+            total_count: usize,
             jobs: Vec<Job>,
         }
-        let jobs: Jobs = self
-            .get(&format!("/repos/{repository}/actions/runs/{run}/jobs?per_page=100"))
-            .await?;
-        Ok(jobs
-            .jobs
-            .into_iter()
-            .filter(|job| matches!(job.conclusion.as_deref(), Some("failure" | "timed_out")))
-            .collect())
+        let mut jobs = Vec::new();
+        for page in 1..=MAX_PAGES {
+            let route = format!("/repos/{repository}/actions/runs/{run}/jobs?per_page=100&page={page}");
+            let mut shown: Page = self.get(&route).await?;
+            let is_last = shown.jobs.is_empty();
+            jobs.append(&mut shown.jobs);
+            if is_last || jobs.len() >= shown.total_count {
+                break;
+            }
+        }
+        Ok(jobs)
     }
 
-    /// The log of a job, at most its last `max` bytes: the cause stands near the end.
+    /// The log of a job, as it comes.
     /// <https://docs.github.com/en/rest/actions/workflow-jobs#download-job-logs-for-a-workflow-run>
     ///
     /// # Errors
     /// When GitHub cannot be reached, or the log is gone.
-    pub async fn job_log(&self, repository: &RepositoryName, job: u64, max: usize) -> Result<Vec<u8>, Error> {
-        self.tail(&format!("/repos/{repository}/actions/jobs/{job}/logs"), max)
+    pub async fn job_log(&self, repository: &RepositoryName, job: u64, take: &mut Take<'_>) -> Result<Streamed, Error> {
+        self.stream(&format!("/repos/{repository}/actions/jobs/{job}/logs"), take)
             .await
+    }
+
+    /// The logs of all jobs of a run as one zip archive, as it comes.
+    /// <https://docs.github.com/en/rest/actions/workflow-runs#download-workflow-run-logs>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached, or the logs are gone.
+    pub async fn run_logs(
+        &self,
+        repository: &RepositoryName,
+        run: u64,
+        take: &mut Take<'_>,
+    ) -> Result<Streamed, Error> {
+        self.stream(&format!("/repos/{repository}/actions/runs/{run}/logs"), take)
+            .await
+    }
+
+    /// The newest green run of a workflow on a branch.
+    /// <https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-workflow>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn green_run(
+        &self,
+        repository: &RepositoryName,
+        workflow: u64,
+        branch: &str,
+    ) -> Result<Option<WorkflowRun>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            workflow_runs: Vec<WorkflowRun>,
+        }
+        let branch = escaped(branch);
+        let route = format!(
+            "/repos/{repository}/actions/workflows/{workflow}/runs?branch={branch}&status=success&per_page=1&page=1"
+        );
+        let page: Option<Page> = self.get_optional(&route).await?;
+        Ok(page.and_then(|page| page.workflow_runs.into_iter().next()))
     }
 
     /// Runs the failed jobs of a workflow run again; a run that is not over runs already.

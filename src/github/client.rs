@@ -267,45 +267,9 @@ impl Client {
             },
         )
     }
-
-    /// The last `max` bytes of a long text, streamed. octocrab follows the redirect to the store and leaves our
-    /// credentials behind when the host changes.
-    pub(super) async fn tail(&self, route: &str, max: usize) -> Result<Vec<u8>, Error> {
-        let request = http::Request::builder()
-            .method(Method::GET)
-            .uri(route)
-            .header(header::USER_AGENT, AGENT)
-            .body(String::new())
-            .map_err(|error| Error::Setup(error.to_string()))?;
-        let response = self
-            .crab
-            .execute(request)
-            .await
-            .map_err(|error| Error::Unclear(describe(&error)))?;
-        let status = response.status();
-        if !status.is_success() {
-            let message = "the text is not there any more".into();
-            return Err(Error::Refused {
-                status: status.as_u16(),
-                route: route.into(),
-                message,
-            });
-        }
-        let mut body = response.into_body();
-        let mut kept: Vec<u8> = Vec::new();
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| Error::Unclear(describe(&error)))?;
-            kept.extend_from_slice(frame.data_ref().map_or(&[], |data| data));
-            if kept.len() > 2 * max {
-                kept.drain(..kept.len() - max);
-            }
-        }
-        kept.drain(..kept.len().saturating_sub(max));
-        Ok(kept)
-    }
 }
 
-const AGENT: &str = concat!("greenlight/", env!("CARGO_PKG_VERSION"));
+pub(super) const AGENT: &str = concat!("greenlight/", env!("CARGO_PKG_VERSION"));
 const JSON: &str = "application/vnd.github+json";
 
 fn waits() -> impl Iterator<Item = Duration> {

@@ -13,6 +13,7 @@ mod graphql;
 mod pulls;
 mod reviews;
 pub mod state;
+mod stream;
 mod threads;
 pub mod webhook;
 
@@ -25,13 +26,14 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use tokio::sync::{Mutex, OnceCell};
 
-pub use actions::{Job, WorkflowRun};
+pub use actions::{Job, JobStep, WorkflowRun};
 pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS};
 pub use client::{Client, Error};
 pub use comments::IssueComment;
 pub use commits::{LandError, Landing};
 pub use pulls::{ChangedFile, PullRequest};
 pub use reviews::{MAX_COMMENTS, NewReview, Review, ReviewComment};
+pub use stream::{Streamed, Take};
 pub use threads::{Classifier, SuggestionComment};
 
 use crate::domain::id::{InstallationId, Login, RepositoryName};

@@ -17,6 +17,7 @@ mod reports;
 mod run;
 mod select;
 mod text;
+mod workflow;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,13 +25,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::distil::{Distillate, distil};
+pub use self::distil::{Distillate, Distiller, GreenLog, distil, distil_archive};
 pub use self::find::{CiStep, Hints, NothingFound, find, find_all};
 pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
 pub use self::lend::lend;
 pub use self::read::{Report, read};
 pub use self::run::{Error, Suite, run, run_fresh};
 pub use self::select::package;
+pub use self::workflow::{Failed, ReadFile, failed_step};
 use crate::domain::id::RepoPath;
 
 /// How long a test command may take when nothing else is configured.
@@ -67,13 +69,16 @@ pub struct TestCommand {
 }
 
 impl fmt::Display for TestCommand {
-    /// Writes the command as a person would type it.
+    /// Writes the command as a person would type it, with the variables that are set for it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(directory) = &self.directory {
             write!(f, "cd {} && ", find::quoted(directory.as_str()))?;
         }
+        for (name, value) in &self.env {
+            write!(f, "{name}={} ", find::quoted(value))?;
+        }
         match self.argv.as_slice() {
-            [shell, flag, script] if shell == "sh" && flag == "-c" => f.write_str(script),
+            [shell, flag, script] if shell == "sh" && flag == "-c" && self.env.is_empty() => f.write_str(script),
             argv => {
                 let words: Vec<_> = argv.iter().map(|word| find::quoted(word)).collect();
                 f.write_str(&words.join(" "))

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::anchor::Fate;
+use super::super::ci_step::CiStep;
 use super::super::gate::{Answer, Gate, GateId};
 use super::super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
 use super::super::proposal::{Evidence, Proposal};
@@ -50,11 +51,14 @@ pub enum Consent {
     Config { author: Login },
 }
 
-/// What was read of the failed job's log.
+/// What was read of the failed job: its log, and the step that failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     pub failures: Vec<Failure>,
     pub excerpt: String,
+    /// None if the workflow of the base branch does not tell what the step ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<CiStep>,
 }
 
 /// How a run ends.

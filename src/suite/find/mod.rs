@@ -14,12 +14,11 @@ mod step;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-pub(super) use python::tox_requirements;
-
+pub(super) use self::python::tox_requirements;
+pub(super) use self::step::runs_tests;
 use super::{DEFAULT_TIMEOUT, Framework, Source, TestCommand, TestSettings};
 use crate::checkout::Checkout;
+pub use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
 
 /// More directories than this are not looked into.
@@ -34,21 +33,6 @@ pub struct Hints {
     pub step: Option<CiStep>,
     /// Files that fail, or that were changed: the manifest nearest to them is asked first.
     pub near: Vec<RepoPath>,
-}
-
-/// A step of a CI job with everything that decides how it runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CiStep {
-    /// The file of the workflow.
-    pub workflow: RepoPath,
-    pub job: String,
-    pub name: String,
-    /// What its shell is given.
-    pub script: String,
-    /// Where it runs; none is the root.
-    pub directory: Option<RepoPath>,
-    /// The variables that the workflow sets for it; none of them is a secret.
-    pub env: BTreeMap<String, String>,
 }
 
 /// No test command was found; says where one was looked for.

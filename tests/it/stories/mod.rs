@@ -4,6 +4,7 @@ mod approve;
 mod ask;
 mod bound;
 mod cancel;
+mod ci_step;
 mod door;
 mod faults;
 mod fix;

@@ -1,0 +1,62 @@
+//! Expressions as workflows have them, and such as nobody writes.
+
+use super::*;
+
+#[track_caller]
+fn check(text: &str, expected: Option<&str>) {
+    let scope = Scope {
+        matrix: vec![
+            ("python-version".into(), Node::Number(3.1)),
+            ("os".into(), Node::Text("ubuntu-latest".into())),
+            ("fast".into(), Node::Bool(true)),
+            ("set".into(), Node::Map(vec![("flag".into(), Node::Text("-x".into()))])),
+        ],
+        env: [("WHERE".to_string(), "py".to_string())].into(),
+        inputs: [("suite".to_string(), "unit".to_string())].into(),
+        runner_os: Some("Linux"),
+    };
+    assert_eq!(interpolate(text, &scope).as_deref(), expected, "{text}");
+}
+
+#[test]
+fn what_follows_from_the_workflow_is_known() {
+    check("pytest", Some("pytest"));
+    check(
+        "py${{ matrix.python-version }}-${{matrix['os']}}",
+        Some("py3.1-ubuntu-latest"),
+    );
+    check("cd ${{ env.WHERE }} && ${{ inputs.suite }}", Some("cd py && unit"));
+    check("${{ matrix.set.flag }}|${{ matrix.absent }}|", Some("-x||"));
+    check("${{ matrix.os == 'Ubuntu-Latest' && 'yes' || 'no' }}", Some("yes"));
+    check("${{ matrix.os != 'x' && (matrix.fast == true) }}", Some("true"));
+    check("${{ !matrix.fast || '}}' }}", Some("}}"));
+    check("${{ format('{0}-{{{1}}}', runner.os, 'it''s') }}", Some("Linux-{it's}"));
+    check("${{ contains(matrix.os, 'UBUNTU') }}", Some("true"));
+    check(
+        "${{ startsWith(runner.os, 'Win') && secrets.X || 'none' }}",
+        Some("none"),
+    );
+    check("${{ github.workspace }}/a", Some("$GITHUB_WORKSPACE/a"));
+}
+
+#[test]
+fn what_does_not_is_not_guessed() {
+    for text in [
+        "${{ secrets.TOKEN }}",
+        "${{ secrets.TOKEN || 'none' }}",
+        "${{ steps.a.outputs.b }}",
+        "${{ env.ABSENT }}",
+        "${{ hashFiles('**/lock') }}",
+        "${{ fromJSON('[1]')[0] }}",
+        "${{ 'open",
+        "${{ matrix.os == }}",
+        "${{ }}",
+        "${{ format('{9}', 1) }}",
+        "${{ format('{', 1) }}",
+    ] {
+        check(text, None);
+    }
+    check(&format!("${{{{ {}1{} }}}}", "(".repeat(900), ")".repeat(900)), None);
+    check(&format!("${{{{ {}1 }}}}", "!".repeat(1_900)), None);
+    check(&format!("${{{{ '{}' }}}}", "x".repeat(3_000)), None);
+}

@@ -1,0 +1,162 @@
+//! The jobs that a matrix makes of one:
+//! <https://docs.github.com/en/actions/how-tos/write-workflows/choose-what-workflows-do/run-job-variations>
+
+use super::expression::{Scope, interpolate};
+use super::node::Node;
+
+/// More jobs than this GitHub makes of no matrix.
+const MAX_COMBINATIONS: usize = 256;
+
+/// The values of one job, in the order in which its name shows them.
+pub(super) type Combination = Vec<(String, Node)>;
+
+/// All combinations of a matrix; none if it is not written down but computed, or has too many.
+pub(super) fn combinations(matrix: &Node, scope: &Scope) -> Option<Vec<Combination>> {
+    let Node::Map(entries) = resolved(matrix, scope)? else {
+        return None;
+    };
+    let mut all: Vec<Combination> = vec![Vec::new()];
+    let axes = entries
+        .iter()
+        .filter(|(name, _)| name != "include" && name != "exclude");
+    let mut has_axes = false;
+    for (name, values) in axes {
+        has_axes = true;
+        let Node::List(values) = values else { return None };
+        if all.len() * values.len() > MAX_COMBINATIONS * 4 {
+            return None;
+        }
+        let with = |one: &Combination, value: &Node| {
+            let mut one = one.clone();
+            one.push((name.clone(), value.clone()));
+            one
+        };
+        all = all
+            .iter()
+            .flat_map(|one| values.iter().map(move |value| with(one, value)))
+            .collect();
+    }
+    let entry = |name: &str| {
+        entries
+            .iter()
+            .find(|(key, _)| key == name)
+            .map_or(&[][..], |(_, list)| list.items())
+    };
+    all.retain(|one| !entry("exclude").iter().any(|excluded| agrees(one, excluded.entries())));
+    if !has_axes {
+        all.clear();
+    }
+    include(&mut all, entry("include"));
+    (!all.is_empty() && all.len() <= MAX_COMBINATIONS).then_some(all)
+}
+
+/// What is included goes into every combination whose own values it leaves alone, else it is one more.
+fn include(all: &mut Vec<Combination>, included: &[Node]) {
+    let original: Vec<Combination> = all.clone();
+    for more in included.iter().take(MAX_COMBINATIONS) {
+        let mut fits = false;
+        for (one, own) in all.iter_mut().zip(&original) {
+            let overwrites = |(name, value): &(String, Node)| own.iter().any(|(key, old)| key == name && old != value);
+            if more.entries().iter().any(overwrites) {
+                continue;
+            }
+            fits = true;
+            for (name, value) in more.entries() {
+                match one.iter_mut().find(|(key, _)| key == name) {
+                    Some((_, old)) => *old = value.clone(),
+                    None => one.push((name.clone(), value.clone())),
+                }
+            }
+        }
+        if !fits {
+            all.push(more.entries().to_vec());
+        }
+    }
+}
+
+/// Whether a combination has all of these values.
+fn agrees(one: &Combination, values: &[(String, Node)]) -> bool {
+    let has = |(name, value): &(String, Node)| one.iter().any(|(key, own)| key == name && own == value);
+    !values.is_empty() && values.iter().all(has)
+}
+
+/// The values as a job's name shows them in parentheses: scalars only, those of objects and lists one by one.
+pub(super) fn shown(combination: &Combination) -> Vec<String> {
+    fn scalars(node: &Node, into: &mut Vec<String>) {
+        match node {
+            Node::List(items) => items.iter().for_each(|item| scalars(item, into)),
+            Node::Map(entries) => entries.iter().for_each(|(_, value)| scalars(value, into)),
+            scalar => into.extend(scalar.scalar().filter(|text| !text.is_empty())),
+        }
+    }
+    let mut texts = Vec::new();
+    combination.iter().for_each(|(_, node)| scalars(node, &mut texts));
+    texts
+}
+
+/// The node with the expressions in its texts replaced.
+fn resolved(node: &Node, scope: &Scope) -> Option<Node> {
+    Some(match node {
+        Node::Text(text) => Node::Text(interpolate(text, scope)?),
+        Node::List(items) => Node::List(items.iter().map(|item| resolved(item, scope)).collect::<Option<_>>()?),
+        Node::Map(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(name, value)| Some((name.clone(), resolved(value, scope)?)));
+            Node::Map(entries.collect::<Option<_>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::parse;
+    use super::*;
+
+    #[track_caller]
+    fn check(yaml: &str, expected: &[&str]) {
+        let all = combinations(&parse(yaml).unwrap(), &Scope::default()).unwrap_or_default();
+        let all: Vec<String> = all.iter().map(|one| shown(one).join(", ")).collect();
+        assert_eq!(all, expected, "{yaml}");
+    }
+
+    #[test]
+    fn combinations_are_those_of_github() {
+        check(
+            "{py: [3.9, '3.10'], os: [a, b]}",
+            &["3.9, a", "3.9, b", "3.10, a", "3.10, b"],
+        );
+        check(
+            "{py: [1, 2], os: [a, b], exclude: [{py: 1, os: b}, {py: 2}]}",
+            &["1, a"],
+        );
+        check("{include: [{a: 1}, {a: 2, b: x}]}", &["1", "2, x"]);
+        check("{set: [{name: x, flags: [-a, -b]}]}", &["x, -a, -b"]);
+        // The example of GitHub's documentation.
+        check(
+            "{fruit: [apple, pear], animal: [cat, dog], include: [{color: green}, {color: pink, animal: cat}, \
+             {fruit: apple, shape: circle}, {fruit: banana}, {fruit: banana, animal: cat}]}",
+            &[
+                "apple, cat, pink, circle",
+                "apple, dog, green, circle",
+                "pear, cat, pink",
+                "pear, dog, green",
+                "banana",
+                "banana, cat",
+            ],
+        );
+    }
+
+    #[test]
+    fn computed_and_huge_ones_are_not_known() {
+        check("{py: \"${{ fromJSON(needs.a.outputs.b) }}\"}", &[]);
+        check("\"${{ fromJSON(needs.a.outputs.b) }}\"", &[]);
+        let axis = |name| format!("{name}: [1,2,3,4,5,6,7,8,9,10]");
+        check(
+            &format!("{{{}, {}, {}, {}}}", axis("a"), axis("b"), axis("c"), axis("d")),
+            &[],
+        );
+        check("{a: []}", &[]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Reads from the workflow files of a repository what the failed step of a CI job ran, and where.
+//!
+//! What is not written down there (outputs of other steps, secrets, the scripts of remote actions) is not known, and
+//! then there is no step: nothing is guessed. Which line of a script runs tests is for `find/step.rs` to say.
+//! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax>
+
+mod expression;
+mod matrix;
+mod node;
+mod steps;
+
+use self::expression::{Scope, interpolate, literals};
+use self::node::Node;
+use crate::domain::ci_step::CiStep;
+use crate::domain::id::RepoPath;
+
+/// What stands for the root of the checkout in scripts and paths.
+pub(super) const WORKSPACE: &str = "$GITHUB_WORKSPACE";
+/// How deep workflows may call workflows; GitHub has a limit, too.
+const MAX_CALLS: usize = 5;
+/// A job's name on GitHub is cut after so many characters.
+const MAX_SHOWN_NAME: usize = 100;
+
+/// The failed step of a job, as GitHub names it.
+#[derive(Debug, Clone, Copy)]
+pub struct Failed<'a> {
+    /// The file of the workflow.
+    pub workflow: &'a RepoPath,
+    /// The name of the job, with the values of its matrix.
+    pub job: &'a str,
+    /// The names of the job's steps in order.
+    pub steps: &'a [String],
+    /// Which of them failed.
+    pub failed: usize,
+}
+
+/// Reads a file of the base branch; none if there is none.
+pub type ReadFile<'a> = dyn FnMut(&str) -> Option<String> + 'a;
+
+/// The step as the files of the base branch describe it; none if they do not tell.
+///
+/// Files are asked for as they are needed; a reader that does not have one yet may note it, get it, and ask again.
+pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiStep> {
+    let found = in_workflow(
+        failed,
+        (failed.workflow.as_str(), failed.job),
+        &Scope::default(),
+        0,
+        read,
+    )?;
+    let mut steps = Vec::new();
+    for place in &found {
+        steps.push(steps::resolve(failed, place, read)?);
+    }
+    // Where several jobs have the same name it must not matter which one is meant.
+    steps.dedup();
+    let step = steps.pop();
+    step.filter(|_| steps.is_empty())
+}
+
+/// A job that may be the one that failed, with the workflow it stands in.
+struct Place {
+    workflow: Node,
+    job: Node,
+    scope: Scope,
+}
+
+/// The jobs of a workflow that GitHub would show under a name.
+fn in_workflow(
+    failed: &Failed<'_>,
+    (path, name): (&str, &str),
+    scope: &Scope,
+    depth: usize,
+    read: &mut ReadFile<'_>,
+) -> Option<Vec<Place>> {
+    if depth > MAX_CALLS {
+        return None;
+    }
+    let workflow = node::parse(&read(path)?)?;
+    let mut places = Vec::new();
+    for (key, job) in workflow.get("jobs")?.entries() {
+        let combinations = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
+            // One that is computed may still be told by its job's name to be another one.
+            Some(matrix) => matrix::combinations(matrix, scope).unwrap_or_default(),
+            None => vec![Vec::new()],
+        };
+        for combination in combinations {
+            let own = Scope {
+                matrix: combination,
+                ..scope.clone()
+            };
+            let names = names(key, job, &own);
+            let called = job.get("uses").and_then(Node::text);
+            if let Some(called) = called {
+                let rest = names
+                    .iter()
+                    .find_map(|own| name.strip_prefix(own.as_str())?.strip_prefix(" / "));
+                let (Some(rest), Some(called)) = (rest, local(called)) else {
+                    continue;
+                };
+                let called_scope = called_scope(job, &own, &called, read);
+                places.extend(in_workflow(failed, (&called, rest), &called_scope?, depth + 1, read)?);
+            } else if names.iter().any(|own| is_shown_as(own, name)) {
+                let scope = own;
+                places.push(Place {
+                    workflow: workflow.clone(),
+                    job: job.clone(),
+                    scope,
+                });
+            }
+        }
+    }
+    (!places.is_empty()).then_some(places)
+}
+
+/// The names under which GitHub may show a job.
+fn names(key: &str, job: &Node, scope: &Scope) -> Vec<String> {
+    let values = matrix::shown(&scope.matrix).join(", ");
+    let with_values = |name: &str| match values.as_str() {
+        "" => name.to_string(),
+        values => format!("{name} ({values})"),
+    };
+    match job.get("name").and_then(Node::scalar) {
+        None => vec![with_values(key)],
+        Some(name) => interpolate(&name, scope)
+            .map(|name| vec![with_values(&name), name])
+            .unwrap_or_default(),
+    }
+}
+
+fn is_shown_as(name: &str, shown: &str) -> bool {
+    let cut = shown.strip_suffix("...").or_else(|| shown.strip_suffix('…'));
+    name == shown || cut.is_some_and(|cut| shown.len() >= MAX_SHOWN_NAME && name.starts_with(cut))
+}
+
+/// A path of this repository that `uses:` names.
+fn local(uses: &str) -> Option<String> {
+    let path: RepoPath = uses.strip_prefix("./")?.trim_end_matches('/').parse().ok()?;
+    Some(path.to_string())
+}
+
+/// What a workflow that is called may name: its inputs, given or by default.
+fn called_scope(job: &Node, scope: &Scope, called: &str, read: &mut ReadFile<'_>) -> Option<Scope> {
+    let workflow = node::parse(&read(called)?)?;
+    let declared = workflow
+        .get("on")
+        .and_then(|on| on.get("workflow_call"))
+        .and_then(|call| call.get("inputs"));
+    Some(Scope {
+        inputs: inputs(declared, job.get("with"), scope),
+        runner_os: scope.runner_os,
+        ..Scope::default()
+    })
+}
+
+/// Inputs by name: what is given, else the default; what cannot be known is left out.
+fn inputs(declared: Option<&Node>, given: Option<&Node>, scope: &Scope) -> std::collections::BTreeMap<String, String> {
+    let declared = declared.map(Node::entries).unwrap_or_default().iter();
+    declared
+        .filter_map(|(name, input)| {
+            let given = given.and_then(|given| given.get(name));
+            let value = match given.or_else(|| input.get("default")) {
+                Some(value) => interpolate(&value.scalar()?, scope)?,
+                None => String::new(),
+            };
+            Some((name.clone(), value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
