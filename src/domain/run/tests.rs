@@ -64,6 +64,7 @@ fn proposed(evidence: Option<Evidence>) -> Step {
         summary: "s".into(),
         author: Author::BuiltIn,
         evidence,
+        weakens: Vec::new(),
     }))
 }
 

@@ -8,10 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{self, Author, Evidence, Proposal, Unfit};
+use crate::domain::proposal::{self, Author, Claim, Evidence, OwnTests, Proposal, Unfit};
 use crate::domain::run::{Reading, TurnedDown};
-use crate::domain::test_run::TestRun;
+use crate::domain::test_run::{TestRun, is_better};
 use crate::domain::triage::{Triage, judge};
+use crate::guard;
 use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::{self, Suite};
@@ -100,21 +101,31 @@ pub async fn reproduce(desk: &Desk, suite: &Suite, cancel: &CancellationToken) -
     Ok((runs.swap_remove(shown), triage))
 }
 
-/// Proves a patch: the whole suite on a fresh copy of the patched tree, held against the red run.
+/// Proves a patch: the whole suite on a fresh copy of the patched tree, held against the red run. A fix that changes
+/// tests as well has to hold with the tests as they were, too.
 ///
 /// # Errors
 /// When the sandbox cannot be used; a patch that does not prove itself is `Ok(Err(why))`.
 pub async fn prove(
     desk: &Desk,
     suite: &Suite,
-    patch: &Patch,
+    (patch, claim): (&Patch, Claim),
     (head, before): (&CommitSha, &TestRun),
     cancel: &CancellationToken,
 ) -> Result<Result<Evidence, Unfit>, Broken> {
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    if let Err(unfit) = proposal::check(patch, &desk.bounds(&is_protected)) {
+    let inputs = desk.inputs(Some(before));
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    if let Err(unfit) = proposal::check(patch, claim, &desk.bounds(&is_protected, &weakenings)) {
         return Ok(Err(unfit));
     }
+    let own_tests = match claim {
+        Claim::TestMayBeWrong => None,
+        Claim::Fix => match with_own_tests(desk, suite, patch, before, cancel).await? {
+            Ok(own_tests) => own_tests,
+            Err(unfit) => return Ok(Err(unfit)),
+        },
+    };
     let mut patched = desk.checkout.clone();
     patched.reset();
     patched.apply(patch);
@@ -124,9 +135,37 @@ pub async fn prove(
             // What a caller knows better than from the one run it has shown here.
             triage: Some(judge(std::slice::from_ref(before))),
             install: installed(desk, suite),
+            own_tests,
             ..evidence
         }),
     )
+}
+
+/// Runs the patched code with the tests of the head; none if the patch leaves the tests alone.
+async fn with_own_tests(
+    desk: &Desk,
+    suite: &Suite,
+    patch: &Patch,
+    before: &TestRun,
+    cancel: &CancellationToken,
+) -> Result<Result<Option<OwnTests>, Unfit>, Broken> {
+    if !patch.files().any(|(path, change)| guard::touches_tests(path, change)) {
+        return Ok(Ok(None));
+    }
+    let Some(own) = guard::with_own_tests(patch) else {
+        return Ok(Err(Unfit::OwnTestsUnknown));
+    };
+    let mut patched = desk.checkout.clone();
+    patched.reset();
+    patched.apply(&own);
+    let after = suite::run_fresh(suite, &patched, &[], cancel).await?;
+    Ok(match is_better(before, &after) {
+        Ok(()) => Ok(Some(OwnTests {
+            passed: after.passed,
+            failed: after.failed,
+        })),
+        Err(why) => Err(Unfit::OwnTests(why)),
+    })
 }
 
 /// What was installed, as an approval says it; none if nothing was.
@@ -204,14 +243,17 @@ async fn built_in(
         repair::End::Cancelled => return Ok(Outcome::Interrupted),
     };
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let fits = proposal::check(&found.patch, &desk.bounds(&is_protected));
+    let inputs = desk.inputs(Some(before));
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let fits = proposal::check(&found.patch, Claim::Fix, &desk.bounds(&is_protected, &weakenings));
     Ok(
-        match fits.and_then(|()| proposal::prove(brief.head, &found.patch, before.clone(), found.after)) {
+        match fits.and_then(|_| proposal::prove(brief.head, &found.patch, before.clone(), found.after)) {
             Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
                 head: brief.head.clone(),
                 patch: found.patch,
                 summary: found.explanation,
                 author: Author::BuiltIn,
+                weakens: Vec::new(),
                 evidence: Some(Evidence {
                     triage: brief.triage,
                     install: installed(desk, suite),

@@ -7,6 +7,7 @@ mod cancel;
 mod door;
 mod faults;
 mod fix;
+mod guard;
 mod hostile;
 mod install;
 mod lifecycle;

@@ -100,7 +100,7 @@ fn sections(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::agent::touches_tests;
+    use crate::guard::touches_tests;
     use crate::domain::patch::{Blob, FileChange};
 
     const MANIFEST: &str = "\
