@@ -19,5 +19,5 @@ pub mod run;
 pub mod test_path;
 pub mod test_run;
 pub mod triage;
-pub mod weakening;
 mod unified;
+pub mod weakening;

@@ -93,7 +93,11 @@ pub enum Claim {
 
 impl Claim {
     pub fn of(test_may_be_wrong: bool) -> Self {
-        if test_may_be_wrong { Self::TestMayBeWrong } else { Self::Fix }
+        if test_may_be_wrong {
+            Self::TestMayBeWrong
+        } else {
+            Self::Fix
+        }
     }
 }
 

@@ -201,12 +201,21 @@ impl Desk {
     /// What the failing tests pass in and expect, so that code which only knows them is recognised; all tests of a file
     /// count where none is named.
     pub fn inputs(&self, before: Option<&TestRun>) -> guard::Inputs {
-        let names: Vec<&str> = before.iter().flat_map(|run| run.failing_names()).take(MAX_TESTS).collect();
-        let locations = before.iter().flat_map(|run| &run.failures).filter_map(|failure| failure.location.as_ref());
+        let names: Vec<&str> = before
+            .iter()
+            .flat_map(|run| run.failing_names())
+            .take(MAX_TESTS)
+            .collect();
+        let locations = before
+            .iter()
+            .flat_map(|run| &run.failures)
+            .filter_map(|failure| failure.location.as_ref());
         let places: Vec<&str> = locations.map(|at| at.path.as_str()).collect();
         let mut inputs = guard::Inputs::default();
         let paths = self.checkout.paths();
-        let files = paths.into_iter().filter(|path| is_test_path(path.as_str()) || places.contains(&path.as_str()));
+        let files = paths
+            .into_iter()
+            .filter(|path| is_test_path(path.as_str()) || places.contains(&path.as_str()));
         for path in files.take(MAX_TEST_FILES) {
             if let Some(text) = self.checkout.read_original(path).as_ref().and_then(Blob::text)
                 && text.len() < MAX_TEST_FILE

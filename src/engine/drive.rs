@@ -255,7 +255,15 @@ async fn verify(
     };
     let before = suite::run_fresh(suite, &desk.checkout, &[], cancel).await?;
     Ok(
-        match work::prove(desk, suite, (&proposal.patch, proposal.claim()), (&run.started.head, &before), cancel).await? {
+        match work::prove(
+            desk,
+            suite,
+            (&proposal.patch, proposal.claim()),
+            (&run.started.head, &before),
+            cancel,
+        )
+        .await?
+        {
             Ok(evidence) => Step::Verified(Box::new(evidence)),
             Err(unfit) => Step::Ended(End::GaveUp {
                 reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),

@@ -34,9 +34,10 @@ patterns! {
     MOCKS = r"(?i)\bmonkeypatch|\bmock|\bpatch\b|\bspyOn\b|\bsinon\b|\bstub|\bsetattr\(|\bjest\.fn|\bvi\.fn|\bwhen\(|returnvalue|side_effect";
     SWALLOWS = r#"(?x) ^try\b | ^except\b | \bcatch\b | suppress\( | raises\((Exception|BaseException)\b | assertRaises\((Exception|BaseException)\b
         | let\ _\s*= | unwrap_or | \.ok\(\)$ | recover\(\) | catch_unwind | \.allSettled\( | assertThrows\((Exception|Throwable)\. "#;
-    LEAVES = r"^(return|os\._exit|sys\.exit|process\.exit|os\.Exit|std::process|process::exit|exit\(|raise SystemExit|break|continue|runtime\.Goexit)\b";
+    LEAVES = r"^(?:(?:else ?)?if ?\(.*\) ?)?(return|os\._exit|sys\.exit|process\.exit|os\.Exit|std::process|process::exit|exit\(|raise SystemExit|break|continue|runtime\.Goexit)\b";
     TOLERANCE = r#"(?xi) approx | \brel(_tol|_eps)?= | \babs(_tol)?= | abs\( | delta | places | decimal | atol | rtol | epsilon | toleran
-        | toBeCloseTo | closeTo | almost | InDelta | within | timeout | isclose | max_relative | Offset | max_diff | waitFor | sleep"#;
+        | toBeCloseTo | closeTo | almost | InDelta | within | timeout | isclose | max_relative | Offset | max_diff | waitFor | sleep
+        | assertEquals\(.*,.*,[\d.]+[fd]?\)$ "#;
     DIGITS = r"(?i)places|decimal|toBeCloseTo";
     NUMBER = r"\b\d[\d_]*(\.\d+)?([eE][+-]?\d+)?";
     STRING = r#""[^"]*"|'[^']*'|`[^`]*`"#;
@@ -51,7 +52,20 @@ pub(super) fn key(language: Language, text: String) -> String {
     if language == Language::Go && fits(&FAILS, &text) {
         return text.split('(').next().unwrap_or_default().into();
     }
-    without_message(text)
+    let bare = text.strip_prefix("assert(").and_then(|rest| rest.strip_suffix(')'));
+    match bare.filter(|bare| language == Language::Python && is_balanced(bare)) {
+        Some(bare) => without_message(format!("assert {bare}")),
+        None => without_message(text),
+    }
+}
+
+/// Whether no bracket is closed that was not opened before.
+fn is_balanced(text: &str) -> bool {
+    let mut depth = 0_i32;
+    text.chars().all(|c| {
+        depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
+        depth >= 0
+    })
 }
 
 /// Cuts the message off an assertion.
@@ -59,15 +73,17 @@ fn without_message(text: String) -> String {
     let (callee, arguments) = if let Some(condition) = text.strip_prefix("assert ") {
         ("assert ", condition)
     } else {
-        let Some((callee, rest)) = text.split_once('(') else { return text };
+        let Some((callee, rest)) = text.split_once('(') else {
+            return text;
+        };
         (callee, rest.strip_suffix(')').unwrap_or(rest))
     };
     let name = callee.rsplit(['.', ':']).next().unwrap_or(callee).trim_end_matches('!');
     let takes = match name {
         "assert " | "assert" | "assertTrue" | "assertFalse" | "assertIsNone" | "assertIsNotNone" | "debug_assert"
         | "prop_assert" => 1,
-        "assert_eq" | "assert_ne" | "debug_assert_eq" | "prop_assert_eq" | "assertEqual" | "assertEquals" | "assertIn"
-        | "assertNotEqual" | "assertIs" | "strictEqual" | "deepStrictEqual" | "deepEqual" => 2,
+        "assert_eq" | "assert_ne" | "debug_assert_eq" | "prop_assert_eq" | "assertEqual" | "assertEquals"
+        | "assertIn" | "assertNotEqual" | "assertIs" | "strictEqual" | "deepStrictEqual" | "deepEqual" => 2,
         _ => return text,
     };
     let parts = arguments_of(arguments);
@@ -129,7 +145,10 @@ pub(super) fn is_failure(key: &str) -> bool {
 pub(super) fn is_condition(key: &str) -> bool {
     ["if", "switch", "match", "case", "for", "while", "select"]
         .iter()
-        .any(|word| key.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')))
+        .any(|word| {
+            key.strip_prefix(word)
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        })
 }
 
 /// What an added or changed statement does to a test, if it is known for it; `old` is what stood there.
@@ -174,13 +193,21 @@ pub(super) fn widens(old: &str, new: &str) -> Option<bool> {
     let numbers = |text: &str| -> Vec<f64> {
         let found = NUMBER.as_ref().map(|number| number.find_iter(text));
         let found = found.into_iter().flatten();
-        found.filter_map(|number| number.as_str().replace('_', "").parse().ok()).collect()
+        found
+            .filter_map(|number| number.as_str().replace('_', "").parse().ok())
+            .collect()
     };
     let (old_numbers, new_numbers) = (numbers(old), numbers(new));
-    let changed: Vec<(usize, (&f64, &f64))> =
-        old_numbers.iter().zip(&new_numbers).enumerate().filter(|(_, (old, new))| old != new).collect();
+    let changed: Vec<(usize, (&f64, &f64))> = old_numbers
+        .iter()
+        .zip(&new_numbers)
+        .enumerate()
+        .filter(|(_, (old, new))| old != new)
+        .collect();
     // The tolerance stands behind what is compared.
-    let [(at, (before, after))] = changed[..] else { return None };
+    let [(at, (before, after))] = changed[..] else {
+        return None;
+    };
     if at == 0 && old_numbers.len() > 1 {
         return None;
     }
@@ -189,7 +216,9 @@ pub(super) fn widens(old: &str, new: &str) -> Option<bool> {
 }
 
 fn without_numbers(text: &str) -> String {
-    NUMBER.as_ref().map_or_else(|| text.into(), |number| number.replace_all(text, "0").into_owned())
+    NUMBER
+        .as_ref()
+        .map_or_else(|| text.into(), |number| number.replace_all(text, "0").into_owned())
 }
 
 /// How much an assertion says.
@@ -222,7 +251,9 @@ fn strength(key: &str) -> Strength {
     if fits(&NOTHING, key) || compares_with_itself(key) {
         return Strength::Nothing;
     }
-    let bare = STRING.as_ref().map_or_else(|| key.into(), |string| string.replace_all(key, "\"\""));
+    let bare = STRING
+        .as_ref()
+        .map_or_else(|| key.into(), |string| string.replace_all(key, "\"\""));
     if fits(&EXISTS, &bare) && !bare.contains("assertEqual") && !bare.contains("assert_eq!") {
         return Strength::Existence;
     }
@@ -262,7 +293,10 @@ pub(super) fn compare(old: &str, new: &str) -> Option<Kind> {
     }
     let more = [" and ", "&&", ".and("].iter().any(|and| {
         let rest = new.strip_prefix(old.trim_end_matches(')'));
-        rest.is_some_and(|rest| rest.starts_with(and)) && !old.contains(" or ") && !old.contains("||") && !new.contains(" or ")
+        rest.is_some_and(|rest| rest.starts_with(and))
+            && !old.contains(" or ")
+            && !old.contains("||")
+            && !new.contains(" or ")
     });
     if more {
         return None;
@@ -294,7 +328,9 @@ pub(super) fn compare(old: &str, new: &str) -> Option<Kind> {
 
 /// What an assertion is about: its first operand or argument.
 fn subject(key: &str) -> String {
-    let rest = key.strip_prefix("assert ").unwrap_or_else(|| key.split_once('(').map_or(key, |(_, rest)| rest));
+    let rest = key
+        .strip_prefix("assert ")
+        .unwrap_or_else(|| key.split_once('(').map_or(key, |(_, rest)| rest));
     let rest = rest.strip_prefix("t,").unwrap_or(rest);
     let mut depth = 0_i32;
     let end = rest.char_indices().find(|(at, c)| {

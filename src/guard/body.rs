@@ -71,11 +71,14 @@ pub(super) fn compare(
         removed(statement, new_file, said);
     }
     let is_loose = old.role != Role::Test;
-    let last_kept = (0..new.body.len()).rev().find(|at| kept.contains(at) && (is_loose || new.body[*at].asserts));
+    let checks = old.body.iter().any(|statement| statement.asserts);
+    let last_kept = (0..new.body.len())
+        .rev()
+        .find(|at| kept.contains(at) && (is_loose || new.body[*at].asserts));
     let own: HashSet<&str> = old.body.iter().flat_map(|statement| words_of(&statement.key)).collect();
     let known = if old.role == Role::Group { words } else { &own };
     for (at, statement) in came {
-        let is_before = is_loose || last_kept.is_some_and(|last| at < last);
+        let is_before = is_loose || !checks || last_kept.is_some_and(|last| at < last);
         added((at, statement), (&new.body, &kept), (is_before, known), said);
     }
 }
@@ -92,7 +95,11 @@ fn difference<'a, 't>(old: &'a [Statement<'t>], new: &'a [Statement<'t>]) -> Dif
             difference.kept.extend(op.new_range());
             continue;
         }
-        difference.gone.extend(old[op.old_range()].iter().filter(|statement| statement.part != Part::Close));
+        difference.gone.extend(
+            old[op.old_range()]
+                .iter()
+                .filter(|statement| statement.part != Part::Close),
+        );
         let came = op.new_range().filter(|at| new[*at].part != Part::Close);
         difference.came.extend(came.map(|at| (at, &new[at])));
     }
@@ -114,15 +121,24 @@ fn partner(old: &Statement<'_>, came: &[(usize, &Statement<'_>)], gone: usize) -
     let scored = scored.map(|(at, (_, new))| (strsim::normalized_levenshtein(&key, &cut(&new.key)), at));
     let enough = if old.asserts { 0.2 } else { 0.4 };
     let best = scored.filter(|(score, _)| *score > enough);
-    best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, at)| at)
+    best.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
+        .map(|(_, at)| at)
 }
 
 /// A statement that became another one.
-fn pair((old_file, old): (&Parsed<'_>, &Statement<'_>), (new_file, new): (&Parsed<'_>, &Statement<'_>), said: &mut Said<'_>) {
+fn pair(
+    (old_file, old): (&Parsed<'_>, &Statement<'_>),
+    (new_file, new): (&Parsed<'_>, &Statement<'_>),
+    said: &mut Said<'_>,
+) {
     let line = new.line;
     if old.key == new.key {
         if !is_import(&old.key) {
-            said.say(Kind::SetupChanged, line, format!("{} stands at another place", quoted(&new.key)));
+            said.say(
+                Kind::SetupChanged,
+                line,
+                format!("{} stands at another place", quoted(&new.key)),
+            );
         }
         return;
     }
@@ -131,15 +147,30 @@ fn pair((old_file, old): (&Parsed<'_>, &Statement<'_>), (new_file, new): (&Parse
     }
     if is_import(&old.key) {
         let (before, after) = (words_of(&old.key), words_of(&new.key));
-        if !before.iter().all(|word| after.contains(word)) {
-            said.say(Kind::SetupChanged, line, format!("{} is now {}", quoted(&old.key), quoted(&new.key)));
+        let strings = |key: &str| {
+            key.split('"')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_string)
+                .collect::<HashSet<_>>()
+        };
+        let is_there = strings(&old.key).is_subset(&strings(&new.key));
+        if !is_there || !before.iter().all(|word| after.contains(word)) {
+            said.say(
+                Kind::SetupChanged,
+                line,
+                format!("{} is now {}", quoted(&old.key), quoted(&new.key)),
+            );
         }
         return;
     }
     let kind = if old.asserts {
         assertion::compare(&old.key, &new.key)
     } else {
-        match (assertion::known_for(&old.key, &new.key), assertion::widens(&old.key, &new.key)) {
+        match (
+            assertion::known_for(&old.key, &new.key),
+            assertion::widens(&old.key, &new.key),
+        ) {
             (Some(kind), _) => Some(kind),
             (None, Some(false)) => None,
             (None, Some(true)) => Some(Kind::ToleranceWidened),
@@ -153,9 +184,14 @@ fn pair((old_file, old): (&Parsed<'_>, &Statement<'_>), (new_file, new): (&Parse
 
 fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut Said<'_>) {
     let what = format!("{} is gone", quoted(&old.key));
-    if is_import(&old.key) {
+    if old.key.starts_with("mod ") {
+        said.say(Kind::Removed, old.line, format!("{what}, with the tests in it"));
+    } else if is_import(&old.key) {
         let left = words(new_file.text);
-        let used = words_of(&old.key).into_iter().next_back().is_some_and(|name| left.contains(name));
+        let used = words_of(&old.key)
+            .into_iter()
+            .next_back()
+            .is_some_and(|name| left.contains(name));
         if used {
             said.say(Kind::SetupChanged, old.line, what);
         }
@@ -180,7 +216,11 @@ fn added(
     let line = new.line;
     let quoted = quoted(key);
     if fits(&COLLECTS, key) {
-        said.say(Kind::Skipped, line, format!("{quoted} decides which tests are collected"));
+        said.say(
+            Kind::Skipped,
+            line,
+            format!("{quoted} decides which tests are collected"),
+        );
         return;
     }
     if new.part == Part::Open {
@@ -188,7 +228,9 @@ fn added(
         let close = (at..body.len()).find(|at| body[*at].key == end).unwrap_or(body.len());
         let wraps = (at + 1..close).any(|inside| kept.contains(&inside) && body[inside].part != Part::Close);
         if wraps {
-            let kind = if assertion::is_handler(key) && (key.contains("except") || key.contains("catch") || !key.starts_with("try")) {
+            let kind = if assertion::is_handler(key)
+                && (key.contains("except") || key.contains("catch") || !key.starts_with("try"))
+            {
                 Kind::ErrorSwallowed
             } else if key.starts_with("try") || key.contains("subTest") {
                 return;
@@ -205,14 +247,21 @@ fn added(
     let in_function = || {
         (0..at).rev().any(|open| {
             let end = format!("end of {}", body[open].key);
-            let is_function = ["def ", "=>", "function", "func(", "fn ", "||{}", "->"].iter().any(|word| body[open].key.contains(word));
-            body[open].part == Part::Open && is_function && !kept.contains(&open) && (at..body.len()).any(|at| body[at].key == end)
+            let is_function = ["def ", "=>", "function", "func(", "fn ", "||{}", "->"]
+                .iter()
+                .any(|word| body[open].key.contains(word));
+            body[open].part == Part::Open
+                && is_function
+                && !kept.contains(&open)
+                && (at..body.len()).any(|at| body[at].key == end)
         })
     };
     match assertion::known_for("", key) {
         Some(Kind::NotReached) if in_function() => {}
         Some(Kind::ErrorSwallowed) if new.part == Part::Open => {}
-        Some(kind @ (Kind::Skipped | Kind::NotReached | Kind::Mocked | Kind::Retried)) if !new.asserts || kind == Kind::Skipped => {
+        Some(kind @ (Kind::Skipped | Kind::NotReached | Kind::ErrorSwallowed | Kind::Mocked | Kind::Retried))
+            if !new.asserts || kind == Kind::Skipped =>
+        {
             said.say(kind, line, format!("{quoted} is new"));
         }
         _ if new.asserts || new.part == Part::Open && names(key).is_empty() => {}
@@ -231,20 +280,36 @@ fn added(
 }
 
 fn is_import(key: &str) -> bool {
-    ["import", "from ", "use ", "mod ", "extern crate"].iter().any(|start| key.starts_with(start)) || key.contains("=require(")
+    ["import", "from ", "use ", "mod ", "extern crate"]
+        .iter()
+        .any(|start| key.starts_with(start))
+        || key.contains("=require(")
 }
 
 /// The names that a statement binds; none if it does anything else.
 fn names(key: &str) -> Vec<&str> {
     if is_import(key) {
         let bound = key.rsplit_once("import").map_or(key, |(_, rest)| rest);
-        let bound = if bound.trim_start().starts_with('"') { key } else { bound };
-        let parts = bound.split([',', '{', '}', '(', ')']).filter(|part| !part.trim().is_empty());
+        let bound = if bound.trim_start().starts_with('"') {
+            key
+        } else {
+            bound
+        };
+        let parts = bound
+            .split([',', '{', '}', '(', ')'])
+            .filter(|part| !part.trim().is_empty());
         let last = |part: &'_ str| -> Option<usize> { part.rfind(|c: char| !(c.is_alphanumeric() || c == '_')) };
-        return parts.map(|part| last(part).map_or(part, |at| &part[at + 1..])).filter(|name| !name.is_empty()).collect();
+        return parts
+            .map(|part| last(part).map_or(part, |at| &part[at + 1..]))
+            .filter(|name| !name.is_empty())
+            .collect();
     }
-    let found = [&NAMED, &DEFINED].into_iter().find_map(|pattern| pattern.as_ref()?.captures(key)?.name("names"));
-    found.map(|names| names.as_str().split(',').map(str::trim).collect()).unwrap_or_default()
+    let found = [&NAMED, &DEFINED]
+        .into_iter()
+        .find_map(|pattern| pattern.as_ref()?.captures(key)?.name("names"));
+    found
+        .map(|names| names.as_str().split(',').map(str::trim).collect())
+        .unwrap_or_default()
 }
 
 /// The names in a text.
@@ -260,7 +325,11 @@ fn words_of(text: &str) -> Vec<&str> {
 
 /// A statement as it is said: short, in one line.
 pub(super) fn quoted(key: &str) -> String {
-    let text: String = key.chars().take(MAX_QUOTED).map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+    let text: String = key
+        .chars()
+        .take(MAX_QUOTED)
+        .map(|c| if c.is_whitespace() { ' ' } else { c })
+        .collect();
     let more = if text.len() < key.len() { "…" } else { "" };
     format!("`{}{more}`", text.replace('`', "'").replace("{}", "…"))
 }

@@ -70,7 +70,16 @@ pub(super) fn compare<'t>(
             let renamed = new?.items.iter().find(|other| is_renamed(item, other, old_items))?;
             Some((new?.file, renamed))
         });
-        let moved = || elsewhere.iter().find(|(_, other)| other.role == Role::Test && other.name == item.name).copied();
+        let moved = || {
+            let is_here = |file: &Parsed<'_>| new.is_some_and(|side| std::ptr::eq(side.file, file));
+            let is_it = |other: &Item<'_>| {
+                other.name == item.name && !other.place.iter().any(|part| assertion::is_condition(part))
+            };
+            elsewhere
+                .iter()
+                .find(|(file, other)| !is_here(file) && is_it(other))
+                .copied()
+        };
         let counterpart = counterpart.or_else(|| (item.role == Role::Test).then(moved).flatten());
         match (counterpart, item.role) {
             (Some((file, other)), _) => items((old.file, item), (file, other), &words, &mut said),
@@ -91,7 +100,12 @@ fn is_same(one: &Item<'_>, other: &Item<'_>) -> bool {
 /// The same test under another name, or in another group of the same file, where it is collected all the same.
 fn is_renamed(old: &Item<'_>, new: &Item<'_>, old_items: &[Item<'_>]) -> bool {
     let is_new = !old_items.iter().any(|other| is_same(other, new));
-    let keys = |item: &Item<'_>| item.body.iter().map(|statement| statement.key.clone()).collect::<Vec<_>>();
+    let keys = |item: &Item<'_>| {
+        item.body
+            .iter()
+            .map(|statement| statement.key.clone())
+            .collect::<Vec<_>>()
+    };
     let conditions = |item: &Item<'_>| item.place.iter().filter(|part| assertion::is_condition(part)).count();
     old.role == Role::Test
         && new.role == Role::Test
@@ -113,7 +127,11 @@ fn items(
         let (before, after) = (parts(&old.head), parts(&new.head));
         let has_more = old.role == Role::Test && before.iter().all(|part| after.contains(part));
         match old.role {
-            Role::Group => said.say(Kind::SetupChanged, new.line, "the class of the tests is based on something else"),
+            Role::Group => said.say(
+                Kind::SetupChanged,
+                new.line,
+                "the class of the tests is based on something else",
+            ),
             _ if has_more => {}
             _ => said.say(Kind::SetupChanged, new.line, "it takes other parameters"),
         }
@@ -137,14 +155,21 @@ fn marks((old_file, old): (&Parsed<'_>, &Item<'_>), (new_file, new): (&Parsed<'_
             None => true,
         };
         let flags: Vec<bool> = from.iter().map(is_missing).collect();
-        flags.iter().enumerate().filter(|(_, missing)| **missing).map(|(at, _)| at).collect()
+        flags
+            .iter()
+            .enumerate()
+            .filter(|(_, missing)| **missing)
+            .map(|(at, _)| at)
+            .collect()
     };
     let mut gone = missing(&old.marks, &new.marks);
     for at in missing(&new.marks, &old.marks) {
         let mark = &new.marks[at];
         let line = Parsed::line(mark.node);
         let name = |text: &str| text.split(['(', '[', ' ', '=']).next().unwrap_or_default().to_string();
-        let partner = gone.iter().position(|other| name(&old.marks[*other].text) == name(&mark.text));
+        let partner = gone
+            .iter()
+            .position(|other| name(&old.marks[*other].text) == name(&mark.text));
         let before = partner.map(|at| &old.marks[gone.swap_remove(at)]);
         let quoted = body::quoted(&mark.text);
         let text = before.map_or("", |before| before.text.as_str());
@@ -177,10 +202,24 @@ fn marks((old_file, old): (&Parsed<'_>, &Item<'_>), (new_file, new): (&Parsed<'_
 /// What is only for readers and linters.
 fn is_neutral(mark: &str) -> bool {
     const NEUTRAL: [&str; 12] = [
-        "allow(", "expect(", "doc", "inline", "derive(", "@Override", "@SuppressWarnings", "@DisplayName", "@Nested",
-        "concurrent", "#[test]", "@staticmethod",
+        "allow(",
+        "expect(",
+        "doc",
+        "inline",
+        "derive(",
+        "@Override",
+        "@SuppressWarnings",
+        "@DisplayName",
+        "@Nested",
+        "concurrent",
+        "#[test]",
+        "@staticmethod",
     ];
-    NEUTRAL.iter().any(|neutral| mark.trim_start_matches("#[").trim_start_matches("#![").starts_with(neutral))
+    NEUTRAL.iter().any(|neutral| {
+        mark.trim_start_matches("#[")
+            .trim_start_matches("#![")
+            .starts_with(neutral)
+    })
 }
 
 /// What is new, and changes what was there by being there.
@@ -194,6 +233,11 @@ fn added<'t>(
     let language = new.file.language;
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let reaches_others = name == "conftest.py" || language == Language::Go || !old_items.is_empty();
+    let was_there = |item: &Item<'_>| {
+        old_items
+            .iter()
+            .any(|other| other.name == item.name && other.place == item.place)
+    };
     for item in &new.items {
         if old_items.iter().any(|other| is_same(other, item)) {
             continue;
@@ -215,13 +259,25 @@ fn added<'t>(
         let is_conftest = name == "conftest.py" && item.role == Role::Support;
         if item.role == Role::Support && reaches_others && (group || old_items.is_empty()) {
             if item.is_hook() || is_conftest {
-                said.say(Kind::SetupChanged, item.line, "it runs, or replaces something, around tests that were there");
-            } else if words.contains(item.name.as_str()) {
-                said.say(Kind::SetupChanged, item.line, "it takes the place of something that tests use by this name");
+                said.say(
+                    Kind::SetupChanged,
+                    item.line,
+                    "it runs, or replaces something, around tests that were there",
+                );
+            } else if words.contains(item.name.as_str()) && !was_there(item) {
+                said.say(
+                    Kind::SetupChanged,
+                    item.line,
+                    "it takes the place of something that tests use by this name",
+                );
             }
         }
         if item.role == Role::Group && group && words.contains(item.name.as_str()) && language == Language::Python {
-            said.say(Kind::SetupChanged, item.line, "it takes the place of something that tests use by this name");
+            said.say(
+                Kind::SetupChanged,
+                item.line,
+                "it takes the place of something that tests use by this name",
+            );
         }
         if item.role == Role::Group && name == "conftest.py" && !item.body.is_empty() {
             said.say(Kind::SetupChanged, item.line, "it runs before every test");
@@ -242,7 +298,11 @@ fn twice(path: &RepoPath, old_items: &[Item<'_>], new_items: &[Item<'_>], found:
                 test: item.full_name(),
                 found,
             };
-            said.say(Kind::Removed, item.line, "it is defined twice, so that only one of them runs");
+            said.say(
+                Kind::Removed,
+                item.line,
+                "it is defined twice, so that only one of them runs",
+            );
         }
     }
 }

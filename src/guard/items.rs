@@ -51,19 +51,57 @@ impl Item<'_> {
     /// Whether it runs without being called: before, after or around tests.
     pub(super) fn is_hook(&self) -> bool {
         const HOOKS: [&str; 34] = [
-            "setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule", "tearDownModule", "setup", "teardown",
-            "setup_method", "teardown_method", "setup_class", "teardown_class", "setup_module", "teardown_module",
-            "setup_function", "teardown_function", "asyncSetUp", "asyncTearDown", "run", "__init__", "__new__",
-            "__getattribute__", "__init_subclass__", "__call__", "beforeEach", "afterEach", "TestMain", "init",
-            "SetupTest", "SetupSuite", "TearDownTest", "load_tests", "id", "shortDescription",
+            "setUp",
+            "tearDown",
+            "setUpClass",
+            "tearDownClass",
+            "setUpModule",
+            "tearDownModule",
+            "setup",
+            "teardown",
+            "setup_method",
+            "teardown_method",
+            "setup_class",
+            "teardown_class",
+            "setup_module",
+            "teardown_module",
+            "setup_function",
+            "teardown_function",
+            "asyncSetUp",
+            "asyncTearDown",
+            "run",
+            "__init__",
+            "__new__",
+            "__getattribute__",
+            "__init_subclass__",
+            "__call__",
+            "beforeEach",
+            "afterEach",
+            "TestMain",
+            "init",
+            "SetupTest",
+            "SetupSuite",
+            "TearDownTest",
+            "load_tests",
+            "id",
+            "shortDescription",
         ];
         HOOKS.contains(&self.name.as_str())
             || self.name.starts_with("pytest_")
             || self.name.starts_with("assert")
             || self.marks.iter().any(|mark| {
-                ["autouse", "@Before", "@After", "@Rule", "@ClassRule", "hookimpl", "@RegisterExtension", "ctor"]
-                    .iter()
-                    .any(|hook| mark.text.contains(hook))
+                [
+                    "autouse",
+                    "@Before",
+                    "@After",
+                    "@Rule",
+                    "@ClassRule",
+                    "hookimpl",
+                    "@RegisterExtension",
+                    "ctor",
+                ]
+                .iter()
+                .any(|hook| mark.text.contains(hook))
             })
     }
 }
@@ -84,6 +122,8 @@ pub(super) struct Place {
     pub(super) group: usize,
     /// Whether everything here is about tests.
     pub(super) in_tests: bool,
+    /// Whether a runner takes tests from here.
+    pub(super) is_collected: bool,
     pub(super) depth: usize,
 }
 
@@ -126,7 +166,11 @@ impl<'t> Collector<'t> {
         marks: Vec<Mark<'t>>,
         head: String,
     ) -> Place {
-        let inside = names.iter().cloned().chain((!name.is_empty()).then(|| name.clone())).collect::<Vec<_>>();
+        let inside = names
+            .iter()
+            .cloned()
+            .chain((!name.is_empty()).then(|| name.clone()))
+            .collect::<Vec<_>>();
         let depth = inside.len();
         self.items.push(Item {
             place: names,
@@ -141,6 +185,7 @@ impl<'t> Collector<'t> {
             names: inside,
             group: self.items.len() - 1,
             in_tests: true,
+            is_collected: true,
             depth,
         }
     }
@@ -153,7 +198,14 @@ impl<'t> Collector<'t> {
         }
     }
 
-    pub(super) fn item(&mut self, role: Role, name: &str, marks: Vec<Mark<'t>>, parts: (Node<'t>, Option<Node<'t>>), place: &Place) {
+    pub(super) fn item(
+        &mut self,
+        role: Role,
+        name: &str,
+        marks: Vec<Mark<'t>>,
+        parts: (Node<'t>, Option<Node<'t>>),
+        place: &Place,
+    ) {
         let (node, body) = parts;
         let left_out: Vec<_> = body.iter().map(Node::byte_range).collect();
         let mut head = self.file.compact_without(node, &left_out);

@@ -66,7 +66,10 @@ pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
             parsed.push(read);
         }
     }
-    let sides: Vec<_> = parsed.iter().map(|read| (read, read.side(&read.before), read.side(&read.after))).collect();
+    let sides: Vec<_> = parsed
+        .iter()
+        .map(|read| (read, read.side(&read.before), read.side(&read.after)))
+        .collect();
     let elsewhere: Vec<Elsewhere<'_>> = sides
         .iter()
         .filter(|(read, _, _)| read.is_tests && read.language.is_collected(read.path.as_str()))
@@ -83,7 +86,13 @@ pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
     for (read, before, after) in &sides {
         let is_collected = !read.is_tests || read.language.is_collected(read.path.as_str());
         let after_items = after.as_ref();
-        compare::compare(read.path, before.as_ref(), after_items, if is_collected { &elsewhere } else { &[] }, &mut found);
+        compare::compare(
+            read.path,
+            before.as_ref(),
+            after_items,
+            if is_collected { &elsewhere } else { &[] },
+            &mut found,
+        );
         examples(read, &mut found);
         if let (false, Some(after)) = (read.is_tests, &read.after) {
             special::compare(read.path, (read.before.as_ref(), after), &inputs, &mut found);
@@ -145,7 +154,11 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
             (_, None) => said.say(Kind::CannotBeJudged, 1, "it cannot be read"),
             (None, _) => said.say(Kind::CannotBeJudged, 1, "what was there cannot be read"),
             (before, after) if before != after => {
-                said.say(Kind::Configuration, 1, "what it says about tests, or how they are built, is changed");
+                said.say(
+                    Kind::Configuration,
+                    1,
+                    "what it says about tests, or how they are built, is changed",
+                );
             }
             _ => {}
         }
@@ -184,17 +197,24 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
 /// A file among tests whose language is not known.
 fn unknown(name: &str, change: &FileChange, said: &mut Said<'_>) {
     const CODE: [&str; 22] = [
-        "rb", "php", "cs", "kt", "kts", "scala", "swift", "c", "cc", "cpp", "h", "hpp", "m", "ex", "exs", "clj", "hs", "sh",
-        "bats", "pl", "lua", "vue",
+        "rb", "php", "cs", "kt", "kts", "scala", "swift", "c", "cc", "cpp", "h", "hpp", "m", "ex", "exs", "clj", "hs",
+        "sh", "bats", "pl", "lua", "vue",
     ];
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
+    let extension = name
+        .rsplit_once('.')
+        .map_or("", |(_, extension)| extension)
+        .to_ascii_lowercase();
     if matches!(extension.as_str(), "md" | "rst" | "adoc") {
         return;
     }
     if CODE.contains(&extension.as_str()) || extension.is_empty() {
         said.say(Kind::CannotBeJudged, 1, "tests in this language cannot be compared");
     } else if change.before.is_some() {
-        said.say(Kind::DataChanged, 1, "a file that tests read or compare with is changed");
+        said.say(
+            Kind::DataChanged,
+            1,
+            "a file that tests read or compare with is changed",
+        );
     }
 }
 
@@ -243,7 +263,9 @@ fn about_tests(path: &str, blob: &Blob) -> Option<Vec<String>> {
         return Some(Vec::new());
     };
     let file = Parsed::parse(language, blob.text()?)?;
-    let tests = parts::test_ranges(&file).into_iter().map(|range| file.text[range].to_string());
+    let tests = parts::test_ranges(&file)
+        .into_iter()
+        .map(|range| file.text[range].to_string());
     Some(tests.chain(parts::examples(&file)).collect())
 }
 

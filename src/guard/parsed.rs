@@ -11,7 +11,7 @@ use super::language::Language;
 /// Larger files are not parsed.
 const MAX_PARSED: usize = 1 << 20;
 /// A parse that takes longer is given up.
-const MAX_PARSE: Duration = Duration::from_secs(2);
+const MAX_PARSE: Duration = Duration::from_secs(5);
 /// Items nested deeper than this are not looked into.
 pub(super) const MAX_DEPTH: usize = 60;
 /// A longer token is held against others by its beginning and its length.

@@ -53,7 +53,8 @@ pub(super) fn examples(file: &Parsed<'_>) -> Vec<String> {
         Language::Rust => rust_examples(file, file.tree.root_node(), 0, &mut found),
         // <https://docs.python.org/3/library/doctest.html>
         Language::Python => file.visit(file.tree.root_node(), |node| {
-            if node.kind() == "expression_statement" && node.named_child(0).is_some_and(|only| only.kind() == "string") {
+            if node.kind() == "expression_statement" && node.named_child(0).is_some_and(|only| only.kind() == "string")
+            {
                 let text = file.raw(node);
                 if text.contains(">>>") {
                     found.push(sessions(text));
@@ -93,7 +94,9 @@ fn rust_examples(file: &Parsed<'_>, node: Node<'_>, depth: usize, found: &mut Ve
             "line_comment" | "block_comment" => docs.comment(own, found),
             "attribute_item" | "inner_attribute_item" => {
                 let compact: String = own.chars().filter(|c| !c.is_whitespace()).collect();
-                if compact.contains("doc=") && (own.contains("```") || own.contains("~~~") || own.contains("include_str")) {
+                if compact.contains("doc=")
+                    && (own.contains("```") || own.contains("~~~") || own.contains("include_str"))
+                {
                     found.push(own.into());
                 }
             }

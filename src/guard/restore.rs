@@ -37,7 +37,10 @@ pub fn without_tests(patch: &Patch) -> Option<&RepoPath> {
             None => true,
         }
     };
-    patch.files().find(|(path, change)| is_more(path, change)).map(|(path, _)| path)
+    patch
+        .files()
+        .find(|(path, change)| is_more(path, change))
+        .map(|(path, _)| path)
 }
 
 /// A file with the new code and the old tests.
@@ -46,7 +49,8 @@ fn own_tests(path: &RepoPath, change: &FileChange) -> Option<FileChange> {
     if manifest::reader(path.as_str()).is_some() {
         return None;
     }
-    let language = Language::of(path.as_str()).filter(|language| matches!(language, Language::Rust | Language::Python))?;
+    let language =
+        Language::of(path.as_str()).filter(|language| matches!(language, Language::Rust | Language::Python))?;
     let old = Parsed::parse(language, before.text()?)?;
     let new = Parsed::parse(language, after.text()?)?;
     if !same_examples(&old, &new) {
@@ -54,11 +58,18 @@ fn own_tests(path: &RepoPath, change: &FileChange) -> Option<FileChange> {
     }
     let (old_tests, new_tests) = (parts::test_ranges(&old), parts::test_ranges(&new));
     let text = if old_tests.len() == new_tests.len() {
-        spliced(new.text, &new_tests, old_tests.iter().map(|range| &old.text[range.clone()]))
+        spliced(
+            new.text,
+            &new_tests,
+            old_tests.iter().map(|range| &old.text[range.clone()]),
+        )
     } else if is_top_level(&old) && is_top_level(&new) {
         let kept = spliced(new.text, &new_tests, new_tests.iter().map(|_| ""));
         let tests = old_tests.iter().map(|range| &old.text[range.clone()]);
-        std::iter::once(kept.as_str()).chain(tests).collect::<Vec<_>>().join("\n")
+        std::iter::once(kept.as_str())
+            .chain(tests)
+            .collect::<Vec<_>>()
+            .join("\n")
     } else {
         return None;
     };
@@ -81,7 +92,11 @@ fn is_top_level(file: &Parsed<'_>) -> bool {
     let root = file.tree.root_node();
     let mut cursor = root.walk();
     let items: Vec<Range<usize>> = root.named_children(&mut cursor).map(|item| item.byte_range()).collect();
-    parts::test_ranges(file).iter().all(|test| items.iter().any(|item| item.end == test.end && item.start >= test.start))
+    parts::test_ranges(file).iter().all(|test| {
+        items
+            .iter()
+            .any(|item| item.end == test.end && item.start >= test.start)
+    })
 }
 
 fn spliced<'a>(text: &str, ranges: &[Range<usize>], with: impl Iterator<Item = &'a str>) -> String {

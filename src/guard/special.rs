@@ -31,8 +31,20 @@ static DETECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Equality and truth that code can give itself.
 const ANSWERS: [&str; 14] = [
-    "__eq__", "__ne__", "__bool__", "__contains__", "__lt__", "__le__", "__gt__", "__ge__", "__instancecheck__",
-    "__subclasscheck__", "equals", "eq", "ne", "Equal",
+    "__eq__",
+    "__ne__",
+    "__bool__",
+    "__contains__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__instancecheck__",
+    "__subclasscheck__",
+    "equals",
+    "eq",
+    "ne",
+    "Equal",
 ];
 
 /// Looks at code under test.
@@ -52,24 +64,46 @@ pub(super) fn compare(
     for (text, (count, line)) in &after.detections {
         if before.detections.get(text).map_or(0, |(count, _)| *count) < *count {
             let quoted = body::quoted(text);
-            said.say(Kind::DetectsTests, *line, format!("{quoted} tells the code that it is tested"));
+            said.say(
+                Kind::DetectsTests,
+                *line,
+                format!("{quoted} tells the code that it is tested"),
+            );
         }
     }
     for (text, line) in &after.answers {
         if !before.answers.iter().any(|(other, _)| other == text) {
-            said.say(Kind::SpecialCased, *line, format!("{} answers the same whatever is compared", body::quoted(text)));
+            said.say(
+                Kind::SpecialCased,
+                *line,
+                format!("{} answers the same whatever is compared", body::quoted(text)),
+            );
         }
     }
     let known: BTreeSet<&str> = before.branches.iter().map(|branch| branch.text.as_str()).collect();
-    for branch in after.branches.iter().filter(|branch| !known.contains(branch.text.as_str())) {
+    for branch in after
+        .branches
+        .iter()
+        .filter(|branch| !known.contains(branch.text.as_str()))
+    {
         let of_tests = |literals: &[String]| {
-            let known: BTreeSet<&String> = literals.iter().filter(|literal| inputs.literals.contains(*literal)).collect();
+            let known: BTreeSet<&String> = literals
+                .iter()
+                .filter(|literal| inputs.literals.contains(*literal))
+                .collect();
             known.into_iter().filter(|literal| !is_common(literal)).count()
         };
-        let (asked, given) = (of_tests(&branch.asked), branch.given.iter().any(|given| inputs.literals.contains(given)));
+        let (asked, given) = (
+            of_tests(&branch.asked),
+            branch.given.iter().any(|given| inputs.literals.contains(given)),
+        );
         if asked >= 2 || (asked == 1 && given) {
             let quoted = body::quoted(&branch.text);
-            said.say(Kind::SpecialCased, branch.line, format!("{quoted} recognises what a test passes in"));
+            said.say(
+                Kind::SpecialCased,
+                branch.line,
+                format!("{quoted} recognises what a test passes in"),
+            );
         }
     }
 }
@@ -95,15 +129,34 @@ fn seen(file: &Parsed<'_>) -> Seen {
     let tests = super::parts::test_ranges(file);
     file.visit(file.tree.root_node(), |node| {
         let range = node.byte_range();
-        if tests.iter().any(|test| test.start <= range.start && range.end <= test.end) {
+        if tests
+            .iter()
+            .any(|test| test.start <= range.start && range.end <= test.end)
+        {
             return Below::Skip;
         }
         // Statement by statement, so that what is found has a line, and is found once.
-        let is_small = node.kind().contains("statement") || node.kind().ends_with("_item") || node.kind().ends_with("declaration") || node.kind() == "let_declaration";
+        let is_small = node.kind().contains("statement")
+            || node.kind().ends_with("_item")
+            || node.kind().ends_with("declaration")
+            || node.kind() == "let_declaration";
         if is_small && !has_block(node) || node.kind() == "attribute_item" {
             detections(file, node, &mut seen);
-        } else if matches!(node.kind(), "condition" | "comparison_operator" | "binary_expression" | "call_expression" | "call" | "macro_invocation" | "parenthesized_expression") {
-            let is_part = node.parent().is_some_and(|parent| parent.kind().contains("statement") && has_block(parent) || parent.kind() == "if_expression" || parent.kind() == "elif_clause");
+        } else if matches!(
+            node.kind(),
+            "condition"
+                | "comparison_operator"
+                | "binary_expression"
+                | "call_expression"
+                | "call"
+                | "macro_invocation"
+                | "parenthesized_expression"
+        ) {
+            let is_part = node.parent().is_some_and(|parent| {
+                parent.kind().contains("statement") && has_block(parent)
+                    || parent.kind() == "if_expression"
+                    || parent.kind() == "elif_clause"
+            });
             if is_part {
                 detections(file, node, &mut seen);
             }
@@ -119,9 +172,18 @@ fn seen(file: &Parsed<'_>) -> Seen {
 
 fn has_block(node: Node<'_>) -> bool {
     let mut cursor = node.walk();
-    node.named_children(&mut cursor)
-        .any(|child| matches!(child.kind(), "block" | "statement_block" | "class_body" | "declaration_list" | "switch_body" | "switch_block" | "match_block"))
-        || node.child_by_field_name("body").is_some()
+    node.named_children(&mut cursor).any(|child| {
+        matches!(
+            child.kind(),
+            "block"
+                | "statement_block"
+                | "class_body"
+                | "declaration_list"
+                | "switch_body"
+                | "switch_block"
+                | "match_block"
+        )
+    }) || node.child_by_field_name("body").is_some()
         || node.child_by_field_name("consequence").is_some()
 }
 
@@ -129,7 +191,10 @@ fn detections(file: &Parsed<'_>, node: Node<'_>, seen: &mut Seen) {
     let Some(pattern) = DETECTS.as_ref() else { return };
     let text = file.compact(node);
     for found in pattern.find_iter(&text) {
-        let entry = seen.detections.entry(found.as_str().into()).or_insert((0, Parsed::line(node)));
+        let entry = seen
+            .detections
+            .entry(found.as_str().into())
+            .or_insert((0, Parsed::line(node)));
         *entry = (entry.0 + 1, Parsed::line(node));
     }
 }
@@ -140,11 +205,19 @@ fn answers(file: &Parsed<'_>, node: Node<'_>, seen: &mut Seen) {
     let Some(body) = body else { return };
     let compact = file.compact(body);
     let bare = compact.trim_matches(['{', '}']);
-    if matches!(bare, "return True" | "return true" | "true" | "return False" | "return false" | "false") {
+    if matches!(
+        bare,
+        "return True" | "return true" | "true" | "return False" | "return false" | "false"
+    ) {
         let class = node.parent().and_then(|parent| parent.parent());
-        let class = class.and_then(|class| class.child_by_field_name("name").or_else(|| class.child_by_field_name("type")));
+        let class = class.and_then(|class| {
+            class
+                .child_by_field_name("name")
+                .or_else(|| class.child_by_field_name("type"))
+        });
         let class = class.map_or("", |class| file.raw(class));
-        seen.answers.push((format!("{class}.{name}: {bare}"), Parsed::line(node)));
+        seen.answers
+            .push((format!("{class}.{name}: {bare}"), Parsed::line(node)));
     }
 }
 
@@ -153,7 +226,8 @@ fn branch(file: &Parsed<'_>, node: Node<'_>) -> Option<Branch> {
     let (condition, given) = match node.kind() {
         "if_statement" | "elif_clause" | "if_expression" | "while_statement" | "ternary_expression" => (
             node.child_by_field_name("condition")?,
-            node.child_by_field_name("consequence").or_else(|| node.child_by_field_name("body")),
+            node.child_by_field_name("consequence")
+                .or_else(|| node.child_by_field_name("body")),
         ),
         // `200 if paid == 500 else …`
         "conditional_expression" => (node.named_child(1)?, node.named_child(0)),
@@ -169,10 +243,20 @@ fn branch(file: &Parsed<'_>, node: Node<'_>) -> Option<Branch> {
     let text = file.compact(condition);
     let is_choice = !matches!(
         node.kind(),
-        "if_statement" | "elif_clause" | "if_expression" | "while_statement" | "ternary_expression" | "conditional_expression"
-            | "boolean_operator" | "binary_expression" | "comparison_operator"
+        "if_statement"
+            | "elif_clause"
+            | "if_expression"
+            | "while_statement"
+            | "ternary_expression"
+            | "conditional_expression"
+            | "boolean_operator"
+            | "binary_expression"
+            | "comparison_operator"
     );
-    let compares = is_choice || ["==", "!=", " in ", ".equals(", " is ", "matches!(", "includes("].iter().any(|word| text.contains(word));
+    let compares = is_choice
+        || ["==", "!=", " in ", ".equals(", " is ", "matches!(", "includes("]
+            .iter()
+            .any(|word| text.contains(word));
     if !compares {
         return None;
     }
@@ -183,11 +267,19 @@ fn branch(file: &Parsed<'_>, node: Node<'_>) -> Option<Branch> {
         let bare = bare.rsplit_once(['=', ':']).map_or(bare, |(_, value)| value);
         let literals = literals_in(file, given);
         let [only] = literals.as_slice() else { return None };
-        let shown = bare.trim_start_matches("return").trim().trim_matches(['"', '\'', '`', '-']);
-        (shown == only.trim_start_matches('"') || shown.trim_start_matches("break").trim() == only.trim_start_matches('"')).then(|| only.clone())
+        let shown = bare
+            .trim_start_matches("return")
+            .trim()
+            .trim_matches(['"', '\'', '`', '-']);
+        (shown == only.trim_start_matches('"')
+            || shown.trim_start_matches("break").trim() == only.trim_start_matches('"'))
+        .then(|| only.clone())
     });
     (!asked.is_empty()).then_some(Branch {
-        text: format!("{text}{}", given.as_ref().map_or_else(String::new, |given| format!(" → {given}"))),
+        text: format!(
+            "{text}{}",
+            given.as_ref().map_or_else(String::new, |given| format!(" → {given}"))
+        ),
         line: Parsed::line(node),
         asked,
         given,
@@ -205,8 +297,15 @@ fn literals_in(file: &Parsed<'_>, node: Node<'_>) -> Vec<String> {
         }
         let is_number = matches!(
             node.kind(),
-            "integer" | "float" | "number" | "integer_literal" | "float_literal" | "int_literal" | "decimal_integer_literal"
-                | "decimal_floating_point_literal" | "hex_integer_literal"
+            "integer"
+                | "float"
+                | "number"
+                | "integer_literal"
+                | "float_literal"
+                | "int_literal"
+                | "decimal_integer_literal"
+                | "decimal_floating_point_literal"
+                | "hex_integer_literal"
         );
         if is_number {
             found.push(file.raw(node).replace('_', ""));
@@ -218,18 +317,33 @@ fn literals_in(file: &Parsed<'_>, node: Node<'_>) -> Vec<String> {
 
 /// What any code compares with.
 fn is_common(literal: &str) -> bool {
-    matches!(literal, "0" | "1" | "2" | "10" | "0.0" | "1.0" | "\"" | "\" " | "\"\\n" | "\"/" | "\"." | "\"," | "\"-" | "\":")
+    matches!(
+        literal,
+        "0" | "1" | "2" | "10" | "0.0" | "1.0" | "\"" | "\" " | "\"\\n" | "\"/" | "\"." | "\"," | "\"-" | "\":"
+    )
 }
 
 /// Notes what these tests pass in and expect; without names, what all tests of the file do.
 pub(super) fn note(file: &Parsed<'_>, whole: bool, names: &[&str], inputs: &mut Inputs) {
     let items = items::of(file, whole);
     let is_meant = |name: &str| {
-        names.is_empty() || names.iter().any(|full| full.rsplit([':', '.', '/', ' ', '>']).next() == Some(name) || full.ends_with(name) || full.contains(&format!("{name}[")))
+        names.is_empty()
+            || names.iter().any(|full| {
+                full.rsplit([':', '.', '/', ' ', '>']).next() == Some(name)
+                    || full.ends_with(name)
+                    || full.contains(&format!("{name}["))
+            })
     };
-    for item in items.iter().filter(|item| item.role == Role::Test && is_meant(&item.name)) {
+    for item in items
+        .iter()
+        .filter(|item| item.role == Role::Test && is_meant(&item.name))
+    {
         let marks = item.marks.iter().map(|mark| mark.node);
-        let nodes = item.body.iter().filter(|part| part.part != statements::Part::Close).map(|part| part.node);
+        let nodes = item
+            .body
+            .iter()
+            .filter(|part| part.part != statements::Part::Close)
+            .map(|part| part.node);
         for node in marks.chain(nodes) {
             let found = literals_in(file, node);
             let room = MAX_LITERALS.saturating_sub(inputs.literals.len());

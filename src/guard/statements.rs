@@ -65,7 +65,11 @@ fn statement<'t>(file: &'t Parsed<'t>, node: Node<'t>, depth: usize, found: &mut
     if found.len() > MAX_STATEMENTS || node.kind().contains("comment") || is_empty(file, node) {
         return;
     }
-    let inner = if depth < MAX_DEPTH { blocks(file, node) } else { Vec::new() };
+    let inner = if depth < MAX_DEPTH {
+        blocks(file, node)
+    } else {
+        Vec::new()
+    };
     let line = Parsed::line(node);
     if inner.is_empty() {
         let key = assertion::key(file.language, file.compact(node));
@@ -156,8 +160,18 @@ fn is_empty(file: &Parsed<'_>, node: Node<'_>) -> bool {
     }
     let text = file.raw(node).trim_start();
     const PRINTS: [&str; 12] = [
-        "print(", "console.", "t.Log(", "t.Logf(", "t.Helper(", "println!", "eprintln!", "dbg!(", "fmt.Print",
-        "System.out.", "log.", "logger.",
+        "print(",
+        "console.",
+        "t.Log(",
+        "t.Logf(",
+        "t.Helper(",
+        "println!",
+        "eprintln!",
+        "dbg!(",
+        "fmt.Print",
+        "System.out.",
+        "log.",
+        "logger.",
     ];
     PRINTS.iter().any(|print| text.starts_with(print))
 }
@@ -167,11 +181,7 @@ pub(super) fn grows((old_file, old): (&Parsed<'_>, Node<'_>), (new_file, new): (
     grows_at((old_file, old), (new_file, new), 0)
 }
 
-fn grows_at(
-    (old_file, old): (&Parsed<'_>, Node<'_>),
-    (new_file, new): (&Parsed<'_>, Node<'_>),
-    depth: usize,
-) -> bool {
+fn grows_at((old_file, old): (&Parsed<'_>, Node<'_>), (new_file, new): (&Parsed<'_>, Node<'_>), depth: usize) -> bool {
     if old_file.compact(old) == new_file.compact(new) {
         return true;
     }

@@ -3,6 +3,7 @@
 mod compiled;
 mod javascript;
 mod python;
+mod touches;
 mod whole;
 
 use greenlight::domain::patch::{Blob, FileChange, Patch};
@@ -23,7 +24,13 @@ fn check(path: &str, source: &str, cases: &[Case]) {
             wrong.push(format!("{old:?} → {new:?}: {kinds:?} but {found:#?}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
 }
 
 fn changed(path: &str, before: Option<&str>, after: Option<&str>) -> Vec<Weakening> {

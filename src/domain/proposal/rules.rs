@@ -48,7 +48,9 @@ pub enum Unfit {
     MoreThanTests { path: RepoPath },
     #[error("it weakens no test, so it need not be asked for as a change of one: submit it as a fix")]
     WeakensNothing,
-    #[error("the tests of the head cannot be told from the code they stand in, so the code cannot be held against them")]
+    #[error(
+        "the tests of the head cannot be told from the code they stand in, so the code cannot be held against them"
+    )]
     OwnTestsUnknown,
     #[error("with the tests as they were at the head, {0}")]
     OwnTests(NotBetter),
@@ -106,7 +108,11 @@ pub fn check(patch: &Patch, claim: Claim, bounds: &Bounds<'_>) -> Result<Vec<Wea
 
 fn weakens(patch: &Patch, claim: Claim, bounds: &Bounds<'_>) -> Result<Vec<Weakening>, Unfit> {
     let found = (bounds.weakenings)(patch);
-    let never: Vec<Weakening> = found.iter().filter(|one| !one.kind.may_be_proposed()).cloned().collect();
+    let never: Vec<Weakening> = found
+        .iter()
+        .filter(|one| !one.kind.may_be_proposed())
+        .cloned()
+        .collect();
     match claim {
         Claim::Fix if found.is_empty() => Ok(found),
         // Not to be had by asking, so asking is not offered.
@@ -191,7 +197,9 @@ mod tests {
             };
             tests.map(weakening).collect()
         };
-        let without_tests = |patch: &Patch| patch.paths().find(|path| !path.as_str().starts_with("tests/"));
+        fn without_tests(patch: &Patch) -> Option<&RepoPath> {
+            patch.paths().find(|path| !path.as_str().starts_with("tests/"))
+        }
         let bounds = Bounds {
             patch_lines: 3,
             is_protected: &is_protected,
@@ -228,7 +236,9 @@ mod tests {
             weakenings: &|_| Vec::new(),
             without_tests: |_| None,
         };
-        let unfit = |before: &str, after: &str| check(&patch("src/a.py", before, Blob::regular(after)), Claim::Fix, &bounds).err();
+        let unfit = |before: &str, after: &str| {
+            check(&patch("src/a.py", before, Blob::regular(after)), Claim::Fix, &bounds).err()
+        };
         let path: RepoPath = "src/a.py".parse().unwrap();
         let credential = |line| {
             Some(Unfit::Credential {

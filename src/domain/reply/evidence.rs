@@ -116,7 +116,9 @@ pub fn left_out(left_out: LeftOut) -> Option<String> {
 /// What the tests of the head say about the new code.
 fn own_tests(own: OwnTests) -> String {
     let OwnTests { passed, failed } = own;
-    format!("The patch changes tests as well. With the tests as they were before, the new code has {passed} passed, {failed} failed.")
+    format!(
+        "The patch changes tests as well. With the tests as they were before, the new code has {passed} passed, {failed} failed."
+    )
 }
 
 /// The one command that recomputes the digest.
@@ -198,6 +200,7 @@ mod tests {
                 of: 5,
                 lines: 0,
             }),
+            own_tests: None,
         }
     }
 

@@ -84,7 +84,11 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         GateKind::ChangeTests { files, weakenings } => format!(
             "change the tests: commit {} of tests to {branch}, which makes them say less in {}. The code stays as it is",
             changed_files(*files),
-            if *weakenings == 1 { "one place".into() } else { format!("{weakenings} places") },
+            if *weakenings == 1 {
+                "one place".into()
+            } else {
+                format!("{weakenings} places")
+            },
         ),
     };
     let people = if gate.approvers > 1 {

@@ -62,7 +62,11 @@ fn weakened(proposal: &Proposal) -> Option<String> {
             "" => String::new(),
             test => format!(" {}:", redact::inline(test, 120)),
         };
-        format!("- {}:{test} {}", redact::inline(&format!("{path}:{line}"), 200), redact::inline(what, 300))
+        format!(
+            "- {}:{test} {}",
+            redact::inline(&format!("{path}:{line}"), 200),
+            redact::inline(what, 300)
+        )
     };
     let mut lines: Vec<String> = proposal.weakens.iter().take(SHOWN).map(line).collect();
     if proposal.weakens.len() > SHOWN {

@@ -54,6 +54,7 @@ fn evidence() -> Evidence {
         triage: None,
         install: None,
         left_out: None,
+        own_tests: None,
     }
 }
 

@@ -60,31 +60,33 @@ pub(super) async fn work(
         };
         let patch = shell.checkout.patch();
         let unfit = match (suite, brief.before) {
-            (Some(suite), Some(before)) => match prove(desk, suite, (&patch, claim), (brief.head, before), cancel).await? {
-                Ok(evidence) if claim == Claim::TestMayBeWrong => {
-                    let triage = brief.triage.or(evidence.triage);
-                    let evidence = Evidence { triage, ..evidence };
-                    let weakens = weakenings(&patch);
-                    return Ok(proposed(brief, name, (patch, weakens), (summary, Some(evidence))));
-                }
-                Ok(evidence) => {
-                    let (green, red) = ((patch, evidence), (brief.head, before));
-                    let (patch, evidence) = minimize(desk, suite, green, red, cancel).await?;
-                    if cancel.is_cancelled() {
-                        return Ok(Outcome::Interrupted);
+            (Some(suite), Some(before)) => {
+                match prove(desk, suite, (&patch, claim), (brief.head, before), cancel).await? {
+                    Ok(evidence) if claim == Claim::TestMayBeWrong => {
+                        let triage = brief.triage.or(evidence.triage);
+                        let evidence = Evidence { triage, ..evidence };
+                        let weakens = weakenings(&patch);
+                        return Ok(proposed(brief, name, (patch, weakens), (summary, Some(evidence))));
                     }
-                    let triage = brief.triage.or(evidence.triage);
-                    let left_out = evidence.left_out.and_then(reply::left_out);
-                    let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
-                    return Ok(proposed(
-                        brief,
-                        name,
-                        (patch, Vec::new()),
-                        (summary, Some(Evidence { triage, ..evidence })),
-                    ));
+                    Ok(evidence) => {
+                        let (green, red) = ((patch, evidence), (brief.head, before));
+                        let (patch, evidence) = minimize(desk, suite, green, red, cancel).await?;
+                        if cancel.is_cancelled() {
+                            return Ok(Outcome::Interrupted);
+                        }
+                        let triage = brief.triage.or(evidence.triage);
+                        let left_out = evidence.left_out.and_then(reply::left_out);
+                        let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
+                        return Ok(proposed(
+                            brief,
+                            name,
+                            (patch, Vec::new()),
+                            (summary, Some(Evidence { triage, ..evidence })),
+                        ));
+                    }
+                    Err(unfit) => unfit,
                 }
-                Err(unfit) => unfit,
-            },
+            }
             _ => match proposal::check(&patch, Claim::Fix, &bounds) {
                 Ok(_) => return Ok(proposed(brief, name, (patch, Vec::new()), (summary, None))),
                 Err(unfit) => unfit,

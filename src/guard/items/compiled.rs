@@ -38,7 +38,11 @@ impl<'t> Collector<'t> {
                 }
                 "mod_item" | "impl_item" | "trait_item" if body.is_some() => {
                     let is_tests = place.in_tests || is_test_item(child, self.file.text);
-                    let name = if name.is_empty() { self.field(child, "type") } else { name };
+                    let name = if name.is_empty() {
+                        self.field(child, "type")
+                    } else {
+                        name
+                    };
                     let mut inside = place.clone();
                     if is_tests {
                         inside = self.group((place.names.clone(), name.into()), child, marks, String::new());
@@ -51,7 +55,9 @@ impl<'t> Collector<'t> {
                     }
                 }
                 "macro_invocation" | "expression_statement"
-                    if ["proptest!", "quickcheck!"].iter().any(|name| self.file.raw(child).starts_with(name)) =>
+                    if ["proptest!", "quickcheck!"]
+                        .iter()
+                        .any(|name| self.file.raw(child).starts_with(name)) =>
                 {
                     self.item(Role::Test, "proptest", marks, (child, Some(child)), place);
                 }
@@ -60,7 +66,7 @@ impl<'t> Collector<'t> {
                         in_tests: true,
                         ..place.clone()
                     };
-                    for mark in marks {
+                    for mark in marks.iter().filter(|mark| mark.text != "#[cfg(test)]") {
                         self.loose(mark.node, &inside);
                     }
                     self.loose(child, &inside);
@@ -77,7 +83,8 @@ impl<'t> Collector<'t> {
                 "function_declaration" | "method_declaration" => {
                     let name = self.field(child, "name");
                     let is_test = ["Test", "Fuzz", "Example", "Benchmark"].iter().any(|start| {
-                        name.strip_prefix(start).is_some_and(|rest| !rest.starts_with(char::is_lowercase))
+                        name.strip_prefix(start)
+                            .is_some_and(|rest| !rest.starts_with(char::is_lowercase))
                     }) && name != "TestMain";
                     let role = if is_test { Role::Test } else { Role::Support };
                     let mut at = place.clone();
@@ -137,7 +144,12 @@ impl<'t> Collector<'t> {
                             let mark = mark.split('(').next().unwrap_or(mark);
                             matches!(
                                 mark.rsplit('.').next().unwrap_or(mark),
-                                "Test" | "ParameterizedTest" | "RepeatedTest" | "TestFactory" | "TestTemplate" | "Property"
+                                "Test"
+                                    | "ParameterizedTest"
+                                    | "RepeatedTest"
+                                    | "TestFactory"
+                                    | "TestTemplate"
+                                    | "Property"
                             )
                         });
                     let role = if is_test { Role::Test } else { Role::Support };

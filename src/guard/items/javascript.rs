@@ -5,7 +5,15 @@ use tree_sitter::Node;
 use super::{Collector, Mark, Place, Role, children};
 
 const TESTS: [&str; 8] = ["it", "test", "specify", "fit", "xit", "xtest", "xspecify", "bench"];
-const SUITES: [&str; 7] = ["describe", "context", "suite", "xdescribe", "fdescribe", "xcontext", "fcontext"];
+const SUITES: [&str; 7] = [
+    "describe",
+    "context",
+    "suite",
+    "xdescribe",
+    "fdescribe",
+    "xcontext",
+    "fcontext",
+];
 
 /// A call that defines a test or a block of them.
 struct Definition<'t> {
@@ -91,7 +99,14 @@ impl<'t> Collector<'t> {
         let mut inside = place.clone();
         let head = self.file.compact_without(node, &ranges);
         // A longer list of cases is the same place.
-        inside.names.push(head.split(['[', '{']).next().unwrap_or_default().chars().take(80).collect());
+        inside.names.push(
+            head.split(['[', '{'])
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take(80)
+                .collect(),
+        );
         inside.depth += 1;
         for block in blocks {
             self.collect(block, &inside);
@@ -112,11 +127,17 @@ impl<'t> Collector<'t> {
     }
 
     fn call(&self, call: Node<'t>) -> Option<Definition<'t>> {
-        let call = if call.kind() == "await_expression" { call.named_child(0)? } else { call };
+        let call = if call.kind() == "await_expression" {
+            call.named_child(0)?
+        } else {
+            call
+        };
         if call.kind() != "call_expression" {
             return None;
         }
-        let arguments = call.child_by_field_name("arguments").filter(|node| node.kind() == "arguments")?;
+        let arguments = call
+            .child_by_field_name("arguments")
+            .filter(|node| node.kind() == "arguments")?;
         let given = children(arguments);
         let (mut marks, mut callee) = (Vec::new(), call.child_by_field_name("function")?);
         let root = loop {
@@ -139,8 +160,17 @@ impl<'t> Collector<'t> {
             return None;
         }
         let has_hook = marks.iter().any(|mark| {
-            ["beforeEach", "afterEach", "beforeAll", "afterAll", "before", "after", "use", "setTimeout"]
-                .contains(&mark.text.as_str())
+            [
+                "beforeEach",
+                "afterEach",
+                "beforeAll",
+                "afterAll",
+                "before",
+                "after",
+                "use",
+                "setTimeout",
+            ]
+            .contains(&mark.text.as_str())
         });
         let first = given.first()?;
         if has_hook || given.len() > 3 {
@@ -148,7 +178,11 @@ impl<'t> Collector<'t> {
         }
         if root.starts_with(['x', 'f']) {
             let mut mark = self.mark(callee);
-            mark.text = if root.starts_with('x') { "skip".into() } else { "only".into() };
+            mark.text = if root.starts_with('x') {
+                "skip".into()
+            } else {
+                "only".into()
+            };
             marks.push(mark);
         }
         let body = given.iter().find_map(|given| match given.kind() {
@@ -156,7 +190,10 @@ impl<'t> Collector<'t> {
             _ => None,
         });
         // Options and time limits beside the function.
-        let others = given.iter().skip(1).filter(|given| !matches!(given.kind(), "arrow_function" | "function_expression"));
+        let others = given
+            .iter()
+            .skip(1)
+            .filter(|given| !matches!(given.kind(), "arrow_function" | "function_expression"));
         marks.extend(others.map(|given| {
             let mut mark = self.mark(*given);
             mark.text = format!("timeout {}", mark.text);

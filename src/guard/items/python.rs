@@ -56,19 +56,22 @@ impl<'t> Collector<'t> {
             let bases = self.field(node, "superclasses");
             let is_tests = place.in_tests || bases.contains("TestCase");
             let head: String = bases.chars().filter(|c| !c.is_whitespace()).collect();
+            let head_is_empty = head.trim_matches(['(', ')']).is_empty();
             let marks = if is_tests { marks } else { Vec::new() };
             let mut inside = self.group((place.names.clone(), name.into()), node, marks, head);
             inside.in_tests = is_tests;
+            inside.is_collected = name.starts_with("Test") || !head_is_empty;
             inside.depth = place.depth + 1;
             if let Some(body) = body {
                 self.collect(body, &inside);
             }
             if !is_tests {
-                self.items.retain(|item| item.role != Role::Group || item.name != name || item.place != place.names);
+                self.items
+                    .retain(|item| item.role != Role::Group || item.name != name || item.place != place.names);
             }
             return;
         }
-        let is_test = name.starts_with("test") && (place.in_tests || name.starts_with("test_"));
+        let is_test = name.starts_with("test") && place.is_collected && (place.in_tests || name.starts_with("test_"));
         if is_test {
             self.item(Role::Test, name, marks, (node, body), place);
         } else if place.in_tests {

@@ -44,36 +44,108 @@ mod tests {
 
 const RUST_CASES: &[Case] = &[
     ("    #[test]\n    fn adds()", "    fn adds()", &[Removed]),
-    ("    #[test]\n    fn adds()", "    #[test]\n    #[ignore]\n    fn adds()", &[Skipped]),
-    ("    #[test]\n    fn adds()", "    #[test]\n    #[should_panic]\n    fn adds()", &[Skipped]),
-    ("    #[test]\n    fn adds()", "    #[test]\n    #[cfg(any())]\n    fn adds()", &[Skipped]),
-    ("#[cfg(test)]\nmod tests", "#[cfg(all(test, any()))]\nmod tests", &[Skipped]),
+    (
+        "    #[test]\n    fn adds()",
+        "    #[test]\n    #[ignore]\n    fn adds()",
+        &[Skipped],
+    ),
+    (
+        "    #[test]\n    fn adds()",
+        "    #[test]\n    #[should_panic]\n    fn adds()",
+        &[Skipped],
+    ),
+    (
+        "    #[test]\n    fn adds()",
+        "    #[test]\n    #[cfg(any())]\n    fn adds()",
+        &[Skipped],
+    ),
+    (
+        "#[cfg(test)]\nmod tests",
+        "#[cfg(all(test, any()))]\nmod tests",
+        &[Skipped],
+    ),
     ("    #[should_panic]\n", "", &[ExpectationChanged]),
     ("        assert_eq!(add(a, b), 3);\n", "", &[FewerAssertions]),
-    ("assert_eq!(add(a, b), 3)", "assert!(add(a, b) != 0)", &[WeakerAssertion]),
+    (
+        "assert_eq!(add(a, b), 3)",
+        "assert!(add(a, b) != 0)",
+        &[WeakerAssertion],
+    ),
     ("assert_eq!(add(a, b), 3)", "assert!(true)", &[WeakerAssertion]),
-    ("assert_eq!(add(a, b), 3)", "assert_eq!(add(a, b), add(a, b))", &[WeakerAssertion]),
-    ("assert_eq!(add(a, b), 3)", "assert_eq!(add(a, b), -1)", &[ExpectationChanged]),
-    ("assert_eq!(add(a, b), 3)", "assert_ne!(add(a, b), 4)", &[ExpectationChanged]),
+    (
+        "assert_eq!(add(a, b), 3)",
+        "assert_eq!(add(a, b), add(a, b))",
+        &[WeakerAssertion],
+    ),
+    (
+        "assert_eq!(add(a, b), 3)",
+        "assert_eq!(add(a, b), -1)",
+        &[ExpectationChanged],
+    ),
+    (
+        "assert_eq!(add(a, b), 3)",
+        "assert_ne!(add(a, b), 4)",
+        &[ExpectationChanged],
+    ),
     ("< 0.001", "< 10.0", &[ToleranceWidened]),
     (".parse().unwrap();", ".parse().unwrap_or(3);", &[ErrorSwallowed]),
-    ("        add(i32::MAX, 1);", "        let _ = std::panic::catch_unwind(|| add(i32::MAX, 1));", &[ErrorSwallowed]),
-    ("        let (a, b) = pair();", "        return;\n        let (a, b) = pair();", &[NotReached]),
-    ("        let (a, b) = pair();", "        let (a, b) = (0, 3);", &[SetupChanged]),
+    (
+        "        add(i32::MAX, 1);",
+        "        let _ = std::panic::catch_unwind(|| add(i32::MAX, 1));",
+        &[ErrorSwallowed, SetupChanged],
+    ),
+    (
+        "        let (a, b) = pair();",
+        "        return;\n        let (a, b) = pair();",
+        &[NotReached],
+    ),
+    (
+        "        let (a, b) = pair();",
+        "        let (a, b) = (0, 3);",
+        &[SetupChanged],
+    ),
     ("{ (1, 2) }", "{ (0, 3) }", &[SetupChanged]),
-    ("    use super::*;", "    use super::*;\n    fn add(a: i32, b: i32) -> i32 { a + b }", &[SetupChanged]),
+    (
+        "    use super::*;",
+        "    use super::*;\n    fn add(a: i32, b: i32) -> i32 { a + b }",
+        &[SetupChanged],
+    ),
     ("sums::add(1, 1), 2", "sums::add(1, 1), 0", &[ExpectationChanged]),
-    ("/// ```\n/// assert", "/// ```ignore\n/// assert", &[ExpectationChanged]),
+    (
+        "/// ```\n/// assert",
+        "/// ```ignore\n/// assert",
+        &[ExpectationChanged],
+    ),
     // Better, the same, or not about tests.
     ("a - b", "a + b", &[]),
     ("/// Adds.\n", "/// Adds two numbers.\n#[must_use]\n", &[]),
-    ("    #[test]\n    fn adds()", "    #[test]\n    fn more() { assert_eq!(add(2, 3), 5); }\n\n    #[test]\n    fn adds()", &[]),
-    ("        assert_eq!(add(a, b), 3);\n", "        assert_eq!(add(a, b), 3);\n        assert_eq!(add(b, a), 3);\n", &[]),
-    ("        assert_eq!(add(a, b), 3);\n", "        assert_eq!(add(a, b), 3, \"of {a} and {b}\");\n", &[]),
-    ("        assert_eq!(add(a, b), 3);\n", "        assert_eq!(\n            add(a, b), // sum\n            3,\n        );\n", &[]),
+    (
+        "    #[test]\n    fn adds()",
+        "    #[test]\n    fn more() { assert_eq!(add(2, 3), 5); }\n\n    #[test]\n    fn adds()",
+        &[],
+    ),
+    (
+        "        assert_eq!(add(a, b), 3);\n",
+        "        assert_eq!(add(a, b), 3);\n        assert_eq!(add(b, a), 3);\n",
+        &[],
+    ),
+    (
+        "        assert_eq!(add(a, b), 3);\n",
+        "        assert_eq!(add(a, b), 3, \"of {a} and {b}\");\n",
+        &[],
+    ),
+    (
+        "        assert_eq!(add(a, b), 3);\n",
+        "        assert_eq!(\n            add(a, b), // sum\n            3,\n        );\n",
+        &[],
+    ),
     ("    use super::*;", "    use super::*;\n    use std::fmt;", &[]),
-    ("    #[test]\n    fn adds()", "    #[test]\n    #[allow(clippy::all)]\n    fn adds()", &[]),
-    ("pub fn add", "#[cfg(test)]\nmod more;\n\npub fn add", &[]),
+    (
+        "    #[test]\n    fn adds()",
+        "    #[test]\n    #[allow(clippy::all)]\n    fn adds()",
+        &[],
+    ),
+    ("pub fn add", "#[cfg(test)]\nmod extra;\n\npub fn add", &[]),
 ];
 
 const GO: &str = r#"package fare
@@ -112,27 +184,75 @@ func TestChange(t *testing.T) {
 const GO_CASES: &[Case] = &[
     ("func TestChange(", "func testChange(", &[Removed]),
     ("func TestChange(", "func CheckChange(", &[Removed]),
-    ("	given, err := Change(500, 2)", "	t.Skip()\n	given, err := Change(500, 2)", &[Skipped]),
-    ("	given, err := Change(500, 2)", "	if testing.Short() {\n		t.Skip(\"slow\")\n	}\n	given, err := Change(500, 2)", &[Skipped]),
-    ("	given, err := Change(500, 2)", "	return\n	given, err := Change(500, 2)", &[NotReached]),
-    ("	if given != 200 {\n		t.Fatalf(\"got %d\", given)\n	}\n", "", &[FewerAssertions]),
-    ("t.Fatalf(\"got %d\", given)", "t.Logf(\"got %d\", given)", &[FewerAssertions]),
+    (
+        "	given, err := Change(500, 2)",
+        "	t.Skip()\n	given, err := Change(500, 2)",
+        &[Skipped],
+    ),
+    (
+        "	given, err := Change(500, 2)",
+        "	if testing.Short() {\n		t.Skip(\"slow\")\n	}\n	given, err := Change(500, 2)",
+        &[Skipped],
+    ),
+    (
+        "	given, err := Change(500, 2)",
+        "	return\n	given, err := Change(500, 2)",
+        &[NotReached],
+    ),
+    (
+        "	if given != 200 {\n		t.Fatalf(\"got %d\", given)\n	}\n",
+        "",
+        &[FewerAssertions],
+    ),
+    (
+        "t.Fatalf(\"got %d\", given)",
+        "t.Logf(\"got %d\", given)",
+        &[FewerAssertions],
+    ),
     ("if given != 200 {", "if given != 800 {", &[ExpectationChanged]),
     ("if given != 200 {", "if given == nil {", &[WeakerAssertion]),
-    ("require.Equal(t, 200, given)", "require.NotNil(t, given)", &[WeakerAssertion]),
-    ("require.Equal(t, 200, given)", "require.InDelta(t, 200, given, 600)", &[ToleranceWidened]),
+    (
+        "require.Equal(t, 200, given)",
+        "require.NotNil(t, given)",
+        &[WeakerAssertion],
+    ),
+    (
+        "require.Equal(t, 200, given)",
+        "require.InDelta(t, 200, given, 600)",
+        &[ToleranceWidened],
+    ),
     ("{{1, 250}, {2, 300}}", "{{1, 250}}", &[SetupChanged]),
     ("	return Fare(2)", "	return 300", &[SetupChanged]),
     ("Change(500, 2)", "Change(300, 2)", &[SetupChanged]),
-    ("func settle(", "func TestMain(m *testing.M) {\n	os.Exit(0)\n}\n\nfunc settle(", &[SetupChanged]),
+    (
+        "func settle(",
+        "func TestMain(m *testing.M) {\n	os.Exit(0)\n}\n\nfunc settle(",
+        &[SetupChanged],
+    ),
     ("package fare\n", "//go:build never\n\npackage fare\n", &[Skipped]),
     // Better, or the same.
     ("{{1, 250}, {2, 300}}", "{{1, 250}, {2, 300}, {3, 350}}", &[]),
-    ("t.Fatalf(\"got %d\", given)", "t.Fatalf(\"got %d, want 200\", given)", &[]),
-    ("func TestChange(", "func TestMore(t *testing.T) {\n	if Fare(3) != 350 {\n		t.Error(\"no\")\n	}\n}\n\nfunc TestChange(", &[]),
+    (
+        "t.Fatalf(\"got %d\", given)",
+        "t.Fatalf(\"got %d, want 200\", given)",
+        &[],
+    ),
+    (
+        "func TestChange(",
+        "func TestMore(t *testing.T) {\n	if Fare(3) != 350 {\n		t.Error(\"no\")\n	}\n}\n\nfunc TestChange(",
+        &[],
+    ),
     ("	\"errors\"\n", "	\"errors\"\n	\"fmt\"\n", &[]),
-    ("	require.Equal(t, 200, given)\n", "	require.Equal(t, 200, given)\n	require.Positive(t, given)\n", &[]),
-    ("	given, err := Change(500, 2)", "	t.Helper()\n	given, err := Change(500, 2)", &[]),
+    (
+        "	require.Equal(t, 200, given)\n",
+        "	require.Equal(t, 200, given)\n	require.Positive(t, given)\n",
+        &[],
+    ),
+    (
+        "	given, err := Change(500, 2)",
+        "	t.Helper()\n	given, err := Change(500, 2)",
+        &[],
+    ),
 ];
 
 const JAVA: &str = r#"
@@ -163,29 +283,77 @@ class FareTest {
 
 const JAVA_CASES: &[Case] = &[
     ("    @Test\n    void refuses()", "    void refuses()", &[Removed]),
-    ("    @Test\n    void refuses()", "    @Disabled\n    @Test\n    void refuses()", &[Skipped]),
-    ("    @Test\n    void refuses()", "    @Ignore(\"x\")\n    @Test\n    void refuses()", &[Skipped]),
+    (
+        "    @Test\n    void refuses()",
+        "    @Disabled\n    @Test\n    void refuses()",
+        &[Skipped],
+    ),
+    (
+        "    @Test\n    void refuses()",
+        "    @Ignore(\"x\")\n    @Test\n    void refuses()",
+        &[Skipped],
+    ),
     ("class FareTest", "@Disabled class FareTest", &[Skipped]),
-    ("        int given =", "        assumeTrue(false);\n        int given =", &[Skipped]),
-    ("        int given =", "        if (true) return;\n        int given =", &[NotReached]),
+    (
+        "        int given =",
+        "        assumeTrue(false);\n        int given =",
+        &[Skipped],
+    ),
+    (
+        "        int given =",
+        "        if (true) return;\n        int given =",
+        &[NotReached],
+    ),
     ("        assertEquals(200, given);\n", "", &[FewerAssertions]),
     ("assertEquals(200, given)", "assertNotNull(given)", &[WeakerAssertion]),
     ("assertEquals(200, given)", "assertTrue(given > 0)", &[WeakerAssertion]),
     ("assertEquals(200, given)", "assertTrue(true)", &[WeakerAssertion]),
-    ("assertEquals(200, given)", "assertEquals(given, given)", &[WeakerAssertion]),
-    ("assertEquals(200, given)", "assertEquals(800, given)", &[ExpectationChanged]),
+    (
+        "assertEquals(200, given)",
+        "assertEquals(given, given)",
+        &[WeakerAssertion],
+    ),
+    (
+        "assertEquals(200, given)",
+        "assertEquals(800, given)",
+        &[ExpectationChanged],
+    ),
     ("0.01);", "5.0);", &[ToleranceWidened]),
-    ("        assertEquals(200, given);\n", "        try { assertEquals(200, given); } catch (AssertionError e) {}\n", &[ErrorSwallowed]),
+    (
+        "        assertEquals(200, given);\n",
+        "        try { assertEquals(200, given); } catch (AssertionError e) {}\n",
+        &[ErrorSwallowed],
+    ),
     ("IllegalArgumentException.class", "Exception.class", &[ErrorSwallowed]),
     ("new Fare(50)", "new Fare(0)", &[SetupChanged]),
     ("return fare.of(2);", "return 300;", &[SetupChanged]),
-    ("    @Test\n    void refuses()", "    @BeforeEach\n    void calm() { fare.reset(); }\n\n    @Test\n    void refuses()", &[SetupChanged]),
+    (
+        "    @Test\n    void refuses()",
+        "    @BeforeEach\n    void calm() { fare.reset(); }\n\n    @Test\n    void refuses()",
+        &[SetupChanged],
+    ),
     // Better, or the same.
-    ("    @Test\n    void refuses()", "    @Test\n    void isFree() { assertEquals(0, fare.of(0)); }\n\n    @Test\n    void refuses()", &[]),
-    ("        assertEquals(200, given);\n", "        assertEquals(200, given);\n        assertTrue(given < 500);\n", &[]),
+    (
+        "    @Test\n    void refuses()",
+        "    @Test\n    void isFree() { assertEquals(0, fare.of(0)); }\n\n    @Test\n    void refuses()",
+        &[],
+    ),
+    (
+        "        assertEquals(200, given);\n",
+        "        assertEquals(200, given);\n        assertTrue(given < 500);\n",
+        &[],
+    ),
     ("assertEquals(200, given)", "assertEquals(200, given, \"left\")", &[]),
-    ("    @Test\n    void refuses()", "    @DisplayName(\"x\")\n    @Test\n    void refuses()", &[]),
-    ("import org.junit.jupiter.api.Test;", "import org.junit.jupiter.api.Test;\nimport java.util.List;", &[]),
+    (
+        "    @Test\n    void refuses()",
+        "    @DisplayName(\"x\")\n    @Test\n    void refuses()",
+        &[],
+    ),
+    (
+        "import org.junit.jupiter.api.Test;",
+        "import org.junit.jupiter.api.Test;\nimport java.util.List;",
+        &[],
+    ),
 ];
 
 #[test]

@@ -20,7 +20,11 @@ fn doubt() -> Turn {
 }
 
 fn weaken() -> Turn {
-    edit("test_fare.py", "self.assertEqual(change(500, 2), 200)", "self.assertEqual(change(500, 2), 800)")
+    edit(
+        "test_fare.py",
+        "self.assertEqual(change(500, 2), 200)",
+        "self.assertEqual(change(500, 2), 800)",
+    )
 }
 
 fn mend() -> Turn {
@@ -35,11 +39,18 @@ async fn fix(turns: impl IntoIterator<Item = Turn>) -> Story {
 
 #[tokio::test]
 async fn a_weakened_test_is_sent_back_and_the_code_mended() {
-    let undo = edit("test_fare.py", "self.assertEqual(change(500, 2), 800)", "self.assertEqual(change(500, 2), 200)");
+    let undo = edit(
+        "test_fare.py",
+        "self.assertEqual(change(500, 2), 800)",
+        "self.assertEqual(change(500, 2), 200)",
+    );
     let story = fix([weaken(), submit(), undo, mend(), submit()]).await;
     let told = story.model().results().join("\n");
     assert!(told.contains("Careful: this weakens the tests"), "{told}");
-    assert!(told.contains("not accepted: it weakens the tests: test_fare.py:"), "{told}");
+    assert!(
+        told.contains("not accepted: it weakens the tests: test_fare.py:"),
+        "{told}"
+    );
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
     story.finish().await;
@@ -54,8 +65,18 @@ async fn a_test_that_may_be_wrong_is_shown_as_that_and_lands_only_by_its_name() 
     let summary = review.body.find("expects the wrong change").unwrap();
     assert!(shown < what && what < summary, "{}", review.body);
     let gate = story.sticky();
-    assert!(gate.contains("The test may be wrong") && gate.contains("Approve to change the tests"), "{gate}");
-    let id = gate.split("/greenlight approve ").nth(1).unwrap().split('`').next().unwrap().to_string();
+    assert!(
+        gate.contains("The test may be wrong") && gate.contains("Approve to change the tests"),
+        "{gate}"
+    );
+    let id = gate
+        .split("/greenlight approve ")
+        .nth(1)
+        .unwrap()
+        .split('`')
+        .next()
+        .unwrap()
+        .to_string();
 
     story.maintainer_says("/greenlight approve").await;
     story.has_not_landed();
@@ -70,7 +91,13 @@ async fn a_test_that_may_be_wrong_is_shown_as_that_and_lands_only_by_its_name() 
 #[tokio::test]
 async fn a_doubt_about_a_test_brings_no_code_along() {
     let code = edit("fare.py", "200 + 50 * stops", "200 + stops * 50");
-    let story = fix([weaken(), code, doubt(), calls("submit", json!({ "summary": "No.", "no_fix": true }))]).await;
+    let story = fix([
+        weaken(),
+        code,
+        doubt(),
+        calls("submit", json!({ "summary": "No.", "no_fix": true })),
+    ])
+    .await;
     let told = story.model().results().join("\n");
     assert!(told.contains("changes `fare.py` as well"), "{told}");
     story.has_no_review();
@@ -79,8 +106,16 @@ async fn a_doubt_about_a_test_brings_no_code_along() {
 
 #[tokio::test]
 async fn code_that_recognises_the_test_is_sent_back() {
-    let cheat = edit("fare.py", "    return paid + fare", "    if paid == 500:\n        return 200\n    return paid + fare");
-    let back = edit("fare.py", "    if paid == 500:\n        return 200\n    return paid + fare", "    return paid - fare");
+    let cheat = edit(
+        "fare.py",
+        "    return paid + fare",
+        "    if paid == 500:\n        return 200\n    return paid + fare",
+    );
+    let back = edit(
+        "fare.py",
+        "    if paid == 500:\n        return 200\n    return paid + fare",
+        "    return paid - fare",
+    );
     let story = fix([cheat, submit(), doubt(), back, submit()]).await;
     let told = story.model().results().join("\n");
     assert!(told.contains("recognises what a test passes in"), "{told}");
@@ -98,7 +133,11 @@ async fn a_test_may_be_added_beside_the_fix() {
         "    def test_no_change_is_left(self):\n        self.assertEqual(change(300, 2), 0)\n\n    def test_change_is_given(self):",
     );
     let story = fix([mend(), more, submit()]).await;
-    assert!(story.review().body.contains("With the tests as they were before"), "{}", story.review().body);
+    assert!(
+        story.review().body.contains("With the tests as they were before"),
+        "{}",
+        story.review().body
+    );
     story.maintainer_says("/greenlight approve").await;
     assert!(story.file("test_fare.py").contains("test_no_change_is_left"));
     assert!(story.sticky().contains("Landed as"), "{}", story.sticky());
