@@ -240,7 +240,7 @@ patterns! {
     EXACT = r#"(?x) == | != | assert_?(Equals?|DictEqual|ListEqual|TupleEqual|SetEqual|CountEqual|SequenceEqual|MultiLineEqual|ArrayEquals|IterableEquals|LinesMatch|Same)\b
         | assert_(eq|ne)! | assert_eq | \.(toEqual|toBe|toStrictEqual|toMatchInlineSnapshot|toMatchSnapshot|toHaveBeenCalledWith|toHaveLength|toHaveBeenCalledTimes)\(
         | \.(equals?|eql?|deep\.equal|deepEqual|deepStrictEqual|strictEqual|isEqualTo|is|same|containsExactly)\( | (require|assert)\.(Equal|JSONEq|ElementsMatch|EqualError|ErrorIs|Exactly|Len)\(
-        | assert_called_once_with | assert_called_with | assert_has_calls | DeepEqual | cmp\.Diff | assert_(json_|debug_|yaml_)?snapshot! | is\ (True|False|None)\b | assertIs(None)?\( | \bassertNull | bytes\.Equal"#;
+        | assert_called_once_with | assert_called_with | assert_has_calls | DeepEqual | cmp\.Diff | assert_(json_|debug_|yaml_)?snapshot! | \ is\ (?:[^n]|n[^o]) | assertIs(None)?\( | \bassertNull | bytes\.Equal"#;
     PART = r#"(?x) [<>] | \bin\b | assert(Not)?In\b | Contains | contains | toContain | toMatch | Greater | Less | startswith | endswith | starts_with | ends_with
         | HasPrefix | HasSuffix | Regex | matches | isinstance | assertIsInstance | instanceof | InstanceOf | toBeInstanceOf | hasItem | include | match\( | any\( | \|\| | \bor\b"#;
     EXISTS = r#"(?x) is\ not\ None | assertIsNotNone | NotNull | NotNil | NotEmpty | toBeTruthy | toBeDefined | not\.toBeNull | not\.toBeUndefined | assertTrue\(\w+\)$ | \.exist\b

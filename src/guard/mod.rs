@@ -207,7 +207,11 @@ fn unknown(name: &str, change: &FileChange, said: &mut Said<'_>) {
     if matches!(extension.as_str(), "md" | "rst" | "adoc") {
         return;
     }
-    if CODE.contains(&extension.as_str()) || extension.is_empty() {
+    let is_prose = ["readme", "license", "changes", "authors"]
+        .iter()
+        .any(|prose| name.to_lowercase().ends_with(prose));
+    if is_prose {
+    } else if CODE.contains(&extension.as_str()) || extension.is_empty() {
         said.say(Kind::CannotBeJudged, 1, "tests in this language cannot be compared");
     } else if change.before.is_some() {
         said.say(

@@ -20,9 +20,10 @@ const MAX_LITERALS: usize = 5_000;
 static DETECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?x) PYTEST_CURRENT_TEST | PYTEST_VERSION | PYTEST_XDIST | JEST_WORKER_ID | \bprocess\.env\.VITEST | "VITEST" | import\.meta\.vitest | NEXTEST
-        | sys\.modules | NODE_ENV"?\]?\)?[!=]==?"test" | "test"[!=]==?process\.env\.NODE_ENV
+        | sys\.modules(\.get\(|\[)"_?(pytest|unittest|nose) | NODE_ENV"?\]?\)?[!=]==?"test" | "test"[!=]==?process\.env\.NODE_ENV
         | cfg!\((not\()?test\) | \#!?\[cfg\(not\(test\) | cfg_attr\(test | testing\.Testing\(\) | Lookup\("test\. | os\.Args\[0\]
-        | inspect\.(stack|currentframe|getouterframes) | sys\._getframe | traceback\.(extract_stack|format_stack) | runtime\.Callers?\(
+        | macro_rules!\ ?(debug_)?assert | builtins\.\w+=[^=] | (global|globalThis|window)\.(expect|assert|it|test|describe)=[^=]
+        | TestCase\.\w+=[^=] | os\._exit\(0 | inspect\.(stack|currentframe|getouterframes) | sys\._getframe | traceback\.(extract_stack|format_stack) | runtime\.Callers?\(
         | getStackTrace\(\) | Error\(\)\.stack | Backtrace::(force_)?capture | captureStackTrace | StackWalker
         | "(pytest|unittest|_pytest|jest|vitest|mocha|junit)"\ ?(in|not\ in)\b | sys\.argv\[0\] | import\ (pytest|unittest)\b | from\ (pytest|unittest)\b"#,
     )
@@ -59,15 +60,20 @@ pub(super) fn compare(
         test: String::new(),
         found,
     };
+    let has_tests = !super::parts::test_ranges(new).is_empty();
     let before = old.map(seen).unwrap_or_default();
     let after = seen(new);
     for (text, (count, line)) in &after.detections {
+        // Tests in a folder of an unusual name import what runs them.
+        if has_tests && (text.starts_with("import ") || text.starts_with("from ")) {
+            continue;
+        }
         if before.detections.get(text).map_or(0, |(count, _)| *count) < *count {
             let quoted = body::quoted(text);
             said.say(
                 Kind::DetectsTests,
                 *line,
-                format!("{quoted} tells the code that it is tested"),
+                format!("{quoted} lets the code know that it is tested, or changes how"),
             );
         }
     }
@@ -140,7 +146,7 @@ fn seen(file: &Parsed<'_>) -> Seen {
             || node.kind().ends_with("_item")
             || node.kind().ends_with("declaration")
             || node.kind() == "let_declaration";
-        if is_small && !has_block(node) || node.kind() == "attribute_item" {
+        if is_small && !has_block(node) || matches!(node.kind(), "attribute_item" | "macro_definition") {
             detections(file, node, &mut seen);
         } else if matches!(
             node.kind(),

@@ -184,6 +184,7 @@ fn code_that_knows_the_tests() {
         "    if \"pytest\" in sys.modules:\n        return 200\n",
         &[DetectsTests],
     );
+    python("    builtins.sorted = list\n", &[DetectsTests]);
     python("    name = inspect.stack()[1].function\n", &[DetectsTests]);
     code(
         "fare.py",
