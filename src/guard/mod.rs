@@ -68,7 +68,7 @@ pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
     }
     let sides: Vec<_> = parsed
         .iter()
-        .map(|read| (read, read.side(&read.before), read.side(&read.after)))
+        .map(|read| (read, read.side(read.before.as_ref()), read.side(read.after.as_ref())))
         .collect();
     let elsewhere: Vec<Elsewhere<'_>> = sides
         .iter()
@@ -112,8 +112,8 @@ struct Read<'p> {
 }
 
 impl<'p> Read<'p> {
-    fn side<'s>(&'s self, parsed: &'s Option<Parsed<'p>>) -> Option<Side<'s>> {
-        let file = parsed.as_ref()?;
+    fn side<'s>(&self, parsed: Option<&'s Parsed<'p>>) -> Option<Side<'s>> {
+        let file = parsed?;
         let items = items::of(file, self.is_tests);
         Some(Side { file, items })
     }
@@ -182,7 +182,9 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
         side.iter().flat_map(Parsed::errors).map(str::to_string).collect()
     };
     let (was, is) = (broken(&before), broken(&after));
-    if is.iter().any(|error| !was.contains(error)) {
+    // Grammars do not know all of their languages: in code under test, what was not understood before says nothing.
+    let is_worse = is.len() > was.len() || (is_tests && is.iter().any(|error| !was.contains(error)));
+    if is_worse {
         said.say(Kind::CannotBeJudged, 1, "it has a syntax error");
     }
     Some(Read {
@@ -211,7 +213,9 @@ fn unknown(name: &str, change: &FileChange, said: &mut Said<'_>) {
         .iter()
         .any(|prose| name.to_lowercase().ends_with(prose));
     if is_prose {
-    } else if CODE.contains(&extension.as_str()) || extension.is_empty() {
+        return;
+    }
+    if CODE.contains(&extension.as_str()) || extension.is_empty() {
         said.say(Kind::CannotBeJudged, 1, "tests in this language cannot be compared");
     } else if change.before.is_some() {
         said.say(

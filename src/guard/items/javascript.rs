@@ -15,6 +15,18 @@ const SUITES: [&str; 7] = [
     "fcontext",
 ];
 
+/// What hangs on `test` without being one.
+const HOOKS: [&str; 8] = [
+    "beforeEach",
+    "afterEach",
+    "beforeAll",
+    "afterAll",
+    "before",
+    "after",
+    "use",
+    "setTimeout",
+];
+
 /// A call that defines a test or a block of them.
 struct Definition<'t> {
     role: Role,
@@ -159,32 +171,20 @@ impl<'t> Collector<'t> {
         if !is_test && !is_suite {
             return None;
         }
-        let has_hook = marks.iter().any(|mark| {
-            [
-                "beforeEach",
-                "afterEach",
-                "beforeAll",
-                "afterAll",
-                "before",
-                "after",
-                "use",
-                "setTimeout",
-            ]
-            .contains(&mark.text.as_str())
-        });
+        let has_hook = marks.iter().any(|mark| HOOKS.contains(&mark.text.as_str()));
         let first = given.first()?;
         if has_hook || given.len() > 3 {
             return None;
         }
-        if root.starts_with(['x', 'f']) {
-            let mut mark = self.mark(callee);
-            mark.text = if root.starts_with('x') {
-                "skip".into()
-            } else {
-                "only".into()
-            };
-            marks.push(mark);
-        }
+        let short = match root.as_bytes().first() {
+            Some(b'x') => Some("skip"),
+            Some(b'f') => Some("only"),
+            _ => None,
+        };
+        marks.extend(short.map(|text| Mark {
+            text: text.into(),
+            node: callee,
+        }));
         let body = given.iter().find_map(|given| match given.kind() {
             "arrow_function" | "function_expression" | "generator_function" => given.child_by_field_name("body"),
             _ => None,

@@ -225,6 +225,7 @@ fn code_that_knows_the_tests() {
         "#[cfg(test)]\nmod tests {\n    #[test]\n    fn b() { assert_eq!(500, 500); }\n}",
         &[],
     );
+    rust("macro_rules! assert_eq { ($($x:tt)*) => {} }", &[DetectsTests]);
     let go =
         |line: &str, kinds: &[Kind]| code("fare.go", "package fare\n", &format!("package fare\n\n{line}\n"), kinds);
     go(
