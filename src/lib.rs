@@ -6,6 +6,8 @@
 
 pub mod domain;
 
+pub mod guard;
+
 pub mod checkout;
 pub mod sandbox;
 pub mod suite;

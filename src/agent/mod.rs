@@ -8,7 +8,6 @@ mod limits;
 mod model;
 pub mod prompt;
 mod shell;
-mod test_code;
 mod tools;
 mod transcript;
 
@@ -19,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Model, ModelError, Recorded, ToolSpec};
 pub use self::shell::Shell;
-pub use self::test_code::touches_tests;
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
 use crate::{checkout, sandbox};
 
@@ -30,6 +28,9 @@ pub enum Exit {
     /// The edits in the checkout are what the model wants to propose. The summary is untrusted.
     Submitted {
         summary: String,
+        /// The edits are of tests alone, which the model takes to be wrong; nothing says that they are.
+        #[serde(default)]
+        test_may_be_wrong: bool,
     },
     /// The model says there is no fix (then the reason is untrusted), or it does not work with the tools.
     GaveUp {

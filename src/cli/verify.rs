@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, patch_file, terminal};
-use crate::agent::touches_tests;
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
@@ -22,6 +21,7 @@ use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::git::{self, LocalRepository};
+use crate::guard::touches_tests;
 
 use crate::suite::{self, Suite};
 

@@ -84,6 +84,15 @@ pub enum GateKind {
     },
     /// Commits the tree that was tested.
     Land { files: usize },
+    /// Commits a change of tests that makes them say less, because they may be wrong. It is only ever approved by name.
+    ChangeTests { files: usize, weakenings: usize },
+}
+
+impl GateKind {
+    /// Whether whoever approves it has to say its name.
+    pub fn wants_its_name(&self) -> bool {
+        matches!(self, Self::ChangeTests { .. })
+    }
 }
 
 /// A posted request for a green light.
@@ -161,6 +170,8 @@ pub enum Refusal {
     NothingOpen,
     SeveralOpen(Vec<GateId>),
     UnknownGate(GateId),
+    /// It changes what tests say, which nobody approves in passing.
+    WantsItsName(GateId),
     Expired(GateId),
     /// The comment was written before anybody could read the request.
     WrittenBefore(GateId),
@@ -183,7 +194,7 @@ pub enum Refusal {
     NoFailedJobs,
 }
 
-/// Picks the gate a command means: the named one, or the only one that is open.
+/// Picks the gate a command means: the named one, or the only one that is open, unless that wants to be named.
 ///
 /// # Errors
 /// A refusal that says what to type instead.
@@ -194,6 +205,7 @@ pub fn choose<'a>(open: &'a [Gate], wanted: Option<&GateId>) -> Result<&'a Gate,
             .find(|gate| gate.id == *id)
             .ok_or_else(|| Refusal::UnknownGate(id.clone())),
         (None, []) => Err(Refusal::NothingOpen),
+        (None, [only]) if only.kind.wants_its_name() => Err(Refusal::WantsItsName(only.id.clone())),
         (None, [only]) => Ok(only),
         (None, several) => Err(Refusal::SeveralOpen(
             several.iter().map(|gate| gate.id.clone()).collect(),
@@ -254,6 +266,17 @@ mod tests {
             Err(Refusal::SeveralOpen(vec![one.id.clone(), two.id.clone()]))
         );
         assert_eq!(choose(&[one.clone(), two.clone()], Some(&two.id)), Ok(&two));
+        let kind = GateKind::ChangeTests {
+            files: 1,
+            weakenings: 1,
+        };
+        let tests = Gate { kind, ..one };
+        let named = Some(&tests.id);
+        assert_eq!(
+            choose(std::slice::from_ref(&tests), None),
+            Err(Refusal::WantsItsName(tests.id.clone()))
+        );
+        assert_eq!(choose(std::slice::from_ref(&tests), named), Ok(&tests));
     }
 
     #[test]

@@ -21,3 +21,4 @@ pub mod test_path;
 pub mod test_run;
 pub mod triage;
 mod unified;
+pub mod weakening;

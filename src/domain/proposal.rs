@@ -1,18 +1,19 @@
 //! A patch on a head SHA, and the proof that it is what greenlight says.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+mod rules;
+
+use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::id::{CommitSha, RepoPath};
+use super::id::CommitSha;
 use super::patch::Patch;
-use super::redact;
-use super::test_run::{NotBetter, TestRun, is_better};
+use super::test_run::{TestRun, is_better};
 use super::triage::Triage;
+use super::weakening::Weakening;
 
-/// A longer patch, in bytes, does not fit into a review beside what else is said there.
-const MAX_SHOWN: usize = 30_000;
+pub use self::rules::{Bounds, Unfit, check};
 
 /// Who worked the patch out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +44,16 @@ pub struct Evidence {
     /// What of the patch turned out not to be needed, and is no part of it any more.
     #[serde(default)]
     pub left_out: Option<LeftOut>,
+    /// What the head's own tests say about the patched code, where the patch changes tests as well.
+    #[serde(default)]
+    pub own_tests: Option<OwnTests>,
+}
+
+/// A run of the patched code with the tests as they were at the head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnTests {
+    pub passed: u32,
+    pub failed: u32,
 }
 
 /// How much of a patch was left out because the tests are as green without it.
@@ -65,123 +76,35 @@ pub struct Proposal {
     pub author: Author,
     /// None: made from reading, nothing was executed yet.
     pub evidence: Option<Evidence>,
+    /// How it weakens tests. None for a fix; some make it the claim that a test is wrong.
+    #[serde(default)]
+    pub weakens: Vec<Weakening>,
 }
 
-/// What a patch may not do, whoever made it.
-#[derive(Clone, Copy)]
-pub struct Bounds<'a> {
-    pub patch_lines: usize,
-    pub is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
-    /// Whether the change of one file touches code that only tests: such a change is never part of a repair.
-    pub touches_tests: &'a (dyn Fn(&RepoPath, &super::patch::FileChange) -> bool + Sync),
+/// What a patch is said to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// The code is wrong, and this mends it.
+    Fix,
+    /// The code is right, and a test is not. Such a patch holds nothing but changes of tests, and takes an approval of
+    /// its own.
+    TestMayBeWrong,
 }
 
-/// Why a patch is not proposed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
-pub enum Unfit {
-    #[error("it changes nothing")]
-    Empty,
-    #[error("it changes `{path}`, which is protected")]
-    Protected { path: RepoPath },
-    #[error("it changes {lines} lines, more than the {limit} that `[limits] patch_lines` allows")]
-    TooLarge { lines: usize, limit: usize },
-    #[error("it is too long to be shown whole, so nobody could approve it")]
-    TooLong,
-    #[error("it changes tests, or how they run, in `{path}`")]
-    ChangesTests { path: RepoPath },
-    #[error("it adds a symbolic link, `{path}`")]
-    Link { path: RepoPath },
-    /// The line is one of the file after the change; what stands there is never quoted.
-    #[error("it adds what looks like a credential in `{path}`, line {line}")]
-    Credential { path: RepoPath, line: usize },
-    #[error("it adds characters that hide or reorder text in `{path}`, line {line}")]
-    Hidden { path: RepoPath, line: usize },
-    /// Never quoted, for the reason it is refused for.
-    #[error("the name of a file that it adds looks like a credential, or hides or reorders text")]
-    Name,
-    #[error("{0}")]
-    NotBetter(NotBetter),
+impl Claim {
+    pub fn of(test_may_be_wrong: bool) -> Self {
+        if test_may_be_wrong {
+            Self::TestMayBeWrong
+        } else {
+            Self::Fix
+        }
+    }
 }
 
-/// Checks what can be said about a patch without running anything.
-///
-/// # Errors
-/// The first rule it breaks.
-pub fn check(patch: &Patch, bounds: &Bounds<'_>) -> Result<(), Unfit> {
-    if patch.is_empty() {
-        return Err(Unfit::Empty);
+impl Proposal {
+    pub fn claim(&self) -> Claim {
+        Claim::of(!self.weakens.is_empty())
     }
-    for (path, change) in patch.files() {
-        if (bounds.is_protected)(path) {
-            return Err(Unfit::Protected { path: path.clone() });
-        }
-        if change
-            .after
-            .as_ref()
-            .is_some_and(|blob| blob.mode == super::patch::FileMode::Symlink)
-        {
-            return Err(Unfit::Link { path: path.clone() });
-        }
-        if (bounds.touches_tests)(path, change) {
-            return Err(Unfit::ChangesTests { path: path.clone() });
-        }
-        is_open(path, change)?;
-    }
-    let lines = patch.changed_lines();
-    if lines > bounds.patch_lines {
-        return Err(Unfit::TooLarge {
-            lines,
-            limit: bounds.patch_lines,
-        });
-    }
-    // What hides text is shown as an escape, which is longer.
-    if redact::code("diff", &patch.unified()).len() > MAX_SHOWN {
-        return Err(Unfit::TooLong);
-    }
-    Ok(())
-}
-
-/// Refuses what nobody who reads the diff could see, and what nobody should be able to read.
-fn is_open(path: &RepoPath, change: &super::patch::FileChange) -> Result<(), Unfit> {
-    let Some(after) = &change.after else { return Ok(()) };
-    let name = path.as_str();
-    let is_plain = redact::hidden(name).next().is_none() && redact::credentials(name).next().is_none();
-    if change.before.is_none() && !is_plain {
-        return Err(Unfit::Name);
-    }
-    let text = |blob: &super::patch::Blob| String::from_utf8_lossy(&blob.bytes).into_owned();
-    let (before, now) = (change.before.as_ref().map(text).unwrap_or_default(), text(after));
-    let path = || path.clone();
-    let line_of = |at: usize| now[..at].matches('\n').count() + 1;
-    if let Some((at, _)) = redact::credentials(&now).find(|(_, credential)| !before.contains(credential)) {
-        let (path, line) = (path(), line_of(at));
-        return Err(Unfit::Credential { path, line });
-    }
-    if after.text().is_none() {
-        return Ok(());
-    }
-    let count = |text: &str| {
-        let mut counts = BTreeMap::<char, usize>::new();
-        for (_, c) in redact::hidden(text) {
-            *counts.entry(c).or_default() += 1;
-        }
-        counts
-    };
-    let (held, holds) = (count(&before), count(&now));
-    let Some((more, _)) = holds
-        .iter()
-        .find(|(c, count)| **count > held.get(c).copied().unwrap_or(0))
-    else {
-        return Ok(());
-    };
-    let known: HashSet<&str> = before.lines().collect();
-    let is_place = |line: &&str| line.contains(*more) && !known.contains(line);
-    let place = now.lines().position(|line| is_place(&line));
-    Err(Unfit::Hidden {
-        path: path(),
-        line: place.map_or(1, |at| at + 1),
-    })
 }
 
 /// Turns two runs into evidence, if the second is better than the first.
@@ -199,6 +122,7 @@ pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -
         triage: None,
         install: None,
         left_out: None,
+        own_tests: None,
     })
 }
 
@@ -256,111 +180,8 @@ pub fn worse(before: &TestRun, after: &TestRun) -> Worse {
 
 #[cfg(test)]
 mod tests {
-    use super::super::patch::{Blob, FileChange, FileMode};
     use super::super::test_run::{Failure, Outcome};
     use super::*;
-
-    fn patch(path: &str, before: &str, after: Blob) -> Patch {
-        Patch::new([(
-            path.parse().unwrap(),
-            FileChange {
-                before: Some(Blob::regular(before)),
-                after: Some(after),
-            },
-        )])
-    }
-
-    #[test]
-    fn a_patch_that_breaks_a_rule_is_not_proposed() {
-        let is_protected = |path: &RepoPath| path.as_str().starts_with(".github/");
-        let touches_tests = |path: &RepoPath, _: &FileChange| path.as_str().starts_with("tests/");
-        let bounds = Bounds {
-            patch_lines: 3,
-            is_protected: &is_protected,
-            touches_tests: &touches_tests,
-        };
-        let text = |path: &str, after: &str| check(&patch(path, "a\n", Blob::regular(after)), &bounds);
-        assert_eq!(text("src/a.rs", "b\n"), Ok(()));
-        assert_eq!(text("src/a.rs", "a\n"), Err(Unfit::Empty));
-        assert!(matches!(
-            text(".github/workflows/ci.yml", "b\n"),
-            Err(Unfit::Protected { .. })
-        ));
-        assert!(matches!(text("tests/a.rs", "b\n"), Err(Unfit::ChangesTests { .. })));
-        assert!(matches!(
-            text("src/a.rs", "1\n2\n3\n"),
-            Err(Unfit::TooLarge { lines: 4, limit: 3 })
-        ));
-        let link = Blob {
-            mode: FileMode::Symlink,
-            bytes: b"/etc/passwd".to_vec(),
-        };
-        assert!(matches!(
-            check(&patch("src/a", "a\n", link), &bounds),
-            Err(Unfit::Link { .. })
-        ));
-    }
-
-    #[test]
-    fn credentials_and_hidden_characters_are_never_added() {
-        let bounds = Bounds {
-            patch_lines: 100,
-            is_protected: &|_| false,
-            touches_tests: &|_, _| false,
-        };
-        let unfit = |before: &str, after: &str| check(&patch("src/a.py", before, Blob::regular(after)), &bounds).err();
-        let path: RepoPath = "src/a.py".parse().unwrap();
-        let credential = |line| {
-            Some(Unfit::Credential {
-                path: path.clone(),
-                line,
-            })
-        };
-        let hidden = |line| {
-            Some(Unfit::Hidden {
-                path: path.clone(),
-                line,
-            })
-        };
-        let token = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
-        assert_eq!(unfit("a\n", &format!("a\nT = '{token}'\n")), credential(2));
-        assert_eq!(
-            unfit(&format!("T = '{token}'\n"), &format!("T = '{token}' + x\n")),
-            None
-        );
-        assert_eq!(
-            unfit("a\n", "K = '-----BEGIN PRIVATE KEY-----\nMIIE\n'\n"),
-            credential(1)
-        );
-        assert_eq!(
-            unfit("a\n", "h = 'Authorization: Bearer abcdefghijkl0123'\n"),
-            credential(1)
-        );
-        for code in [
-            "authorization: Option<String>,\n",
-            "authorization: str = read_it()\n",
-            "x = 'Authorization: Bearer {token}'\n",
-        ] {
-            assert_eq!(unfit("a\n", code), None, "{code}");
-        }
-        assert_eq!(unfit("a\n", "a\nb\nif a\u{202e}b:\n"), hidden(3));
-        assert_eq!(unfit("a\n", "a\u{200b}\n"), hidden(1));
-        assert_eq!(unfit("a\n", "a\n\u{1b}[2K\n"), hidden(2));
-        assert_eq!(unfit("a\n", "a\rb\n"), hidden(1));
-        assert_eq!(unfit("a\r\n", "a\r\nb\r\n"), None);
-        assert_eq!(unfit("x = '\u{200d}'\n", "y = '\u{200d}'\n"), None);
-        assert_eq!(unfit("x = '\u{200d}'\n", "x = '\u{200d}'\ny\u{200d} = 1\n"), hidden(2));
-        for name in [token, "a\u{202e}b"] {
-            let file = FileChange {
-                before: None,
-                after: Some(Blob::regular("x\n")),
-            };
-            let patch = Patch::new([(name.parse().unwrap(), file)]);
-            assert_eq!(check(&patch, &bounds), Err(Unfit::Name));
-        }
-        let said = unfit("a\n", token).unwrap().to_string();
-        assert!(said.contains("src/a.py") && !said.contains("ghp_"), "{said}");
-    }
 
     #[test]
     fn a_journal_of_the_first_version_is_still_evidence() {

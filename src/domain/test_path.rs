@@ -104,6 +104,43 @@ pub fn is_test_path(path: &str) -> bool {
         || by_class
 }
 
+/// Whether a file decides how tests are found, built or run, and holds none itself. `conftest.py` is code that can be
+/// read like tests.
+pub fn decides_how_tests_run(path: &str) -> bool {
+    const RUN: [&str; 5] = [".cargo", ".mvn", "buildsrc", "node_modules", "gradle"];
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    path.split('/').any(|part| RUN.contains(&part)) && is_test_path(&path)
+        || (FILES.contains(&name) && name != "conftest.py")
+        || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        || ENDS.iter().any(|end| *end != ".snap" && name.ends_with(end))
+}
+
+/// Whether a file says what CI does.
+/// <https://docs.github.com/en/actions/concepts/workflows-and-actions/workflows>
+pub fn is_ci_path(path: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        ".gitlab-ci.yml",
+        ".travis.yml",
+        "azure-pipelines.yml",
+        "appveyor.yml",
+        ".appveyor.yml",
+        "jenkinsfile",
+        "codecov.yml",
+        ".codecov.yml",
+        ".coveralls.yml",
+        "bitbucket-pipelines.yml",
+        "greenlight.toml",
+        ".pre-commit-config.yaml",
+    ];
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    [".github/", ".circleci/", ".buildkite/", ".gitea/", ".forgejo/", ".ci/"]
+        .iter()
+        .any(|folder| path.starts_with(folder))
+        || NAMES.contains(&name)
+}
+
 /// Whether a file, where there was none, could be imported in place of what runs Python's tests. Import roots are set
 /// in many places, so every folder counts as one.
 pub fn shadows_test_tool(path: &str) -> bool {

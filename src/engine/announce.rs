@@ -118,6 +118,7 @@ fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
             GateKind::Search { .. } => "Run the tests and search for a fix",
             GateKind::VerifyAndLand { .. } => "Run the tests and commit if green",
             GateKind::Land { .. } => "Commit exactly what was tested",
+            GateKind::ChangeTests { .. } => "Commit a change of tests",
         };
         vec![
             Button {

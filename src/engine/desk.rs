@@ -12,10 +12,15 @@ use crate::checkout::Checkout;
 use crate::config::repository::{REGISTRIES, RepoConfig};
 use crate::domain::anchor;
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
+use crate::domain::patch::{Blob, Patch};
 use crate::domain::proposal::Bounds;
 use crate::domain::run::{Reading, Run};
+use crate::domain::test_path::is_test_path;
+use crate::domain::test_run::TestRun;
+use crate::domain::weakening::Weakening;
 use crate::git::{FetchLimits, Mirror, Remote};
 use crate::github::{ChangedFile, Client, PullRequest};
+use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
     self, Hints, InstallError, InstallSettings, Installed, NothingFound, Request, Suite, TestCommand, TestSettings,
@@ -35,6 +40,11 @@ const FETCH: FetchLimits = FetchLimits {
     bytes: 2 << 30,
     wall: Duration::from_secs(300),
 };
+
+/// Whose literals are looked for in a patch: of so many failing tests, in so many files of at most so many bytes.
+const MAX_TESTS: usize = 200;
+const MAX_TEST_FILES: usize = 400;
+const MAX_TEST_FILE: usize = 256 << 10;
 
 /// One tree, ready to be worked on.
 pub struct Desk {
@@ -192,13 +202,46 @@ impl Desk {
         Ok(Ok(()))
     }
 
-    /// What no patch may do here; `is_protected` is [`RepoConfig`]'s own rule.
-    pub fn bounds<'a>(&self, is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync)) -> Bounds<'a> {
+    /// What the failing tests pass in and expect, so that code which only knows them is recognised; all tests of a file
+    /// count where none is named.
+    pub fn inputs(&self, before: Option<&TestRun>) -> guard::Inputs {
+        let names: Vec<&str> = before
+            .iter()
+            .flat_map(|run| run.failing_names())
+            .take(MAX_TESTS)
+            .collect();
+        let locations = before
+            .iter()
+            .flat_map(|run| &run.failures)
+            .filter_map(|failure| failure.location.as_ref());
+        let places: Vec<&str> = locations.map(|at| at.path.as_str()).collect();
+        let mut inputs = guard::Inputs::default();
+        let paths = self.checkout.paths();
+        let files = paths
+            .into_iter()
+            .filter(|path| is_test_path(path.as_str()) || places.contains(&path.as_str()));
+        for path in files.take(MAX_TEST_FILES) {
+            if let Some(text) = self.checkout.read_original(path).as_ref().and_then(Blob::text)
+                && text.len() < MAX_TEST_FILE
+            {
+                inputs.note(path, text, &names);
+            }
+        }
+        inputs
+    }
+
+    /// What no patch may do here; `is_protected` is [`RepoConfig`]'s own rule, and `weakenings` those of the guard.
+    pub fn bounds<'a>(
+        &self,
+        is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
+        weakenings: &'a (dyn Fn(&Patch) -> Vec<Weakening> + Sync),
+    ) -> Bounds<'a> {
         let patch_lines = self.config.limits.patch_lines as usize;
         Bounds {
             patch_lines,
             is_protected,
-            touches_tests: &crate::agent::touches_tests,
+            weakenings,
+            without_tests: guard::without_tests,
         }
     }
 }

@@ -71,6 +71,10 @@ pub(super) async fn open_gate(
     }
     let (kind, content) = match needed {
         GateNeeded::Land => (GateKind::Land { files }, patch),
+        GateNeeded::ChangeTests => {
+            let weakenings = run.proposal.as_ref().map_or(0, |proposal| proposal.weakens.len());
+            (GateKind::ChangeTests { files, weakenings }, patch)
+        }
         GateNeeded::Search | GateNeeded::VerifyAndLand => {
             let command = command(context, run, desk).await?;
             let Some((text, minutes)) = command else {

@@ -17,7 +17,6 @@ mod outline;
 mod reach;
 mod syntax;
 mod templates;
-mod test_code;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,7 +8,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::test_path::is_test_path;
 
 use super::syntax::{Below, Source, Step};
-use super::test_code;
+use crate::guard;
 
 /// A file without its text and tree.
 #[derive(Debug)]
@@ -52,11 +52,11 @@ impl Outline {
             let Some(step) = steps.last() else {
                 return Below::Enter;
             };
-            if test_code::is_test_item(source, steps) {
+            if guard::is_test_item(step.node, &source.text) {
                 tests_until = tests_until.max(step.node.end_byte());
                 outline
                     .test_modules
-                    .extend(test_code::test_module_paths(source, path.as_str(), step));
+                    .extend(guard::test_module_paths(path.as_str(), step.node, &source.text));
             }
             let is_test_code = is_test_path || step.node.start_byte() < tests_until;
             if let Some(definition) = definition(source, steps, is_test_code) {

@@ -13,6 +13,7 @@ mod doors;
 mod double;
 mod fuzz;
 mod git;
+mod guard;
 mod harness;
 mod install;
 mod openapi;

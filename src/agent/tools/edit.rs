@@ -6,8 +6,9 @@ use serde::Deserialize;
 use super::look::numbered;
 use super::repo_path;
 use crate::agent::Shell;
-use crate::agent::test_code::syntax_error;
 use crate::domain::id::RepoPath;
+use crate::domain::weakening;
+use crate::guard::syntax_error;
 
 /// Lines shown before and after the place of an edit.
 const AROUND: usize = 3;
@@ -82,6 +83,13 @@ fn written(path: &RepoPath, text: String, (first, last): (usize, usize), shell: 
     if lines > limit {
         notes.push(format!(
             "That is more than the {limit} allowed; make the change smaller before you submit."
+        ));
+    }
+    let weakenings = (shell.bounds.weakenings)(&shell.checkout.patch());
+    if !weakenings.is_empty() {
+        notes.push(format!(
+            "Careful: this weakens the tests, and would not be accepted as a fix: {}.",
+            weakening::listed(&weakenings)
         ));
     }
     if let Some(line) = syntax_error(path.as_str(), &text) {

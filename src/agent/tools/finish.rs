@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Answer;
 use crate::agent::{Exit, Shell};
-use crate::domain::proposal;
+use crate::domain::proposal::{self, Claim};
 use crate::domain::redact::{bounded, redact, visible};
 
 /// The longest summary that is kept, in bytes.
@@ -26,6 +26,10 @@ pub(in crate::agent) struct Submit {
     /// True if the code cannot be fixed within the rules; the edits are then dropped.
     #[serde(default)]
     no_fix: bool,
+    /// True if the test itself is wrong, and the edits change nothing but tests. It is then shown as that, and a person
+    /// decides. Never for a test that is right.
+    #[serde(default)]
+    test_may_be_wrong: bool,
 }
 
 /// Ends the run, unless the edits break a rule that can be checked without running anything.
@@ -40,14 +44,21 @@ pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> Answer {
             exit: Some(Exit::GaveUp { reason: summary }),
         };
     }
-    match proposal::check(&shell.checkout.patch(), &shell.bounds) {
+    let claim = Claim::of(wanted.test_may_be_wrong);
+    if claim == Claim::TestMayBeWrong && !shell.may_execute() {
+        return Answer::text("not accepted: nothing may be executed yet, so nobody can show that a test is wrong.");
+    }
+    match proposal::check(&shell.checkout.patch(), claim, &shell.bounds) {
         Err(proposal::Unfit::Empty) => {
             Answer::text("not accepted: nothing was changed. Edit files first, or submit with `no_fix`.")
         }
         Err(unfit) => Answer::text(format!("not accepted: {unfit}. Change the edits, then submit again.")),
-        Ok(()) => Answer {
+        Ok(_) => Answer {
             text: "submitted.".into(),
-            exit: Some(Exit::Submitted { summary }),
+            exit: Some(Exit::Submitted {
+                summary,
+                test_may_be_wrong: wanted.test_may_be_wrong,
+            }),
         },
     }
 }

@@ -1,6 +1,6 @@
 //! What proves a proposal, in one line, with the rest folded away.
 
-use super::super::proposal::{self, Evidence, LeftOut, Worse};
+use super::super::proposal::{self, Evidence, LeftOut, OwnTests, Worse};
 use super::super::redact;
 use super::super::test_run::{Outcome, TestRun};
 use super::super::triage::Triage;
@@ -20,6 +20,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
         Some(compared(&worse, &evidence.after)),
         evidence.triage.as_ref().and_then(excused),
         evidence.left_out.and_then(left_out),
+        evidence.own_tests.map(own_tests),
         evidence.install.as_ref().map(installed),
         Some(format!("Tested with {}", redact::inline(&evidence.after.command, 200))),
         Some(again(evidence)),
@@ -138,6 +139,14 @@ pub fn left_out(left_out: LeftOut) -> Option<String> {
     ))
 }
 
+/// What the tests of the head say about the new code.
+fn own_tests(own: OwnTests) -> String {
+    let OwnTests { passed, failed } = own;
+    format!(
+        "The patch changes tests as well. With the tests as they were before, the new code has {passed} passed, {failed} failed."
+    )
+}
+
 /// The one command that recomputes the digest.
 fn again(evidence: &Evidence) -> String {
     match &evidence.head {
@@ -229,6 +238,7 @@ mod tests {
                 of: 5,
                 lines: 0,
             }),
+            own_tests: None,
         }
     }
 

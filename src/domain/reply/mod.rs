@@ -81,6 +81,15 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
             changed_files(*files),
         ),
         GateKind::Land { files } => format!("commit {} to {branch}, exactly as tested", changed_files(*files)),
+        GateKind::ChangeTests { files, weakenings } => format!(
+            "change the tests: commit {} of tests to {branch}, which makes them say less in {}. The code stays as it is",
+            changed_files(*files),
+            if *weakenings == 1 {
+                "one place".into()
+            } else {
+                format!("{weakenings} places")
+            },
+        ),
     };
     let people = if gate.approvers > 1 {
         format!(" {} people have to approve.", gate.approvers)
@@ -123,6 +132,9 @@ pub fn refusal(refusal: &Refusal) -> String {
             )
         }
         Refusal::UnknownGate(id) => format!("No open request is called `{id}`. `/greenlight status` shows what waits."),
+        Refusal::WantsItsName(id) => format!(
+            "`{id}` changes what a test says, so it is approved or rejected only by its name: `/greenlight approve {id}`."
+        ),
         Refusal::Expired(id) => format!("`{id}` expired. `/greenlight fix` starts again."),
         Refusal::WrittenBefore(id) => format!(
             "That was written before `{id}` was posted, so it does nothing. If it is meant: `/greenlight approve {id}`."

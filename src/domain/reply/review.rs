@@ -7,6 +7,7 @@ use super::{part_marker, review_marker};
 use crate::domain::anchor::Cut;
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
+use crate::domain::weakening::Weakening;
 
 /// How a patch is laid out on a pull request.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +29,7 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     } else {
         "**not executed** yet: made from reading the log and the code"
     };
+    parts.extend(weakened(proposal));
     parts.push(format!("{} ({state})", summary(proposal)));
     parts.extend(laid_out(layout));
     if let Some(evidence) = &proposal.evidence {
@@ -36,12 +38,44 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     // Two proposals may say the same in words; the review is brought up to date when its text differs.
     parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
     if layout.can_land {
-        parts.push(
+        parts.push(if proposal.weakens.is_empty() {
             "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
-                .into(),
-        );
+                .into()
+        } else {
+            "Nothing of this lands before somebody approves this request by its name, which stands in the comment below.".into()
+        });
     }
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
+}
+
+/// The title of a proposal that changes tests, and first of all what it takes away from them.
+fn weakened(proposal: &Proposal) -> Option<String> {
+    const SHOWN: usize = 20;
+    if proposal.weakens.is_empty() {
+        return None;
+    }
+    let line = |weakening: &Weakening| {
+        let Weakening {
+            path, line, test, what, ..
+        } = weakening;
+        let test = match test.as_str() {
+            "" => String::new(),
+            test => format!(" {}:", redact::inline(test, 120)),
+        };
+        format!(
+            "- {}:{test} {}",
+            redact::inline(&format!("{path}:{line}"), 200),
+            redact::inline(what, 300)
+        )
+    };
+    let mut lines: Vec<String> = proposal.weakens.iter().take(SHOWN).map(line).collect();
+    if proposal.weakens.len() > SHOWN {
+        lines.push(format!("- … and {} more", proposal.weakens.len() - SHOWN));
+    }
+    Some(format!(
+        "### The test may be wrong\n\nThis is no fix of the code: it changes what the tests say. With it they say less than before:\n\n{}",
+        lines.join("\n")
+    ))
 }
 
 /// The body of the review of a patch that somebody gave, and greenlight did not run.
@@ -106,8 +140,12 @@ pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Log
         Author::BuiltIn => "the built-in repair engine".to_string(),
         Author::Model(name) => redact::visible(name),
     };
+    let what = match proposal.weakens.len() {
+        0 => "",
+        _ => "This changes tests, as the test may be wrong; the code stays as it is.\n\n",
+    };
     format!(
-        "{}\n\nWorked out by greenlight ({who}).\n\n{}",
+        "{}\n\n{what}Worked out by greenlight ({who}).\n\n{}",
         redact::redact(&subject),
         by.join("\n")
     )

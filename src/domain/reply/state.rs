@@ -168,6 +168,9 @@ fn open_headline(run: &Run, head: &str) -> String {
     match open.first().map(|gate| &gate.kind) {
         Some(GateKind::Search { .. }) => format!("🔴 **CI is red on {head}.** I read its log; nothing was executed."),
         Some(GateKind::VerifyAndLand { .. }) => format!("🟡 **A fix for {head} is suggested, not executed yet.**"),
+        Some(GateKind::ChangeTests { .. }) => {
+            format!("🟠 **The test may be wrong** on {head}: a change of tests is suggested, not a fix of the code.")
+        }
         Some(GateKind::Land { .. }) => format!("🟡 **A tested fix for {head} is suggested.**"),
         None if run.started.consent == Consent::None && !run.may_execute() => {
             format!("⏳ Reading what went wrong on {head}.")

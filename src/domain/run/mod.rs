@@ -108,6 +108,8 @@ pub enum GateNeeded {
     Search,
     VerifyAndLand,
     Land,
+    /// As [`Self::Land`], for what is said to be wrong in the tests.
+    ChangeTests,
 }
 
 impl Run {
@@ -272,7 +274,7 @@ impl Run {
             GateKind::Search { command, minutes } | GateKind::VerifyAndLand { command, minutes, .. } => {
                 Some((command.as_str(), *minutes))
             }
-            GateKind::Land { .. } => None,
+            GateKind::Land { .. } | GateKind::ChangeTests { .. } => None,
         });
         commands.next().filter(|_| self.started.consent == Consent::None)
     }
@@ -319,6 +321,7 @@ impl Run {
             .last()
             .filter(|asked| !matches!(asked.gate.kind, GateKind::Search { .. }));
         match gate.filter(|asked| asked.is_approved()) {
+            None if !proposal.weakens.is_empty() => Next::OpenGate(GateNeeded::ChangeTests),
             None if proposal.evidence.is_some() => Next::OpenGate(GateNeeded::Land),
             None => Next::OpenGate(GateNeeded::VerifyAndLand),
             Some(_) if self.evidence.is_none() => Next::Verify,

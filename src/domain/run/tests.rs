@@ -57,6 +57,7 @@ fn evidence() -> Evidence {
         triage: None,
         install: None,
         left_out: None,
+        own_tests: None,
     }
 }
 
@@ -67,6 +68,7 @@ fn proposed(evidence: Option<Evidence>) -> Step {
         summary: "s".into(),
         author: Author::BuiltIn,
         evidence,
+        weakens: Vec::new(),
     }))
 }
 

@@ -11,7 +11,7 @@ use crate::checkout::Workspace;
 use crate::domain::id::CommitSha;
 use crate::domain::minimize::{self, Piece, Search};
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{Evidence, LeftOut};
+use crate::domain::proposal::{Claim, Evidence, LeftOut};
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
@@ -53,7 +53,8 @@ pub(super) async fn minimize(
     let hunks = minimize::hunks(&patch);
     let noise = minimize::noise(&patch, &hunks);
     let is_small = minimize::lines(&hunks).len() < 2;
-    if is_small {
+    // No test needs another one, so new tests would be the first to go.
+    if is_small || evidence.own_tests.is_some() {
         return Ok((patch, evidence));
     }
     let mut trial = Trial::new(desk, suite, (&patch, before), cancel).await?;
@@ -84,7 +85,7 @@ pub(super) async fn minimize(
             break;
         }
         let smaller = minimize::only(&patch, &pieces);
-        if let Ok(proof) = prove(desk, suite, &smaller, (head, before), cancel).await? {
+        if let Ok(proof) = prove(desk, suite, (&smaller, Claim::Fix), (head, before), cancel).await? {
             tracing::info!(
                 hunks = left_out.hunks,
                 of = left_out.of,

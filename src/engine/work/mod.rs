@@ -11,10 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::id::{CommitSha, RepoPath};
-use crate::domain::proposal::{self, Author, Evidence, Proposal};
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
 use crate::domain::run::{Reading, TurnedDown};
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
+use crate::guard;
 use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::Suite;
@@ -79,6 +81,33 @@ async fn copied(checkout: &Checkout, suite: &Suite) -> Result<Workspace, Broken>
     let (checkout, within) = (checkout.clone(), suite.workspaces.clone());
     let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
     Ok(copied.map_err(|error| Broken::Bug(error.to_string()))??)
+}
+
+/// Runs the patched code with the tests of the head; none if the patch leaves the tests alone.
+async fn with_own_tests(
+    desk: &Desk,
+    suite: &Suite,
+    patch: &Patch,
+    before: &TestRun,
+    cancel: &CancellationToken,
+) -> Result<Result<Option<OwnTests>, Unfit>, Broken> {
+    if !patch.files().any(|(path, change)| guard::touches_tests(path, change)) {
+        return Ok(Ok(None));
+    }
+    let Some(own) = guard::with_own_tests(patch) else {
+        return Ok(Err(Unfit::OwnTestsUnknown));
+    };
+    let mut patched = desk.checkout.clone();
+    patched.reset();
+    patched.apply(&own);
+    let after = suite::run_fresh(suite, &patched, &[], cancel).await?;
+    Ok(match is_better(before, &after) {
+        Ok(()) => Ok(Some(OwnTests {
+            passed: after.passed,
+            failed: after.failed,
+        })),
+        Err(why) => Err(Unfit::OwnTests(why)),
+    })
 }
 
 /// What was installed, as an approval says it; none if nothing was.
@@ -156,14 +185,17 @@ async fn built_in(
         repair::End::Cancelled => return Ok(Outcome::Interrupted),
     };
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let fits = proposal::check(&found.patch, &desk.bounds(&is_protected));
+    let inputs = desk.inputs(Some(before));
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let fits = proposal::check(&found.patch, Claim::Fix, &desk.bounds(&is_protected, &weakenings));
     Ok(
-        match fits.and_then(|()| proposal::prove(brief.head, &found.patch, before.clone(), found.after)) {
+        match fits.and_then(|_| proposal::prove(brief.head, &found.patch, before.clone(), found.after)) {
             Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
                 head: brief.head.clone(),
                 patch: found.patch,
                 summary: found.explanation,
                 author: Author::BuiltIn,
+                weakens: Vec::new(),
                 evidence: Some(Evidence {
                     triage: brief.triage.cloned(),
                     install: installed(desk, suite),

@@ -5,8 +5,10 @@ use futures::FutureExt as _;
 use crate::agent::{self, Exit, Item, LimitKind, Shell, Transcript};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{self, Author, Evidence, Proposal};
+use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
 use crate::domain::reply;
+use crate::domain::weakening::Weakening;
+use crate::guard;
 use crate::openai::OpenAi;
 use crate::suite::Suite;
 
@@ -28,7 +30,9 @@ pub(super) async fn work(
     let Watch { keep, cancel, .. } = watch;
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     let limits = &desk.config.limits;
-    let bounds = desk.bounds(&is_protected);
+    let inputs = desk.inputs(brief.before);
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let bounds = desk.bounds(&is_protected, &weakenings);
     let limits = agent::Limits {
         turns: limits.turns,
         tokens: limits.tokens,
@@ -41,8 +45,11 @@ pub(super) async fn work(
             Ok(value) => keep(value),
             Err(error) => async move { Err(error.into()) }.boxed(),
         };
-        let summary = match agent::run(model, &mut shell, &mut transcript, &mut journal, cancel).await? {
-            Exit::Submitted { summary } => summary,
+        let (summary, claim) = match agent::run(model, &mut shell, &mut transcript, &mut journal, cancel).await? {
+            Exit::Submitted {
+                summary,
+                test_may_be_wrong,
+            } => (summary, Claim::of(test_may_be_wrong)),
             Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
             Exit::Cancelled => return Ok(Outcome::Interrupted),
             Exit::Limit(limit) => {
@@ -53,27 +60,35 @@ pub(super) async fn work(
         };
         let patch = shell.checkout.patch();
         let unfit = match (suite, brief.before) {
-            (Some(suite), Some(before)) => match prove(desk, suite, &patch, (brief.head, before), cancel).await? {
-                Ok(evidence) => {
-                    let (green, red) = ((patch, evidence), (brief.head, before));
-                    let (patch, evidence) = minimize(desk, suite, green, red, cancel).await?;
-                    if cancel.is_cancelled() {
-                        return Ok(Outcome::Interrupted);
+            (Some(suite), Some(before)) => {
+                match prove(desk, suite, (&patch, claim), (brief.head, before), cancel).await? {
+                    Ok(evidence) if claim == Claim::TestMayBeWrong => {
+                        let triage = brief.triage.cloned().or(evidence.triage);
+                        let evidence = Evidence { triage, ..evidence };
+                        let weakens = weakenings(&patch);
+                        return Ok(proposed(brief, name, (patch, weakens), (summary, Some(evidence))));
                     }
-                    let triage = brief.triage.cloned().or(evidence.triage);
-                    let left_out = evidence.left_out.and_then(reply::left_out);
-                    let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
-                    return Ok(proposed(
-                        brief,
-                        name,
-                        patch,
-                        (summary, Some(Evidence { triage, ..evidence })),
-                    ));
+                    Ok(evidence) => {
+                        let (green, red) = ((patch, evidence), (brief.head, before));
+                        let (patch, evidence) = minimize(desk, suite, green, red, cancel).await?;
+                        if cancel.is_cancelled() {
+                            return Ok(Outcome::Interrupted);
+                        }
+                        let triage = brief.triage.cloned().or(evidence.triage);
+                        let left_out = evidence.left_out.and_then(reply::left_out);
+                        let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
+                        return Ok(proposed(
+                            brief,
+                            name,
+                            (patch, Vec::new()),
+                            (summary, Some(Evidence { triage, ..evidence })),
+                        ));
+                    }
+                    Err(unfit) => unfit,
                 }
-                Err(unfit) => unfit,
-            },
-            _ => match proposal::check(&patch, &bounds) {
-                Ok(()) => return Ok(proposed(brief, name, patch, (summary, None))),
+            }
+            _ => match proposal::check(&patch, Claim::Fix, &bounds) {
+                Ok(_) => return Ok(proposed(brief, name, (patch, Vec::new()), (summary, None))),
                 Err(unfit) => unfit,
             },
         };
@@ -89,7 +104,12 @@ pub(super) async fn work(
     })
 }
 
-fn proposed(brief: &Brief<'_>, name: &str, patch: Patch, (summary, evidence): (String, Option<Evidence>)) -> Outcome {
+fn proposed(
+    brief: &Brief<'_>,
+    name: &str,
+    (patch, weakens): (Patch, Vec<Weakening>),
+    (summary, evidence): (String, Option<Evidence>),
+) -> Outcome {
     let author = Author::Model(name.to_string());
     Outcome::Proposed(Box::new(Proposal {
         head: brief.head.clone(),
@@ -97,6 +117,7 @@ fn proposed(brief: &Brief<'_>, name: &str, patch: Patch, (summary, evidence): (S
         summary,
         author,
         evidence,
+        weakens,
     }))
 }
 

@@ -8,9 +8,10 @@ use tokio_util::sync::CancellationToken;
 use crate::checkout::Checkout;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{self, Evidence, Unfit};
-use crate::domain::test_run::{NotBetter, Outcome, TestRun};
+use crate::domain::proposal::{self, Claim, Evidence, OwnTests, Unfit};
+use crate::domain::test_run::{NotBetter, Outcome, TestRun, is_better};
 use crate::domain::triage::Triage;
+use crate::guard;
 use crate::suite::{self, Suite};
 
 use super::super::Broken;
@@ -22,19 +23,21 @@ const QUICK: Duration = Duration::from_secs(2);
 
 /// Proves a patch: the whole suite on a fresh copy of the patched tree, held against the red run. Before that, where it
 /// may save time, the tests that were red and then the packages that the patch touches: the first that is still red
-/// ends it.
+/// ends it. A fix that changes tests as well has to hold with the tests as they were, too.
 ///
 /// # Errors
 /// When the sandbox cannot be used; a patch that does not prove itself is `Ok(Err(why))`.
 pub async fn prove(
     desk: &Desk,
     suite: &Suite,
-    patch: &Patch,
+    (patch, claim): (&Patch, Claim),
     (head, before): (&CommitSha, &TestRun),
     cancel: &CancellationToken,
 ) -> Result<Result<Evidence, Unfit>, Broken> {
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    if let Err(unfit) = proposal::check(patch, &desk.bounds(&is_protected)) {
+    let inputs = desk.inputs(Some(before));
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    if let Err(unfit) = proposal::check(patch, claim, &desk.bounds(&is_protected, &weakenings)) {
         return Ok(Err(unfit));
     }
     let mut patched = desk.checkout.clone();
@@ -45,6 +48,13 @@ pub async fn prove(
     if let Some(still_red) = refused_early((&patched, suite), (patch, before), &mut pace, cancel).await? {
         return Ok(Err(Unfit::NotBetter(NotBetter::NotGreenAfter { after: still_red })));
     }
+    let own_tests = match claim {
+        Claim::TestMayBeWrong => None,
+        Claim::Fix => match with_own_tests((desk, suite), patch, before, &mut pace, cancel).await? {
+            Ok(own_tests) => own_tests,
+            Err(unfit) => return Ok(Err(unfit)),
+        },
+    };
     let workspace = super::copied(&patched, suite).await?;
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
@@ -53,9 +63,39 @@ pub async fn prove(
             // What a caller knows better than from the one run it has shown here.
             triage: Some(Triage::of_one_run(before.outcome.is_red())),
             install: super::installed(desk, suite),
+            own_tests,
             ..evidence
         }),
     )
+}
+
+/// Runs the patched code with the tests of the head; none if the patch leaves the tests alone.
+async fn with_own_tests(
+    (desk, suite): (&Desk, &Suite),
+    patch: &Patch,
+    before: &TestRun,
+    pace: &mut Pace,
+    cancel: &CancellationToken,
+) -> Result<Result<Option<OwnTests>, Unfit>, Broken> {
+    if !patch.files().any(|(path, change)| guard::touches_tests(path, change)) {
+        return Ok(Ok(None));
+    }
+    let Some(own) = guard::with_own_tests(patch) else {
+        return Ok(Err(Unfit::OwnTestsUnknown));
+    };
+    let mut patched = desk.checkout.clone();
+    patched.reset();
+    patched.apply(&own);
+    let workspace = super::copied(&patched, suite).await?;
+    let after = pace.run(suite, &workspace, &[], cancel).await?;
+    tokio::task::spawn_blocking(move || drop(workspace));
+    Ok(match is_better(before, &after) {
+        Ok(()) => Ok(Some(OwnTests {
+            passed: after.passed,
+            failed: after.failed,
+        })),
+        Err(why) => Err(Unfit::OwnTests(why)),
+    })
 }
 
 /// What is still red, if that shows before the whole suite has run.

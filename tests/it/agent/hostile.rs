@@ -43,50 +43,64 @@ async fn nothing_outside_the_repository_is_read_or_written() {
 }
 
 #[tokio::test]
-async fn protected_files_and_tests_are_never_changed() {
+async fn protected_files_are_never_changed_and_weakened_tests_not_accepted() {
     let model = ScriptedModel::start([
         calls(
             "edit_file",
             json!({ "path": ".github/workflows/ci.yml", "old": "push", "new": "pull_request_target" }),
         )
-        .and("write_file", json!({ "path": "./.github/x.yml", "text": "x" })),
-        calls(
-            "edit_file",
-            json!({ "path": "src/lib.rs", "old": "sum_below(4), 6", "new": "sum_below(4), 10" }),
-        )
-        .and(
-            "edit_file",
-            json!({ "path": "src/lib.rs", "old": "    #[test]\n", "new": "" }),
-        )
-        .and(
-            "write_file",
-            json!({ "path": "src/lib.rs", "text": "pub fn sum_below(n: u32) -> u32 { 6 }\n" }),
-        ),
-        calls("write_file", json!({ "path": "tests/api.rs", "text": "" })).and(
-            "write_file",
-            json!({ "path": "conftest.py", "text": "collect_ignore = ['x']" }),
-        ),
+        .and("write_file", json!({ "path": "./.github/x.yml", "text": "x" }))
+        .and("write_file", json!({ "path": "pytest.ini", "text": "x" })),
         calls(
             "edit_file",
             json!({ "path": "src/lib.rs", "old": "below `n`", "new": "below `n\u{202e}`" }),
         ),
+        calls(
+            "edit_file",
+            json!({ "path": "src/lib.rs", "old": "sum_below(4), 6", "new": "sum_below(4), 10" }),
+        ),
         calls("submit", json!({ "summary": "Done?" })),
+        calls(
+            "edit_file",
+            json!({ "path": "src/lib.rs", "old": "    #[test]\n", "new": "" }),
+        ),
+        calls(
+            "write_file",
+            json!({ "path": "src/lib.rs", "text": "pub fn sum_below(n: u32) -> u32 { 6 }\n" }),
+        )
+        .and("write_file", json!({ "path": "tests/api.rs", "text": "" }))
+        .and(
+            "write_file",
+            json!({ "path": "conftest.py", "text": "collect_ignore = ['x']" }),
+        ),
+        calls("submit", json!({ "summary": "Done!" })),
         calls("submit", json!({ "summary": "I tried.", "no_fix": true })),
     ])
     .await;
     let ending = Scene::new().run(&client(&model)).await;
-    assert_eq!((gave_up(&ending.exit), ending.diff.as_str()), ("I tried.", ""));
-    insta::assert_snapshot!(model.results().join("\n"), @"
-    `.github/workflows/ci.yml` is protected: it may be read, but never changed.
-    `.github/x.yml` is protected: it may be read, but never changed.
-    this would change tests in `src/lib.rs` (or leave the file unparsable). Tests may be read, not changed: they say what is right. Change the code under test.
-    this would change tests in `src/lib.rs` (or leave the file unparsable). Tests may be read, not changed: they say what is right. Change the code under test.
-    this would change tests in `src/lib.rs` (or leave the file unparsable). Tests may be read, not changed: they say what is right. Change the code under test.
-    this would change tests in `tests/api.rs` (or leave the file unparsable). Tests may be read, not changed: they say what is right. Change the code under test.
-    this would change tests in `conftest.py` (or leave the file unparsable). Tests may be read, not changed: they say what is right. Change the code under test.
-    the new text has invisible or text-reordering characters; leave them out.
-    not accepted: nothing was changed. Edit files first, or submit with `no_fix`.
-    ");
+    assert_eq!(gave_up(&ending.exit), "I tried.");
+    let results = model.results();
+    for (at, said) in [
+        (
+            0,
+            "`.github/workflows/ci.yml` is protected: it may be read, but never changed.",
+        ),
+        (1, "`.github/x.yml` is protected: it may be read, but never changed."),
+        (2, "`pytest.ini` decides how tests run."),
+        (
+            3,
+            "the new text has invisible or text-reordering characters; leave them out.",
+        ),
+        (4, "Careful: this weakens the tests"),
+        (5, "not accepted: it weakens the tests: src/lib.rs:"),
+        (6, "the test is gone, or is no longer collected"),
+        (7, "the test is gone, or is no longer collected"),
+        (8, "tests/api.rs:1: api: the test is gone"),
+        (9, "conftest.py:1: it runs before every test"),
+        (10, "not accepted: it weakens the tests"),
+    ] {
+        assert!(results[at].contains(said), "{said}: {results:#?}");
+    }
     model.finish();
 }
 

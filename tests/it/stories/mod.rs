@@ -8,6 +8,7 @@ mod ci_step;
 mod door;
 mod faults;
 mod fix;
+mod guard;
 mod hostile;
 mod install;
 mod lifecycle;

@@ -5,7 +5,7 @@ use greenlight::domain::command;
 use greenlight::domain::gate::{Gate, GateKind};
 use greenlight::domain::id::{CommitSha, Login, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
-use greenlight::domain::proposal::{self, Author, Bounds, Proposal};
+use greenlight::domain::proposal::{self, Author, Bounds, Claim, Proposal};
 use greenlight::domain::reply::{self, Layout, Source};
 use greenlight::domain::run::{Consent, End, Origin, Reading, Run, Started, TurnedDown};
 use greenlight::domain::test_run::{Failure, Location, Outcome, TestRun};
@@ -103,10 +103,11 @@ fn proposed(text: &str, before: &str) -> Proposal {
     let bounds = Bounds {
         patch_lines: 1_000,
         is_protected: &|_| false,
-        touches_tests: &|_, _| false,
+        weakenings: &|_| Vec::new(),
+        without_tests: |_| None,
     };
     // What is refused is never shown.
-    let patch = proposal::check(&with_name, &bounds).map_or(patch, |()| with_name);
+    let patch = proposal::check(&with_name, Claim::Fix, &bounds).map_or(patch, |_| with_name);
     let mut after = green(&short);
     after.passed_names.truncate(40);
     let mut evidence = proposal::prove(
@@ -135,6 +136,7 @@ fn proposed(text: &str, before: &str) -> Proposal {
         summary: text.into(),
         author: Author::Model(text.into()),
         evidence: Some(evidence),
+        weakens: Vec::new(),
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::sources::{Tree, code, first_names, lines_with, named_rooms, room};
 
 /// Which rooms a room may name, from top to bottom. ARCHITECTURE.md has the picture.
-const ROOMS: [(&str, &str); 17] = [
+const ROOMS: [(&str, &str); 18] = [
     ("main", "cli config sandbox"),
     ("lib", ""),
     (
         "cli",
-        "config demo server engine openai agent repair suite checkout sandbox git github journal domain",
+        "config demo server engine openai agent repair guard suite checkout sandbox git github journal domain",
     ),
     (
         "demo",
@@ -22,11 +22,12 @@ const ROOMS: [(&str, &str); 17] = [
     ),
     (
         "engine",
-        "config openai agent repair suite checkout sandbox git github journal domain",
+        "config openai agent repair guard suite checkout sandbox git github journal domain",
     ),
     ("openai", "agent suite checkout sandbox domain"),
-    ("agent", "suite checkout sandbox domain"),
-    ("repair", "suite checkout sandbox domain"),
+    ("agent", "guard suite checkout sandbox domain"),
+    ("repair", "guard suite checkout sandbox domain"),
+    ("guard", "domain"),
     ("suite", "checkout sandbox domain"),
     ("journal", "github domain"),
     ("git", "checkout domain"),

@@ -100,8 +100,8 @@ fn sections(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::agent::touches_tests;
     use crate::domain::patch::{Blob, FileChange};
+    use crate::guard::touches_tests;
 
     const MANIFEST: &str = "\
 [package]

@@ -1,0 +1,308 @@
+//! Holds the tests of a file before a patch against those after it. More and stricter is fine; whatever else changes
+//! in a test that was there makes it another test, and is said.
+
+use std::collections::HashSet;
+
+use super::body;
+use super::items::{Item, Mark, Role};
+use super::parsed::Parsed;
+use super::statements::grows;
+use super::{assertion, language::Language};
+use crate::domain::id::RepoPath;
+use crate::domain::weakening::{Kind, Weakening};
+
+/// One side of a file.
+pub(super) struct Side<'t> {
+    pub(super) file: &'t Parsed<'t>,
+    pub(super) items: Vec<Item<'t>>,
+}
+
+/// A test of another file of the same patch, which one of this file may have become.
+pub(super) type Elsewhere<'t> = (&'t Parsed<'t>, &'t Item<'t>);
+
+/// What is said about one item.
+pub(super) struct Said<'a> {
+    pub(super) path: &'a RepoPath,
+    pub(super) test: String,
+    pub(super) found: &'a mut Vec<Weakening>,
+}
+
+impl Said<'_> {
+    pub(super) fn say(&mut self, kind: Kind, line: usize, what: impl Into<String>) {
+        let what: String = what.into();
+        let same = |other: &Weakening| {
+            other.kind == kind && other.test == self.test && other.line == line && other.path == *self.path
+        };
+        if !self.found.iter().any(same) && self.found.len() < super::MAX_FOUND {
+            self.found.push(Weakening {
+                path: self.path.clone(),
+                line,
+                test: self.test.chars().take(200).collect(),
+                kind,
+                what: what.chars().take(400).collect(),
+            });
+        }
+    }
+}
+
+/// Compares two sides of a file; none stands for a file that is not there.
+pub(super) fn compare<'t>(
+    path: &RepoPath,
+    old: Option<&'t Side<'t>>,
+    new: Option<&'t Side<'t>>,
+    elsewhere: &[Elsewhere<'t>],
+    found: &mut Vec<Weakening>,
+) {
+    let nothing: Vec<Item<'t>> = Vec::new();
+    let new_items = new.map_or(&nothing, |side| &side.items);
+    let old_items = old.map_or(&nothing, |side| &side.items);
+    let words: HashSet<&str> = old.map(|side| body::words(side.file.text)).unwrap_or_default();
+    for item in old_items {
+        let Some(old) = old else { continue };
+        let mut said = Said {
+            path,
+            test: item.full_name(),
+            found,
+        };
+        let same = new_items.iter().rev().find(|other| is_same(item, other));
+        let counterpart = same.zip(new).map(|(other, side)| (side.file, other));
+        let counterpart = counterpart.or_else(|| {
+            let renamed = new?.items.iter().find(|other| is_renamed(item, other, old_items))?;
+            Some((new?.file, renamed))
+        });
+        let moved = || {
+            let is_here = |file: &Parsed<'_>| new.is_some_and(|side| std::ptr::eq(side.file, file));
+            let is_it = |other: &Item<'_>| {
+                other.name == item.name && !other.place.iter().any(|part| assertion::is_condition(part))
+            };
+            elsewhere
+                .iter()
+                .find(|(file, other)| !is_here(file) && is_it(other))
+                .copied()
+        };
+        let counterpart = counterpart.or_else(|| (item.role == Role::Test).then(moved).flatten());
+        match (counterpart, item.role) {
+            (Some((file, other)), _) => items((old.file, item), (file, other), &words, &mut said),
+            (None, Role::Test) => said.say(Kind::Removed, item.line, "the test is gone, or is no longer collected"),
+            (None, Role::Support) if !item.full_name().is_empty() => {
+                said.say(Kind::SetupChanged, item.line, "what tests may rely on is gone");
+            }
+            (None, _) => {}
+        }
+    }
+    added(path, (old_items, &words), new, found);
+}
+
+fn is_same(one: &Item<'_>, other: &Item<'_>) -> bool {
+    one.role == other.role && one.name == other.name && one.place == other.place
+}
+
+/// The same test under another name, or in another group of the same file, where it is collected all the same.
+fn is_renamed(old: &Item<'_>, new: &Item<'_>, old_items: &[Item<'_>]) -> bool {
+    let is_new = !old_items.iter().any(|other| is_same(other, new));
+    let keys = |item: &Item<'_>| {
+        item.body
+            .iter()
+            .map(|statement| statement.key.clone())
+            .collect::<Vec<_>>()
+    };
+    let conditions = |item: &Item<'_>| item.place.iter().filter(|part| assertion::is_condition(part)).count();
+    old.role == Role::Test
+        && new.role == Role::Test
+        && is_new
+        && conditions(new) <= conditions(old)
+        && (new.name == old.name || (!old.body.is_empty() && keys(old) == keys(new)))
+}
+
+/// Compares two versions of one item.
+fn items(
+    (old_file, old): (&Parsed<'_>, &Item<'_>),
+    (new_file, new): (&Parsed<'_>, &Item<'_>),
+    words: &HashSet<&str>,
+    said: &mut Said<'_>,
+) {
+    marks((old_file, old), (new_file, new), said);
+    if old.head != new.head {
+        let parts = |head: &str| head.split([',', '(', ')']).map(str::to_string).collect::<Vec<_>>();
+        let (before, after) = (parts(&old.head), parts(&new.head));
+        let has_more = old.role == Role::Test && before.iter().all(|part| after.contains(part));
+        match old.role {
+            Role::Group => said.say(
+                Kind::SetupChanged,
+                new.line,
+                "the class of the tests is based on something else",
+            ),
+            _ if has_more => {}
+            _ => said.say(Kind::SetupChanged, new.line, "it takes other parameters"),
+        }
+    }
+    let is_empty = |item: &Item<'_>| item.body.is_empty();
+    if old.role == Role::Test && !is_empty(old) && is_empty(new) {
+        said.say(Kind::Removed, new.line, "the test is emptied");
+        return;
+    }
+    body::compare((old_file, old), (new_file, new), words, said);
+}
+
+fn marks((old_file, old): (&Parsed<'_>, &Item<'_>), (new_file, new): (&Parsed<'_>, &Item<'_>), said: &mut Said<'_>) {
+    let missing = |from: &[Mark<'_>], of: &[Mark<'_>]| -> Vec<usize> {
+        let mut left: Vec<&str> = of.iter().map(|mark| mark.text.as_str()).collect();
+        let is_missing = |mark: &Mark<'_>| match left.iter().position(|other| *other == mark.text) {
+            Some(at) => {
+                left.swap_remove(at);
+                false
+            }
+            None => true,
+        };
+        let flags: Vec<bool> = from.iter().map(is_missing).collect();
+        flags
+            .iter()
+            .enumerate()
+            .filter(|(_, missing)| **missing)
+            .map(|(at, _)| at)
+            .collect()
+    };
+    let mut gone = missing(&old.marks, &new.marks);
+    for at in missing(&new.marks, &old.marks) {
+        let mark = &new.marks[at];
+        let line = Parsed::line(mark.node);
+        let name = |text: &str| text.split(['(', '[', ' ', '=']).next().unwrap_or_default().to_string();
+        let partner = gone
+            .iter()
+            .position(|other| name(&old.marks[*other].text) == name(&mark.text));
+        let before = partner.map(|at| &old.marks[gone.swap_remove(at)]);
+        let quoted = body::quoted(&mark.text);
+        let text = before.map_or("", |before| before.text.as_str());
+        if before.is_some_and(|before| grows((old_file, before.node), (new_file, mark.node))) {
+            continue;
+        }
+        if assertion::is_skip_mark(&mark.text) {
+            said.say(Kind::Skipped, line, format!("it is marked {quoted}"));
+        } else if let Some(kind) = assertion::known_for(text, &mark.text) {
+            said.say(kind, line, format!("it is marked {quoted}"));
+        } else if let Some(widened) = assertion::widens(text, &mark.text) {
+            if widened && !mark.text.starts_with("@Timeout") {
+                said.say(Kind::ToleranceWidened, line, format!("it is allowed more: {quoted}"));
+            }
+        } else if !is_neutral(&mark.text) {
+            said.say(Kind::SetupChanged, line, format!("it is marked {quoted}"));
+        }
+    }
+    for at in gone {
+        let mark = &old.marks[at];
+        let quoted = body::quoted(&mark.text);
+        if mark.text.contains("should_panic") {
+            said.say(Kind::ExpectationChanged, new.line, format!("{quoted} is gone"));
+        } else if !assertion::is_skip_mark(&mark.text) && !is_neutral(&mark.text) {
+            said.say(Kind::SetupChanged, new.line, format!("{quoted} is gone"));
+        }
+    }
+}
+
+/// What is only for readers and linters.
+fn is_neutral(mark: &str) -> bool {
+    const NEUTRAL: [&str; 12] = [
+        "allow(",
+        "expect(",
+        "doc",
+        "inline",
+        "derive(",
+        "@Override",
+        "@SuppressWarnings",
+        "@DisplayName",
+        "@Nested",
+        "concurrent",
+        "#[test]",
+        "@staticmethod",
+    ];
+    NEUTRAL.iter().any(|neutral| {
+        mark.trim_start_matches("#[")
+            .trim_start_matches("#![")
+            .starts_with(neutral)
+    })
+}
+
+/// What is new, and changes what was there by being there.
+fn added<'t>(
+    path: &RepoPath,
+    (old_items, words): (&[Item<'_>], &HashSet<&str>),
+    new: Option<&'t Side<'t>>,
+    found: &mut Vec<Weakening>,
+) {
+    let Some(new) = new else { return };
+    let language = new.file.language;
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let reaches_others = name == "conftest.py" || language == Language::Go || !old_items.is_empty();
+    let was_there = |item: &Item<'_>| {
+        old_items
+            .iter()
+            .any(|other| other.name == item.name && other.place == item.place)
+    };
+    for item in &new.items {
+        if old_items.iter().any(|other| is_same(other, item)) {
+            continue;
+        }
+        let mut said = Said {
+            path,
+            test: item.full_name(),
+            found,
+        };
+        if item.marks.iter().any(|mark| mark.text == "only") {
+            said.say(Kind::Skipped, item.line, "only it runs, and no other test of the file");
+        }
+        // What is in a new class or block concerns only what is new in there.
+        let group = old_items.iter().any(|other| {
+            let mut place = other.place.clone();
+            place.extend((!other.name.is_empty()).then(|| other.name.clone()));
+            other.role == Role::Group && place == item.place
+        });
+        let is_conftest = name == "conftest.py" && item.role == Role::Support;
+        if item.role == Role::Support && reaches_others && (group || old_items.is_empty()) {
+            if item.is_hook() || is_conftest {
+                said.say(
+                    Kind::SetupChanged,
+                    item.line,
+                    "it runs, or replaces something, around tests that were there",
+                );
+            } else if words.contains(item.name.as_str()) && !was_there(item) {
+                said.say(
+                    Kind::SetupChanged,
+                    item.line,
+                    "it takes the place of something that tests use by this name",
+                );
+            }
+        }
+        if item.role == Role::Group && group && words.contains(item.name.as_str()) && language == Language::Python {
+            said.say(
+                Kind::SetupChanged,
+                item.line,
+                "it takes the place of something that tests use by this name",
+            );
+        }
+        if item.role == Role::Group && name == "conftest.py" && !item.body.is_empty() {
+            said.say(Kind::SetupChanged, item.line, "it runs before every test");
+        }
+    }
+    if language == Language::Python {
+        twice(path, old_items, &new.items, found);
+    }
+}
+
+/// In Python the second definition of a name hides the first.
+fn twice(path: &RepoPath, old_items: &[Item<'_>], new_items: &[Item<'_>], found: &mut Vec<Weakening>) {
+    let count = |items: &[Item<'_>], of: &Item<'_>| items.iter().filter(|item| is_same(item, of)).count();
+    for item in new_items.iter().filter(|item| item.role != Role::Group) {
+        if count(new_items, item) > count(old_items, item).max(1) {
+            let mut said = Said {
+                path,
+                test: item.full_name(),
+                found,
+            };
+            said.say(
+                Kind::Removed,
+                item.line,
+                "it is defined twice, so that only one of them runs",
+            );
+        }
+    }
+}

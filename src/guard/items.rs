@@ -1,0 +1,254 @@
+//! What a file has of tests: the tests themselves, the helpers beside them, and what stands loose in files, classes
+//! and groups. One file per kind of language tells them apart.
+
+mod compiled;
+mod javascript;
+mod python;
+
+use tree_sitter::Node;
+
+use super::language::Language;
+use super::parsed::{Below, MAX_DEPTH, Parsed};
+use super::statements::{self, Statement};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Test,
+    /// A helper, fixture or hook.
+    Support,
+    /// A file, class or block of tests; its body is what stands in it beside tests and helpers.
+    Group,
+}
+
+/// A decorator, attribute, annotation or modifier.
+#[derive(Clone)]
+pub(super) struct Mark<'t> {
+    pub(super) text: String,
+    pub(super) node: Node<'t>,
+}
+
+pub(super) struct Item<'t> {
+    /// The groups around it, and the conditions under which it is defined.
+    pub(super) place: Vec<String>,
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) line: usize,
+    pub(super) marks: Vec<Mark<'t>>,
+    /// Parameters, bases and the like.
+    pub(super) head: String,
+    pub(super) body: Vec<Statement<'t>>,
+}
+
+impl Item<'_> {
+    /// As a person finds it: `Fares > gives change`.
+    pub(super) fn full_name(&self) -> String {
+        let mut parts: Vec<&str> = self.place.iter().map(String::as_str).collect();
+        parts.push(&self.name);
+        parts.retain(|part| !part.is_empty());
+        parts.join(" > ")
+    }
+
+    /// Whether it runs without being called: before, after or around tests.
+    pub(super) fn is_hook(&self) -> bool {
+        const HOOKS: [&str; 34] = [
+            "setUp",
+            "tearDown",
+            "setUpClass",
+            "tearDownClass",
+            "setUpModule",
+            "tearDownModule",
+            "setup",
+            "teardown",
+            "setup_method",
+            "teardown_method",
+            "setup_class",
+            "teardown_class",
+            "setup_module",
+            "teardown_module",
+            "setup_function",
+            "teardown_function",
+            "asyncSetUp",
+            "asyncTearDown",
+            "run",
+            "__init__",
+            "__new__",
+            "__getattribute__",
+            "__init_subclass__",
+            "__call__",
+            "beforeEach",
+            "afterEach",
+            "TestMain",
+            "init",
+            "SetupTest",
+            "SetupSuite",
+            "TearDownTest",
+            "load_tests",
+            "id",
+            "shortDescription",
+        ];
+        HOOKS.contains(&self.name.as_str())
+            || self.name.starts_with("pytest_")
+            || self.name.starts_with("assert")
+            || self.marks.iter().any(|mark| {
+                [
+                    "autouse",
+                    "@Before",
+                    "@After",
+                    "@Rule",
+                    "@ClassRule",
+                    "hookimpl",
+                    "@RegisterExtension",
+                    "ctor",
+                ]
+                .iter()
+                .any(|hook| mark.text.contains(hook))
+            })
+    }
+}
+
+/// What is found in one file.
+pub(super) struct Collector<'t> {
+    pub(super) file: &'t Parsed<'t>,
+    /// Whether all of the file is about tests.
+    pub(super) whole: bool,
+    pub(super) items: Vec<Item<'t>>,
+}
+
+/// Where the collector stands.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) names: Vec<String>,
+    /// The index of the group around.
+    pub(super) group: usize,
+    /// Whether everything here is about tests.
+    pub(super) in_tests: bool,
+    /// Whether a runner takes tests from here.
+    pub(super) is_collected: bool,
+    pub(super) depth: usize,
+}
+
+/// The items of a file, in order; the first is the file itself.
+pub(super) fn of<'t>(file: &'t Parsed<'t>, whole: bool) -> Vec<Item<'t>> {
+    let root = file.tree.root_node();
+    let mut collector = Collector {
+        file,
+        whole,
+        items: Vec::new(),
+    };
+    let place = collector.group((Vec::new(), String::new()), root, Vec::new(), String::new());
+    let place = Place {
+        in_tests: whole,
+        ..place
+    };
+    collector.collect(root, &place);
+    collector.items
+}
+
+impl<'t> Collector<'t> {
+    pub(super) fn collect(&mut self, container: Node<'t>, place: &Place) {
+        if place.depth > MAX_DEPTH {
+            return;
+        }
+        match self.file.language {
+            Language::Python => self.python(container, place),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => self.javascript(container, place),
+            Language::Rust => self.rust(container, place),
+            Language::Go => self.go(container, place),
+            Language::Java => self.java(container, place),
+        }
+    }
+
+    /// Notes a group, and gives the place within it.
+    pub(super) fn group(
+        &mut self,
+        (names, name): (Vec<String>, String),
+        node: Node<'t>,
+        marks: Vec<Mark<'t>>,
+        head: String,
+    ) -> Place {
+        let inside = names
+            .iter()
+            .cloned()
+            .chain((!name.is_empty()).then(|| name.clone()))
+            .collect::<Vec<_>>();
+        let depth = inside.len();
+        self.items.push(Item {
+            place: names,
+            name,
+            role: Role::Group,
+            line: Parsed::line(node),
+            marks,
+            head,
+            body: Vec::new(),
+        });
+        Place {
+            names: inside,
+            group: self.items.len() - 1,
+            in_tests: true,
+            is_collected: true,
+            depth,
+        }
+    }
+
+    /// Notes a statement that is no item of its own.
+    pub(super) fn loose(&mut self, node: Node<'t>, place: &Place) {
+        if place.in_tests {
+            let found = statements::one(self.file, node);
+            self.items[place.group].body.extend(found);
+        }
+    }
+
+    pub(super) fn item(
+        &mut self,
+        role: Role,
+        name: &str,
+        marks: Vec<Mark<'t>>,
+        parts: (Node<'t>, Option<Node<'t>>),
+        place: &Place,
+    ) {
+        let (node, body) = parts;
+        let left_out: Vec<_> = body.iter().map(Node::byte_range).collect();
+        let mut head = self.file.compact_without(node, &left_out);
+        for mark in &marks {
+            head = head.replacen(&mark.text, "", 1);
+        }
+        self.items.push(Item {
+            place: place.names.clone(),
+            name: name.into(),
+            role,
+            line: Parsed::line(node),
+            marks,
+            // What it is called is held against others apart.
+            head: head.replacen(name, "", 1).trim().into(),
+            body: body.map(|body| statements::of(self.file, body)).unwrap_or_default(),
+        });
+    }
+
+    pub(super) fn mark(&self, node: Node<'t>) -> Mark<'t> {
+        Mark {
+            text: self.file.compact(node),
+            node,
+        }
+    }
+
+    pub(super) fn field(&self, node: Node<'_>, name: &str) -> &'t str {
+        node.child_by_field_name(name).map_or("", |field| self.file.raw(field))
+    }
+
+    /// Whether anything below is one of these kinds of nodes.
+    pub(super) fn has_below(&self, node: Node<'_>, kinds: &[&str]) -> bool {
+        let mut found = false;
+        self.file.visit(node, |below| {
+            found |= kinds.contains(&below.kind());
+            if found { Below::Skip } else { Below::Enter }
+        });
+        found
+    }
+}
+
+/// The named children, without comments.
+pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    let children = node.named_children(&mut cursor);
+    children.filter(|child| !child.kind().contains("comment")).collect()
+}

@@ -1,0 +1,110 @@
+//! Takes the tests out of a patch: what is left is held against the tests as they were.
+
+use std::ops::Range;
+
+use super::language::Language;
+use super::parsed::Parsed;
+use super::{manifest, parts, touches_tests};
+use crate::domain::id::RepoPath;
+use crate::domain::patch::{Blob, FileChange, Patch};
+use crate::domain::test_path::is_test_path;
+
+/// The same patch with the head's own tests; none if they cannot be told from the code they stand in.
+pub fn with_own_tests(patch: &Patch) -> Option<Patch> {
+    let mut changes = Vec::new();
+    for (path, change) in patch.files() {
+        if is_test_path(path.as_str()) {
+            continue;
+        }
+        let change = if touches_tests(path, change) {
+            own_tests(path, change)?
+        } else {
+            change.clone()
+        };
+        changes.push((path.clone(), change));
+    }
+    Some(Patch::new(changes))
+}
+
+/// The first file in which a patch changes more than tests.
+pub fn without_tests(patch: &Patch) -> Option<&RepoPath> {
+    let is_more = |path: &RepoPath, change: &FileChange| {
+        if is_test_path(path.as_str()) {
+            return false;
+        }
+        match own_tests(path, change) {
+            Some(own) => own.before != own.after,
+            None => true,
+        }
+    };
+    patch
+        .files()
+        .find(|(path, change)| is_more(path, change))
+        .map(|(path, _)| path)
+}
+
+/// A file with the new code and the old tests.
+fn own_tests(path: &RepoPath, change: &FileChange) -> Option<FileChange> {
+    let (before, after) = (change.before.as_ref()?, change.after.as_ref()?);
+    if manifest::reader(path.as_str()).is_some() {
+        return None;
+    }
+    let language =
+        Language::of(path.as_str()).filter(|language| matches!(language, Language::Rust | Language::Python))?;
+    let old = Parsed::parse(language, before.text()?)?;
+    let new = Parsed::parse(language, after.text()?)?;
+    if !same_examples(&old, &new) {
+        return None;
+    }
+    let (old_tests, new_tests) = (parts::test_ranges(&old), parts::test_ranges(&new));
+    let text = if old_tests.len() == new_tests.len() {
+        spliced(
+            new.text,
+            &new_tests,
+            old_tests.iter().map(|range| &old.text[range.clone()]),
+        )
+    } else if is_top_level(&old) && is_top_level(&new) {
+        let kept = spliced(new.text, &new_tests, new_tests.iter().map(|_| ""));
+        let tests = old_tests.iter().map(|range| &old.text[range.clone()]);
+        std::iter::once(kept.as_str())
+            .chain(tests)
+            .collect::<Vec<_>>()
+            .join("\n")
+    } else {
+        return None;
+    };
+    let after = Blob {
+        mode: after.mode,
+        bytes: text.into_bytes(),
+    };
+    Some(FileChange {
+        before: Some(before.clone()),
+        after: Some(after),
+    })
+}
+
+fn same_examples(old: &Parsed<'_>, new: &Parsed<'_>) -> bool {
+    parts::examples(old) == parts::examples(new)
+}
+
+/// Whether every test stands outside of everything else, so that it can stand anywhere in its file.
+fn is_top_level(file: &Parsed<'_>) -> bool {
+    let root = file.tree.root_node();
+    let mut cursor = root.walk();
+    let items: Vec<Range<usize>> = root.named_children(&mut cursor).map(|item| item.byte_range()).collect();
+    parts::test_ranges(file).iter().all(|test| {
+        items
+            .iter()
+            .any(|item| item.end == test.end && item.start >= test.start)
+    })
+}
+
+fn spliced<'a>(text: &str, ranges: &[Range<usize>], with: impl Iterator<Item = &'a str>) -> String {
+    let (mut spliced, mut from) = (String::with_capacity(text.len()), 0);
+    for (range, replacement) in ranges.iter().zip(with) {
+        spliced.push_str(&text[from..range.start]);
+        spliced.push_str(replacement);
+        from = range.end;
+    }
+    spliced + &text[from..]
+}
