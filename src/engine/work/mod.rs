@@ -83,33 +83,6 @@ async fn copied(checkout: &Checkout, suite: &Suite) -> Result<Workspace, Broken>
     Ok(copied.map_err(|error| Broken::Bug(error.to_string()))??)
 }
 
-/// Runs the patched code with the tests of the head; none if the patch leaves the tests alone.
-async fn with_own_tests(
-    desk: &Desk,
-    suite: &Suite,
-    patch: &Patch,
-    before: &TestRun,
-    cancel: &CancellationToken,
-) -> Result<Result<Option<OwnTests>, Unfit>, Broken> {
-    if !patch.files().any(|(path, change)| guard::touches_tests(path, change)) {
-        return Ok(Ok(None));
-    }
-    let Some(own) = guard::with_own_tests(patch) else {
-        return Ok(Err(Unfit::OwnTestsUnknown));
-    };
-    let mut patched = desk.checkout.clone();
-    patched.reset();
-    patched.apply(&own);
-    let after = suite::run_fresh(suite, &patched, &[], cancel).await?;
-    Ok(match is_better(before, &after) {
-        Ok(()) => Ok(Some(OwnTests {
-            passed: after.passed,
-            failed: after.failed,
-        })),
-        Err(why) => Err(Unfit::OwnTests(why)),
-    })
-}
-
 /// What was installed, as an approval says it; none if nothing was.
 fn installed(desk: &Desk, suite: &Suite) -> Option<String> {
     let something = !suite.installed.env.is_empty() || !suite.installed.mounts.is_empty();

@@ -35,7 +35,6 @@ mod ruff;
 mod rustc;
 mod sums;
 mod tap;
-mod test_anything;
 mod tsc;
 mod unittest;
 mod vitest;
