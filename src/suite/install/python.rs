@@ -114,13 +114,11 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     if own {
         let mut argv = pip.to_vec();
         // What nothing but its own build knows it needs, the build has to say.
-        if is_built {
-            argv.extend(["-e", ".[test,tests,testing]"]);
-        } else if needs_building(project, table.as_ref()) {
-            argv.extend(["-e", "."]);
-        } else {
-            argv.extend(["--no-deps", "-e", "."]);
-        }
+        argv.extend(match (is_built, needs_building(project, table.as_ref())) {
+            (true, _) => &["-e", ".[test,tests,testing]"][..],
+            (false, true) => &["-e", "."],
+            (false, false) => &["--no-deps", "-e", "."],
+        });
         let step = in_place(project, &argv);
         steps.push(Step {
             is_optional: !is_built,
