@@ -110,4 +110,5 @@ fn whole(framework: Framework, name: &str, code: i32) -> String {
 mod hostile;
 mod others;
 mod python;
+mod python_linters;
 mod rust;
