@@ -112,15 +112,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         steps.push(step.or(install("--prefer-binary"), BUILT));
     }
     if own {
-        let mut argv = pip.to_vec();
-        // What nothing but its own build knows it needs, the build has to say.
-        if is_built {
-            argv.extend(["-e", ".[test,tests,testing]"]);
-        } else if needs_building(project, table.as_ref()) {
-            argv.extend(["-e", "."]);
-        } else {
-            argv.extend(["--no-deps", "-e", "."]);
-        }
+        let argv = [&pip[..], own_words(is_built, needs_building(project, table.as_ref()))].concat();
         let step = in_place(project, &argv);
         steps.push(Step {
             is_optional: !is_built,
@@ -139,6 +131,15 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         },
         modules: None,
     })
+}
+
+/// How the project itself is named to pip. What nothing but its own build knows it needs, the build has to say.
+fn own_words(is_built: bool, needs_building: bool) -> &'static [&'static str] {
+    match (is_built, needs_building) {
+        (true, _) => &["-e", ".[test,tests,testing]"],
+        (false, true) => &["-e", "."],
+        (false, false) => &["--no-deps", "-e", "."],
+    }
 }
 
 /// Installs the project as it lies in the workspace, so that its name, its version and its entry points are known, and

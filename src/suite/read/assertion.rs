@@ -24,7 +24,8 @@ pub(super) fn compared(message: &str) -> Option<(String, String)> {
 
 /// What stands before and after the only separator outside of quotes and brackets.
 fn split<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
-    let (mut depth, mut quote, mut escaped, mut at) = (0i32, None, false, None);
+    let (mut depth, mut quote, mut escaped) = (0i32, None, false);
+    let (mut at, mut count) = (None, 0u32);
     for (index, c) in text.char_indices() {
         match quote {
             Some(_) if escaped => escaped = false,
@@ -35,14 +36,13 @@ fn split<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
             None if matches!(c, '(' | '[' | '{') => depth = depth.saturating_add(1),
             None if matches!(c, ')' | ']' | '}') => depth = depth.saturating_sub(1),
             None if depth == 0 && text[index..].starts_with(separator) => {
-                if at.replace(index).is_some() {
-                    return None;
-                }
+                at = Some(index);
+                count = count.saturating_add(1);
             }
             None => {}
         }
     }
-    let at = at.filter(|_| quote.is_none() && depth == 0)?;
+    let at = at.filter(|_| count == 1 && quote.is_none() && depth == 0)?;
     Some((&text[..at], &text[at + separator.len()..]))
 }
 

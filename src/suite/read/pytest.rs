@@ -38,7 +38,7 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let report = printed.reports.iter().find_map(|report| report::read(&report.bytes));
     let mut reading = report.unwrap_or_else(|| named(text));
     outside_of_tests(text, &mut reading);
-    match text.lines().rev().find_map(|line| sums(line)) {
+    match text.lines().rev().find_map(sums) {
         Some(sums) => settle(&sums, &mut reading),
         None => last_words(text, &mut reading),
     }

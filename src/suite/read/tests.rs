@@ -114,4 +114,5 @@ mod jvm;
 mod javascript;
 mod others;
 mod python;
+mod python_linters;
 mod rust;

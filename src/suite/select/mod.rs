@@ -130,7 +130,7 @@ mod tests {
             Unittest,
             "python3 -m unittest discover -v",
             &["t.T.a"],
-            "python3 -m unittest discover -v -kt.T.a",
+            "python3 -m unittest -v t.T.a",
         );
         check(
             Go,

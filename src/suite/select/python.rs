@@ -96,14 +96,34 @@ fn pytest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     Some(narrowed)
 }
 
-/// `-k NAME` for each; a name without wildcards matches as a part of the id.
+/// The ids themselves, where they start at the directory that the command runs in; otherwise `-k NAME` for each, where a
+/// name without wildcards matches as a part of the id, and what a `load_tests` adds is run as well.
 fn unittest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     let plain = |name: &String| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
-    only.iter().all(plain).then(|| {
-        let mut narrowed = argv.to_vec();
+    let whole = |name: &String| name.contains('.') && !name.starts_with('.') && !name.contains("..");
+    if !only.iter().all(plain) {
+        return None;
+    }
+    let runner = argv.iter().position(|word| word == "unittest");
+    let options = runner.map(|at| &argv[at + 1..]).unwrap_or_default();
+    let is_flag = |word: &String| {
+        matches!(
+            word.as_str(),
+            "discover" | "-v" | "--verbose" | "-q" | "-f" | "-b" | "-c"
+        )
+    };
+    if runner.is_some() && options.iter().all(is_flag) && only.iter().all(whole) {
+        let mut narrowed: Vec<String> = argv.iter().filter(|word| *word != "discover").cloned().collect();
+        narrowed.extend(only.iter().cloned());
+        return Some(narrowed);
+    }
+    let mut narrowed = argv.to_vec();
+    if runner.is_none() && argv.iter().any(|word| word.ends_with("manage.py")) && only.iter().all(whole) {
+        narrowed.extend(only.iter().cloned());
+    } else {
         narrowed.extend(only.iter().map(|name| format!("-k{name}")));
-        narrowed
-    })
+    }
+    Some(narrowed)
 }
 
 #[cfg(test)]
