@@ -71,7 +71,6 @@ fn maven_reports() {
     assert_snapshot!(show(&read_maven("flaky", 0)), @r"
     Passed: 10 passed, 0 failed, 1 skipped
     passed: com.example.ShopTest#adds, com.example.ShopTest#breaks, com.example.ShopTest#fluent, com.example.ShopTest#matches, com.example.ShopTest#stands, com.example.ShopTest#table(int, int)[1], com.example.ShopTest#table(int, int)[2], com.example.ShopTest#words(String)[1], com.example.ShopTest#words(String)[2], com.example.ShopTest$Inner#nested
-    com.example.ShopTest#stands at com/example/ShopTest.java:16: org.opentest4j.AssertionFailedError: expected: <2> but was: <1>
     ");
 }
 
