@@ -49,9 +49,8 @@ struct Test {
 
 #[derive(Debug, Default)]
 struct Package {
-    /// It failed, and not because it could not be built.
-    is_red: bool,
-    is_green: bool,
+    /// `pass`, `skip` or `fail`, but not where it could not be built.
+    action: String,
     /// Its tests came to an end, whatever that was: the last thing they print is a line that says so.
     has_ended: bool,
     /// What it printed when it died, and the test that this was put down to.
@@ -184,7 +183,7 @@ fn tell(reading: &mut Reading, (package, name): (&str, &str), test: &Test, packa
         "pass" => reading.pass(&name),
         "skip" => reading.skip_named(&name),
         // Go itself says that nothing failed: this is a run of tests within a test, which is meant to fail.
-        "fail" if packages.get(package).is_some_and(|package| package.is_green) => reading.fail_as_expected(),
+        "fail" if packages.get(package).is_some_and(|package| package.action == "pass") => reading.fail_as_expected(),
         "fail" if message.trim().is_empty() => reading.fail(&name, None, "a subtest failed"),
         "fail" => {
             reading.fail(&name, place(&message, package), &message);
@@ -203,8 +202,8 @@ fn tell(reading: &mut Reading, (package, name): (&str, &str), test: &Test, packa
 impl Package {
     fn take(&mut self, event: &Event) {
         match event.action.as_str() {
-            "fail" if event.test.is_empty() => self.is_red = event.failed_build.is_empty(),
-            "pass" if event.test.is_empty() => self.is_green = true,
+            "fail" if !event.failed_build.is_empty() => {}
+            "pass" | "skip" | "fail" if event.test.is_empty() => self.action.clone_from(&event.action),
             "output" => {
                 let line = event.output.as_str();
                 if let Some((_, said)) = &mut self.death {
@@ -226,7 +225,7 @@ impl Package {
     }
 
     fn is_dead(&self) -> bool {
-        self.is_red && self.was_built() && !self.has_ended
+        self.action == "fail" && self.was_built() && !self.has_ended
     }
 
     fn was_built(&self) -> bool {

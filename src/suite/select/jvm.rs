@@ -57,7 +57,7 @@ fn module(checkout: &Checkout, command: &TestCommand, file: &RepoPath) -> Option
         let has = |name: &&str| checkout.contains(&format!("{prefix}{directory}/{name}"));
         let is_plain =
             directory.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c)) && !directory.starts_with('-');
-        if manifests.iter().any(|name| has(&name)) {
+        if manifests.iter().any(has) {
             return is_plain.then(|| directory.to_string());
         }
         rest = directory;
