@@ -18,8 +18,7 @@ static DIRECTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?i)^(.*?
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"(?m)(?:in test file (\S.*?), line (\d+)\)|^# +at (\S.*?) line (\d+)\.|\bat: .*?([^\s(']+\.\w+):(\d+))")
 });
-static COMPARED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)^# +got: (.*)\n# +expected: (.*)$"));
+static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^# +got: (.*)\n# +expected: (.*)$"));
 /// `Files=1, Tests=5,  0 wallclock secs`, and `a.t (Wstat: 512 (exited 2) Tests: 5 Failed: 2)`.
 static PROVED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^Files=\d+, Tests=(\d+),"));
 static PROVE_FAILED: LazyLock<Option<Regex>> =
@@ -47,14 +46,25 @@ pub(super) fn read(text: &str) -> Reading {
             seen = seen.saturating_add(1);
             let told = point.get(3).map_or("", |told| told.as_str());
             let directive = DIRECTIVE.as_ref().and_then(|directive| directive.captures(told));
-            let name = directive.as_ref().map_or(told, |found| found.get(1).map_or("", |name| name.as_str()));
-            let number = || point.get(2).map_or_else(|| seen.to_string(), |number| number.as_str().to_string());
+            let name = directive
+                .as_ref()
+                .map_or(told, |found| found.get(1).map_or("", |name| name.as_str()));
+            let number = || {
+                point
+                    .get(2)
+                    .map_or_else(|| seen.to_string(), |number| number.as_str().to_string())
+            };
             let name = if name.is_empty() { number() } else { name.to_string() };
             let is_red = point.get(1).is_some();
             match directive.map(|found| found[2].to_lowercase()) {
                 Some(word) if word == "skip" => reading.skip_named(&name),
                 Some(_) if is_red => reading.fail_as_expected(),
-                _ if is_red => failed = Some(Point { name, message: Vec::new() }),
+                _ if is_red => {
+                    failed = Some(Point {
+                        name,
+                        message: Vec::new(),
+                    })
+                }
                 _ => reading.pass(&name),
             }
         } else if let Some(reason) = line.strip_prefix("Bail out!") {
@@ -82,11 +92,14 @@ pub(super) fn read(text: &str) -> Reading {
 fn close(reading: &mut Reading, point: Option<Point>) {
     let Some(point) = point else { return };
     let message = point.message.join("\n");
-    let place = PLACE.as_ref().and_then(|place| place.captures(&message)).and_then(|place| {
-        let path = place.get(1).or(place.get(3)).or(place.get(5))?;
-        let line = place.get(2).or(place.get(4)).or(place.get(6))?;
-        location(path.as_str(), line.as_str())
-    });
+    let place = PLACE
+        .as_ref()
+        .and_then(|place| place.captures(&message))
+        .and_then(|place| {
+            let path = place.get(1).or(place.get(3)).or(place.get(5))?;
+            let line = place.get(2).or(place.get(4)).or(place.get(6))?;
+            location(path.as_str(), line.as_str())
+        });
     reading.fail(&point.name, place, &message);
     if let Some(compared) = COMPARED.as_ref().and_then(|compared| compared.captures(&message)) {
         reading.compare(&compared[2], &compared[1]);
