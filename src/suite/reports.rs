@@ -60,7 +60,10 @@ pub(super) fn collect(workspace: &Path, directory: &Path, patterns: &[String]) -
     let mut reports = Vec::new();
     if !patterns.is_empty() && !is_inside(workspace, directory) {
         let path = directory.to_string_lossy().into_owned();
-        return vec![Report { path, bytes: Vec::new() }];
+        return vec![Report {
+            path,
+            bytes: Vec::new(),
+        }];
     }
     let (paths, are_all) = matching(workspace, directory, patterns);
     for path in paths {
@@ -80,7 +83,10 @@ pub(super) fn collect(workspace: &Path, directory: &Path, patterns: &[String]) -
     }
     if !are_all {
         let path = format!("more than {MAX_REPORTS} reports");
-        reports.push(Report { path, bytes: Vec::new() });
+        reports.push(Report {
+            path,
+            bytes: Vec::new(),
+        });
     }
     reports
 }
@@ -181,7 +187,12 @@ mod tests {
         std::fs::create_dir_all(path("directory.xml/inner")).unwrap();
         std::fs::write(path("empty.xml"), "").unwrap();
         std::fs::write(path("huge.xml"), "").unwrap();
-        std::fs::File::options().write(true).open(path("huge.xml")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        std::fs::File::options()
+            .write(true)
+            .open(path("huge.xml"))
+            .unwrap()
+            .set_len(MAX_BYTES + 1)
+            .unwrap();
         std::os::unix::fs::symlink("/etc/hostname", path("link.xml")).unwrap();
         std::os::unix::net::UnixListener::bind(path("socket.xml")).unwrap();
         let patterns: Vec<String> = ["directory", "empty", "huge", "link", "missing", "socket"]

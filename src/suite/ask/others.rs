@@ -35,7 +35,11 @@ pub(super) fn ask(command: &TestCommand, mut asked: Asked) -> Asked {
             let has_test = asked.argv.iter().any(|word| word == "test");
             if has_test {
                 let options = ["--results-directory", RESULTS, "--logger", "trx"].map(String::from);
-                let at = asked.argv.iter().position(|word| word == "--").unwrap_or(asked.argv.len());
+                let at = asked
+                    .argv
+                    .iter()
+                    .position(|word| word == "--")
+                    .unwrap_or(asked.argv.len());
                 asked.argv.splice(at..at, options);
                 asked.reports.push(format!("{RESULTS}/**/*.trx"));
             }
@@ -71,7 +75,11 @@ fn behind(argv: &mut Vec<String>, program: &str, options: &[&str]) -> bool {
         && shell == "sh"
         && flag == "-c"
     {
-        let Some(word) = script.split_whitespace().find(|word| is_program(word)).map(ToString::to_string) else {
+        let Some(word) = script
+            .split_whitespace()
+            .find(|word| is_program(word))
+            .map(ToString::to_string)
+        else {
             return false;
         };
         *script = script.replacen(&word, &format!("{word} {}", options.join(" ")), 1);
@@ -83,4 +91,82 @@ fn behind(argv: &mut Vec<String>, program: &str, options: &[&str]) -> bool {
     let words = options.iter().flat_map(|option| option.split(' ')).map(String::from);
     argv.splice(at + 1..at + 1, words.collect::<Vec<_>>());
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::super::ask;
+    use super::*;
+    use crate::suite::Source;
+
+    /// The arguments, the variables and the reports.
+    #[track_caller]
+    fn check(framework: Framework, argv: &[&str], expected: &str) {
+        let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
+        let command = TestCommand {
+            argv: argv.clone(),
+            directory: None,
+            framework,
+            source: Source::Settings,
+            timeout: Duration::from_secs(1),
+            import_root: None,
+            env: BTreeMap::new(),
+        };
+        let asked = ask(&command, argv);
+        let env: Vec<String> = asked
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            format!(
+                "{} [{}] {}",
+                asked.argv.join(" "),
+                env.join(" "),
+                asked.reports.join(" ")
+            ),
+            expected
+        );
+    }
+
+    #[test]
+    fn every_framework_is_asked_in_its_own_way() {
+        check(
+            Framework::Ctest,
+            &["sh", "-c", "cd build && ctest -j2"],
+            "sh -c cd build && ctest --output-junit .greenlight-report.xml -j2 [CTEST_OUTPUT_ON_FAILURE=1] \
+             **/.greenlight-report.xml",
+        );
+        check(
+            Framework::Rspec,
+            &["bundle", "exec", "rspec"],
+            "bundle exec rspec [SPEC_OPTS=--no-color --format progress --format json --out .greenlight-report.json] \
+             .greenlight-report.json",
+        );
+        check(
+            Framework::Minitest,
+            &["rake", "test"],
+            "rake test [TESTOPTS=--verbose] ",
+        );
+        check(
+            Framework::Minitest,
+            &["rake", "test", "TESTOPTS='--name=A#b'"],
+            "rake test TESTOPTS='--name=A#b' --verbose [] ",
+        );
+        check(Framework::Minitest, &["ruby", "a.rb"], "ruby a.rb --verbose [] ");
+        check(
+            Framework::Phpunit,
+            &["vendor/bin/phpunit", "tests"],
+            "vendor/bin/phpunit --log-junit .greenlight-report.xml tests [] .greenlight-report.xml",
+        );
+        check(
+            Framework::Dotnet,
+            &["dotnet", "test", "--", "a"],
+            "dotnet test --results-directory .greenlight-results --logger trx -- a [DOTNET_CLI_TELEMETRY_OPTOUT=1 \
+             DOTNET_CLI_UI_LANGUAGE=en DOTNET_NOLOGO=1] .greenlight-results/**/*.trx",
+        );
+    }
 }

@@ -8,12 +8,13 @@ use super::{Printed, Reading, Trouble, location};
 use crate::suite::text::pattern;
 
 /// `path:line:column: error: text`; javac has no column.
-static DIAGNOSTIC: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^((?:[A-Za-z]:)?[^\s:][^:]*):(\d+):(?:\d+:)? (fatal error|error|warning|note): (.+)$")
-});
+static DIAGNOSTIC: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^((?:[A-Za-z]:)?[^\s:][^:]*):(\d+):(?:\d+:)? (fatal error|error|warning|note): (.+)$"));
 /// `path(12,5): error CS1002: ; expected [project]`.
 static MSBUILD: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^\s*([^\s(][^(]*?)(?:\((\d+)(?:,\d+){0,3}\))?\s*: (error|warning) ([A-Z]{2,10}\d+): (.+?)(?: \[[^\[\]]+\])?$")
+    pattern(
+        r"^\s*([^\s(][^(]*?)(?:\((\d+)(?:,\d+){0,3}\))?\s*: (error|warning) ([A-Z]{2,10}\d+): (.+?)(?: \[[^\[\]]+\])?$",
+    )
 });
 /// `/usr/bin/ld: path:line: undefined reference to …`, with and without each of its parts.
 static LINKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -23,11 +24,15 @@ static LINKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static CMAKE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^CMake Error(?: at ([^\s:]+):(\d+) \((\w+)\)| in ([^\s:]+))?:(.*)$"));
-static MAKE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^(?:\S*/)?[gn]?make(?:\[\d+\])?: (?:\*\*\* (.+)|(\S+): No such file or directory)$")
-});
+static MAKE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(?:\S*/)?[gn]?make(?:\[\d+\])?: (?:\*\*\* (.+)|(\S+): No such file or directory)$"));
 /// What compilers say of a file or library that is not there.
-const MISSING: [&str; 4] = [": No such file or directory", "' file not found", "cannot find -l", "error: package "];
+const MISSING: [&str; 4] = [
+    ": No such file or directory",
+    "' file not found",
+    "cannot find -l",
+    "error: package ",
+];
 /// Lines of one diagnostic that are kept.
 const MAX_LINES: usize = 40;
 /// Lines before a diagnostic that say how the compiler came there.
@@ -80,12 +85,21 @@ pub(super) fn diagnostics(text: &str, reading: &mut Reading) {
             continue;
         } else if let Some(found) = CMAKE.as_ref().and_then(|pattern| pattern.captures(line)) {
             close(reading, open.take());
-            let place = found.get(1).zip(found.get(2)).map(|(path, line)| (path.as_str(), line.as_str()));
-            open = Some(Open { is_indented: true, ..opened(found[5].trim(), place, &mut before, line) });
+            let place = found
+                .get(1)
+                .zip(found.get(2))
+                .map(|(path, line)| (path.as_str(), line.as_str()));
+            open = Some(Open {
+                is_indented: true,
+                ..opened(found[5].trim(), place, &mut before, line)
+            });
             continue;
         } else if let Some(found) = LINKER.as_ref().and_then(|pattern| pattern.captures(line)) {
             close(reading, open.take());
-            let place = found.get(1).zip(found.get(2)).map(|(path, line)| (path.as_str(), line.as_str()));
+            let place = found
+                .get(1)
+                .zip(found.get(2))
+                .map(|(path, line)| (path.as_str(), line.as_str()));
             close(reading, Some(opened(&found[3], place, &mut before, line)));
             before.clear();
             continue;

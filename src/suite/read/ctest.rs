@@ -18,12 +18,10 @@ static LISTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\t *\d+ - (
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$"));
 /// `path:line:` as assert, GoogleTest, Catch2, doctest and Unity print it.
-static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"(?m)(?:^|[\s:])(/?[\w./+-]+\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)):(\d+):")
-});
+static PLACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)(?:^|[\s:])(/?[\w./+-]+\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)):(\d+):"));
 /// Unity: `Expected 1 Was 2`.
-static COMPARED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)\bExpected (\S.*?) Was (\S.*?)\.?$"));
+static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)\bExpected (\S.*?) Was (\S.*?)\.?$"));
 /// What CTest says of a program that was never built.
 const NOT_BUILT: &str = "Unable to find executable";
 
@@ -33,7 +31,11 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let text = || read_text(printed.text, &why);
     let mut reading = match from_report(printed, &why) {
         // CTest may have run twice, and the report is of the last time.
-        Some(report) if told.is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) => report,
+        Some(report)
+            if told.is_none_or(|(failed, _)| failed as usize <= report.failed as usize + report.diagnostics.len()) =>
+        {
+            report
+        }
         _ => text(),
     };
     if let Some((failed, total)) = told {
@@ -58,11 +60,18 @@ fn results(cases: &[Case], why: &HashMap<&str, &str>) -> Reading {
     let mut reading = Reading::default();
     let is_missing = |case: &Case| case.message.starts_with(NOT_BUILT);
     let passed = |case: &Case| case.verdict == Verdict::Passed && case.status == "run";
-    let built = cases.iter().any(|case| passed(case) || !is_missing(case) && case.status == "fail");
+    let built = cases
+        .iter()
+        .any(|case| passed(case) || !is_missing(case) && case.status == "fail");
     for case in cases {
         let reason = why.get(case.name.as_str()).copied().unwrap_or("Failed");
         let message = [reason, case.message.as_str(), case.text.as_str(), case.printed.as_str()];
-        let message = message.map(str::trim).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+        let message = message
+            .map(str::trim)
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n");
         match case.status.as_str() {
             _ if case.verdict >= Verdict::Failed => fail(&mut reading, &case.name, &message),
             "disabled" => reading.skip_named(&case.name),
@@ -93,7 +102,9 @@ fn place(message: &str) -> Option<Location> {
 /// Why each test failed, from the list at the end.
 fn reasons(text: &str) -> HashMap<&str, &str> {
     let mut reasons = HashMap::new();
-    let lines = text.lines().skip_while(|line| !line.starts_with("The following tests FAILED:"));
+    let lines = text
+        .lines()
+        .skip_while(|line| !line.starts_with("The following tests FAILED:"));
     for line in lines {
         if let Some(listed) = LISTED.as_ref().and_then(|listed| listed.captures(line))
             && let (Some(name), Some(reason)) = (listed.get(1), listed.get(2))
@@ -122,7 +133,8 @@ fn read_text(text: &str, why: &HashMap<&str, &str>) -> Reading {
     let mut failed: Option<(&str, Vec<&str>)> = None;
     for line in text.lines() {
         let result = RESULT.as_ref().and_then(|result| result.captures(line));
-        if result.is_some() || line.trim_start().starts_with("Start ") || SUM.as_ref().is_some_and(|s| s.is_match(line)) {
+        if result.is_some() || line.trim_start().starts_with("Start ") || SUM.as_ref().is_some_and(|s| s.is_match(line))
+        {
             if let Some((name, lines)) = failed.take() {
                 fail(&mut reading, name, &lines.join("\n"));
             }

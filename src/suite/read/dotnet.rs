@@ -24,14 +24,12 @@ static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"^\s*(?:Passed|Failed|Skipped)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +(\d+), Total: +(\d+)")
 });
 /// `  Failed Shop.Tests.Adds [12 ms]`.
-static FAILED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^\s+(?:Failed|X) (\S.*?) \[[<\d][^\]]*\]$"));
+static FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s+(?:Failed|X) (\S.*?) \[[<\d][^\]]*\]$"));
 /// `   at Shop.Tests.Adds() in /src/ShopTests.cs:line 12`.
 static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m) in (\S.*?):line (\d+)\s*$"));
 static COMPARED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^\s*Expected: +(.*)\n\s*(?:Actual|But was): +(.*)$"));
-static MS_COMPARED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"Expected:<(.*?)>\. Actual:<(.*?)>\."));
+static MS_COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"Expected:<(.*?)>\. Actual:<(.*?)>\."));
 
 /// One `UnitTestResult`.
 #[derive(Default)]
@@ -67,7 +65,10 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     if !reading.ran() && restores {
         reading.diagnostics.clear();
         reading.trouble = Some(Trouble::Environment);
-    } else if printed.text.contains("The active test run was aborted. Reason: Test host process crashed") {
+    } else if printed
+        .text
+        .contains("The active test run was aborted. Reason: Test host process crashed")
+    {
         reading.trouble = Some(Trouble::Crash);
     }
     reading
@@ -163,7 +164,9 @@ fn take(reading: &mut Reading, result: &Outcome, full: Option<&String>) {
 
 fn fail(reading: &mut Reading, name: &str, message: &str) {
     reading.fail(name, place(message), message.trim_end());
-    let compared = [&COMPARED, &MS_COMPARED].into_iter().find_map(|compared| compared.as_ref()?.captures(message));
+    let compared = [&COMPARED, &MS_COMPARED]
+        .into_iter()
+        .find_map(|compared| compared.as_ref()?.captures(message));
     if let Some(compared) = compared {
         reading.compare(&compared[1], &compared[2]);
     }
@@ -194,7 +197,10 @@ fn read_text(text: &str, told: Option<(u32, u32, u32)>) -> Reading {
     let mut open: Option<(&str, Vec<&str>)> = None;
     for line in text.lines() {
         let failed = FAILED.as_ref().and_then(|failed| failed.captures(line));
-        let ends = failed.is_some() || line.starts_with("  Passed ") || line.starts_with("  Skipped ") || SUM.as_ref().is_some_and(|sum| sum.is_match(line));
+        let ends = failed.is_some()
+            || line.starts_with("  Passed ")
+            || line.starts_with("  Skipped ")
+            || SUM.as_ref().is_some_and(|sum| sum.is_match(line));
         if ends && let Some((name, lines)) = open.take() {
             fail(&mut reading, name, &lines.join("\n"));
         }

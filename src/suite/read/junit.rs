@@ -106,7 +106,11 @@ pub(super) fn is_whole(report: &[u8]) -> bool {
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |order: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
-        Cow::Owned(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+        Cow::Owned(
+            char::decode_utf16(units)
+                .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect(),
+        )
     };
     match bytes {
         [0xff, 0xfe, ..] => wide(u16::from_le_bytes),

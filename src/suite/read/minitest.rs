@@ -21,17 +21,19 @@ static HEAD: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?: *\d+\) )?
 /// `TestShop#test_adds [test/shop_test.rb:6]:`
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\S.*?#.+?)(?: \[([^\[\]]+?):(\d+)\])?:$"));
 /// `Failure: test_adds(TestShop)`, and `Omission: no network [test_left_out(TestShop)]`.
-static UNIT_HEAD: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^(Failure|Error|Pending|Omission): (?:.*\[)?(\S.*?)\(([A-Z][\w:]*)\)(?:\]|:? ?(.*))$")
-});
+static UNIT_HEAD: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(Failure|Error|Pending|Omission): (?:.*\[)?(\S.*?)\(([A-Z][\w:]*)\)(?:\]|:? ?(.*))$"));
 static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*(/?[^\s:<][^:\n]*\.rb):(\d+):in "));
 static COMPARED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^Expected: (.*)\n *Actual: (.*)$|^<(.*)> expected but was\n<(.*)>"));
 static SYNTAX: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(/?[^\s:]+\.rb):(\d+): (syntax error.*)$"));
 /// `test/a.rb:3:in `<main>': uninitialized constant Nothing (NameError)`.
-static RAISED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^(<internal:[^>]*>|/?[^\s:]+\.?\w*):(\d+):in .+?': (.+?) ?\(([A-Z][\w:]*)\)$")
-});
+static RAISED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(<internal:[^>]*>|/?[^\s:]+\.?\w*):(\d+):in .+?': (.+?) ?\(([A-Z][\w:]*)\)$"));
+/// `	from test/shop_test.rb:1:in …`, of a file that is not Ruby's own.
+static CALLED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s+from (/?[^\s:<][^:]*\.rb):(\d+):in "));
+/// How far up the calls are looked through for one.
+const MAX_FRAMES: usize = 20;
 /// Lines of one failure that are kept.
 const MAX_LINES: usize = 100;
 
@@ -56,7 +58,10 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
         {
             open = Some(Open {
                 name: named[1].to_string(),
-                place: named.get(2).zip(named.get(3)).map(|(path, line)| (path.as_str(), line.as_str())),
+                place: named
+                    .get(2)
+                    .zip(named.get(3))
+                    .map(|(path, line)| (path.as_str(), line.as_str())),
                 lines: Vec::new(),
                 is_skip: head == "Skipped",
             });
@@ -71,10 +76,18 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
             open = Some(Open {
                 name: format!("{}#{}", &head[3], &head[2]),
                 place: None,
-                lines: head.get(4).map(|rest| rest.as_str()).filter(|rest| !rest.is_empty()).into_iter().collect(),
+                lines: head
+                    .get(4)
+                    .map(|rest| rest.as_str())
+                    .filter(|rest| !rest.is_empty())
+                    .into_iter()
+                    .collect(),
                 is_skip: matches!(&head[1], "Pending" | "Omission"),
             });
-        } else if ["=====", "bin/rails test ", "rails test ", "rake aborted!"].iter().any(|end| line.starts_with(end)) {
+        } else if ["=====", "bin/rails test ", "rails test ", "rake aborted!"]
+            .iter()
+            .any(|end| line.starts_with(end))
+        {
             close(&mut reading, open.take());
         } else if let Some(open) = &mut open {
             if open.lines.len() < MAX_LINES {
@@ -135,40 +148,56 @@ fn close(reading: &mut Reading, open: Option<Open<'_>>) {
         return;
     }
     let message = open.lines.join("\n");
-    let frame = || FRAME.as_ref()?.captures(&message).and_then(|frame| location(&frame[1], &frame[2]));
+    let frame = || {
+        FRAME
+            .as_ref()?
+            .captures(&message)
+            .and_then(|frame| location(&frame[1], &frame[2]))
+    };
     let place = open.place.and_then(|(path, line)| location(path, line)).or_else(frame);
     reading.fail(&open.name, place, &message);
     if let Some(compared) = COMPARED.as_ref().and_then(|compared| compared.captures(&message)) {
-        let part = |one: usize, other: usize| compared.get(one).or(compared.get(other)).map_or("", |part| part.as_str());
+        let part = |one: usize, other: usize| {
+            compared
+                .get(one)
+                .or(compared.get(other))
+                .map_or("", |part| part.as_str())
+        };
         reading.compare(part(1, 3), part(2, 4));
     }
 }
 
 /// Takes what Ruby says of code that it cannot load. Whoever runs tests in it has nothing to say then.
 pub(super) fn unloaded(text: &str, reading: &mut Reading) {
-    for line in text.lines() {
-        if ["Could not find gem '", "Bundler::GemNotFound", "Run `bundle install` to install missing gems"]
-            .iter()
-            .any(|mark| line.contains(mark))
+    let lines: Vec<&str> = text.lines().collect();
+    for (index, line) in lines.iter().enumerate() {
+        if [
+            "Could not find gem '",
+            "Bundler::GemNotFound",
+            "Run `bundle install` to install missing gems",
+        ]
+        .iter()
+        .any(|mark| line.contains(mark))
         {
             reading.trouble = Some(Trouble::Environment);
         } else if let Some(found) = SYNTAX.as_ref().and_then(|syntax| syntax.captures(line)) {
             reading.diagnose(&found[3], location(&found[1], &found[2]), line);
             reading.trouble = reading.trouble.or(Some(Trouble::NotCollected));
         } else if let Some(found) = RAISED.as_ref().and_then(|raised| raised.captures(line)) {
-            let after = || text.split_once(line).and_then(|(_, after)| FRAME_AFTER.as_ref()?.captures(after));
             let place = if found[1].starts_with('<') {
-                after().and_then(|frame| location(&frame[1], &frame[2]))
+                let frames = lines.iter().skip(index + 1).take(MAX_FRAMES);
+                let frame = frames.filter_map(|frame| CALLED.as_ref()?.captures(frame)).next();
+                frame.and_then(|frame| location(&frame[1], &frame[2]))
             } else {
                 location(&found[1], &found[2])
             };
             reading.diagnose(&found[3], place, line);
-            let trouble = if &found[4] == "LoadError" { Trouble::MissingModule } else { Trouble::NotCollected };
+            let trouble = if &found[4] == "LoadError" {
+                Trouble::MissingModule
+            } else {
+                Trouble::NotCollected
+            };
             reading.trouble = reading.trouble.or(Some(trouble));
         }
     }
 }
-
-/// `	from test/shop_test.rb:1:in …`, of a file that is not Ruby's own.
-static FRAME_AFTER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)^\s+from (/?[^\s:<][^:\n]*\.rb):(\d+):in "));

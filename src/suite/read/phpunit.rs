@@ -9,28 +9,27 @@ use super::{Printed, Reading, Trouble, location};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
-static FINE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^OK \((\d+) tests?, \d+ assertions?\)$"));
+static FINE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^OK \((\d+) tests?, \d+ assertions?\)$"));
 /// `Tests: 11, Assertions: 7, Errors: 1, Failures: 5, Skipped: 1.`
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^Tests: \d+, Assertions: \d+(?:, [A-Z][\w ]*: \d+)*\.$"));
 static COUNT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"([A-Z][\w ]*): (\d+)"));
 /// `There were 5 failures:`
 static SECTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^There (?:was|were) \d+ (?:\S+ )*?(failure|error|risky test|skipped test|incomplete test|warning|deprecation|notice)s?(?: .*)?:$")
+    pattern(
+        r"^There (?:was|were) \d+ (?:\S+ )*?(failure|error|risky test|skipped test|incomplete test|warning|deprecation|notice)s?(?: .*)?:$",
+    )
 });
 /// `2) Acme\Tests\ShopTest::testTable with data set #1 (1, 1, 2)`.
-static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r#"^\d+\) ([\w\\]+::\w+(?: with data set (?:#\d+|".*"))?)(?: \(.*\))?$"#)
-});
+static TITLE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r#"^\d+\) ([\w\\]+::\w+(?: with data set (?:#\d+|".*"))?)(?: \(.*\))?$"#));
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^(\S.*\.php):(\d+)$"));
 static COMPARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"(?m)^Failed asserting that (.+?) (?:is identical to|matches expected|is equal to) (.+?)\.$")
 });
 /// `PHP Fatal error:  Uncaught ParseError: … in shop.php:2`, once for the log and once for people.
-static FATAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(r"^(?:PHP )?(?:Fatal|Parse) error: +(.+?) in (\S.*?)(?::| on line )(\d+)$")
-});
+static FATAL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(?:PHP )?(?:Fatal|Parse) error: +(.+?) in (\S.*?)(?::| on line )(\d+)$"));
 /// Lines of one failure that are kept.
 const MAX_LINES: usize = 100;
 
@@ -38,7 +37,11 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let told = sums(printed.text);
     let mut reading = match from_reports(printed) {
         // PHPUnit may have run twice, and the report is of the last time.
-        Some(reading) if told.as_ref().is_none_or(|told| told.failed <= reading.failed && told.all <= total(&reading)) => {
+        Some(reading)
+            if told
+                .as_ref()
+                .is_none_or(|told| told.failed <= reading.failed && told.all <= total(&reading)) =>
+        {
             reading
         }
         _ => read_text(printed.text, told.as_ref()),
@@ -51,7 +54,10 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
 }
 
 fn total(reading: &Reading) -> u32 {
-    reading.passed.saturating_add(reading.failed).saturating_add(reading.skipped)
+    reading
+        .passed
+        .saturating_add(reading.failed)
+        .saturating_add(reading.skipped)
 }
 
 fn from_reports(printed: &Printed<'_>) -> Option<Reading> {
@@ -79,7 +85,12 @@ fn take(reading: &mut Reading, case: &Case) {
             // Begins with the name of the test.
             let text = case.text.split_once('\n').map_or(case.text.as_str(), |(_, text)| text);
             let message = [case.message.as_str(), text].map(str::trim).join("\n");
-            let own = || Some(Location { path: case.file.clone(), line: case.line? });
+            let own = || {
+                Some(Location {
+                    path: case.file.clone(),
+                    line: case.line?,
+                })
+            };
             fail(reading, &name, place(&message, &case.file).or_else(own), message.trim());
         }
     }
@@ -93,7 +104,9 @@ fn fail(reading: &mut Reading, name: &str, place: Option<Location>, message: &st
         let side = |other: char| {
             let lines = diff.lines().take_while(|line| line.starts_with(['-', '+', ' ', '@']));
             let own = lines.filter(|line| !line.starts_with('@') && !line.starts_with(other));
-            own.map(|line| line.get(1..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
+            own.map(|line| line.get(1..).unwrap_or_default())
+                .collect::<Vec<_>>()
+                .join("\n")
         };
         reading.compare(&side('+'), &side('-'));
     }
@@ -102,7 +115,9 @@ fn fail(reading: &mut Reading, name: &str, place: Option<Location>, message: &st
 /// The last line of the trace that is in the test's own file, else the first.
 fn place(message: &str, file: &str) -> Option<Location> {
     let places = || PLACE.iter().flat_map(|place| place.captures_iter(message));
-    let found = places().find(|place| !file.is_empty() && &place[1] == file).or_else(|| places().next())?;
+    let found = places()
+        .find(|place| !file.is_empty() && &place[1] == file)
+        .or_else(|| places().next())?;
     location(&found[1], &found[2])
 }
 
@@ -183,10 +198,18 @@ fn broken(text: &str, reading: &mut Reading) {
     for line in text.lines() {
         if line.contains("Allowed memory size of ") && line.contains(" bytes exhausted") {
             reading.trouble = Some(Trouble::OutOfMemory);
-        } else if let Some(fatal) = FATAL.as_ref().and_then(|fatal| fatal.captures(line)).filter(|_| !reading.ran()) {
+        } else if let Some(fatal) = FATAL
+            .as_ref()
+            .and_then(|fatal| fatal.captures(line))
+            .filter(|_| !reading.ran())
+        {
             let said = &fatal[1];
             let is_missing = said.contains("Failed opening required") || said.contains("\" not found");
-            let trouble = if is_missing { Trouble::MissingModule } else { Trouble::NotCollected };
+            let trouble = if is_missing {
+                Trouble::MissingModule
+            } else {
+                Trouble::NotCollected
+            };
             reading.trouble = reading.trouble.or(Some(trouble));
             let said = said.trim_start_matches("Uncaught ");
             reading.diagnose(said, location(&fatal[2], &fatal[3]), said);

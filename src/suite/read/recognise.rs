@@ -6,11 +6,23 @@ use crate::suite::Framework;
 /// What only one framework prints. Those that run the tests of others come first: what they pass on is theirs already.
 const MARKS: [(Framework, &[&str]); 25] = [
     (Framework::Ctest, &["% tests passed, ", "\nNo tests were found!!!"]),
-    (Framework::Nextest, &["\n Nextest run ID ", "\n     Summary [", "\n    Starting "]),
-    (Framework::Cargo, &["\ntest result: ", "error: could not compile", "\nerror[E"]),
-    (Framework::Gradle, &["\nBUILD FAILED in ", "\nBUILD SUCCESSFUL in ", "\n> Task :"]),
+    (
+        Framework::Nextest,
+        &["\n Nextest run ID ", "\n     Summary [", "\n    Starting "],
+    ),
+    (
+        Framework::Cargo,
+        &["\ntest result: ", "error: could not compile", "\nerror[E"],
+    ),
+    (
+        Framework::Gradle,
+        &["\nBUILD FAILED in ", "\nBUILD SUCCESSFUL in ", "\n> Task :"],
+    ),
     (Framework::Maven, &["Tests run: ", "COMPILATION ERROR"]),
-    (Framework::Pytest, &[" test session starts ===", "short test summary info"]),
+    (
+        Framework::Pytest,
+        &[" test session starts ===", "short test summary info"],
+    ),
     (Framework::Unittest, &[" tests in ", " test in "]),
     (
         Framework::Go,
@@ -24,9 +36,17 @@ const MARKS: [(Framework, &[&str]); 25] = [
     (Framework::Rspec, &[" examples, ", "\n1 example, "]),
     (
         Framework::Minitest,
-        &[" assertions, ", " (LoadError)\n", " (SyntaxError)\n", "[BUG] Segmentation fault"],
+        &[
+            " assertions, ",
+            " (LoadError)\n",
+            " (SyntaxError)\n",
+            "[BUG] Segmentation fault",
+        ],
     ),
-    (Framework::Phpunit, &["\nPHPUnit ", "\nPHP Fatal error: ", "\nPHP Parse error: "]),
+    (
+        Framework::Phpunit,
+        &["\nPHPUnit ", "\nPHP Fatal error: ", "\nPHP Parse error: "],
+    ),
     (Framework::Dotnet, &["! - Failed: ", "!  - Failed: "]),
     (Framework::Tap, &["\nok ", "\nnot ok ", "\nFiles="]),
     (Framework::Tsc, &["): error TS", " - error TS"]),
@@ -36,7 +56,14 @@ const MARKS: [(Framework, &[&str]); 25] = [
     (Framework::GoVet, &["\n# "]),
     (
         Framework::Compiler,
-        &[": error: ", ": fatal error: ", "undefined reference to", ": error CS", "\nCMake Error", "cannot find -l"],
+        &[
+            ": error: ",
+            ": fatal error: ",
+            "undefined reference to",
+            ": error CS",
+            "\nCMake Error",
+            "cannot find -l",
+        ],
     ),
     (Framework::Rustc, &["\nerror: "]),
 ];
@@ -83,7 +110,9 @@ pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, Reading)> {
 fn may_be(framework: Framework, text: &str) -> bool {
     match framework {
         Framework::Unittest => text.contains("\nRan "),
-        Framework::Minitest => !text.contains(" assertions, ") || text.contains(" failures, ") && text.contains(" errors"),
+        Framework::Minitest => {
+            !text.contains(" assertions, ") || text.contains(" failures, ") && text.contains(" errors")
+        }
         Framework::Rspec => text.contains(" failure"),
         Framework::Phpunit => text.contains(" by Sebastian Bergmann") || text.contains("\nPHP "),
         Framework::Tap => text.contains("\n1..") || text.contains("\nResult: "),
@@ -97,8 +126,14 @@ fn may_be(framework: Framework, text: &str) -> bool {
 /// Whether another framework has told already what this one would.
 fn is_told(framework: Framework, found: &[(Framework, Reading)]) -> bool {
     let is_there = |other: Framework| found.iter().any(|(framework, _)| *framework == other);
-    let has = |other: Framework| found.iter().any(|(framework, reading)| *framework == other && reading.ran());
-    let is_red = found.iter().any(|(_, reading)| reading.failed > 0 || !reading.diagnostics.is_empty());
+    let has = |other: Framework| {
+        found
+            .iter()
+            .any(|(framework, reading)| *framework == other && reading.ran())
+    };
+    let is_red = found
+        .iter()
+        .any(|(_, reading)| reading.failed > 0 || !reading.diagnostics.is_empty());
     match framework {
         _ if has(Framework::Ctest) => true,
         Framework::Tap => is_there(Framework::Node),

@@ -22,10 +22,8 @@ static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  \d+\) (.+?
 static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^\s*(?:# )?((?:\./|/)[^\s:]+):(\d+)(?::in .*)?$"));
 static SYNTAX: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*(/?[^\s:]+\.rb):(\d+): syntax error"));
-static EXPECTED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)^ *expected: (.*)\n *got: (.*)$"));
-static LOADED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"(?m)^An error occurred while loading (\S+?)\.?$"));
+static EXPECTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^ *expected: (.*)\n *got: (.*)$"));
+static LOADED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^An error occurred while loading (\S+?)\.?$"));
 /// Lines of one failure that are kept.
 const MAX_LINES: usize = 100;
 
@@ -67,8 +65,11 @@ struct Exception {
 pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let told = sums(printed.text);
     let from_text = || read_text(printed.text);
-    let reports: Option<Vec<Document>> =
-        printed.reports.iter().map(|report| serde_json::from_slice(&report.bytes).ok()).collect();
+    let reports: Option<Vec<Document>> = printed
+        .reports
+        .iter()
+        .map(|report| serde_json::from_slice(&report.bytes).ok())
+        .collect();
     let mut reading = match reports {
         Some(documents) if !documents.is_empty() => {
             let reading = from_documents(&documents);
@@ -76,12 +77,21 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
             let more = told.is_some_and(|(examples, failures, ..)| {
                 failures > reading.failed || examples > reading.failed + reading.passed + reading.skipped
             });
-            if more && reading.trouble != Some(Trouble::Crash) { from_text() } else { reading }
+            if more && reading.trouble != Some(Trouble::Crash) {
+                from_text()
+            } else {
+                reading
+            }
         }
         _ => from_text(),
     };
     if let Some((examples, failures, pending, errors)) = told {
-        for (word, count) in [("examples", examples), ("failures", failures), ("pending", pending), ("errors", errors)] {
+        for (word, count) in [
+            ("examples", examples),
+            ("failures", failures),
+            ("pending", pending),
+            ("errors", errors),
+        ] {
             if count > 0 {
                 reading.tell(word, count);
             }
@@ -134,9 +144,16 @@ fn take(reading: &mut Reading, example: &Example) {
             let frame = frames.iter().find(|frame| !file.is_empty() && frame.contains(file));
             let place = frame.and_then(|frame| place(frame)).or_else(|| {
                 let line = example.line_number?;
-                Some(Location { path: example.file_path.clone(), line })
+                Some(Location {
+                    path: example.file_path.clone(),
+                    line,
+                })
             });
-            let class = if class.starts_with("RSpec::") { String::new() } else { format!("{class}: ") };
+            let class = if class.starts_with("RSpec::") {
+                String::new()
+            } else {
+                format!("{class}: ")
+            };
             reading.fail(&name, place, &format!("{}\n{class}{text}", example.full_description));
             compare(reading, text);
         }
@@ -163,7 +180,9 @@ fn outside(reading: &mut Reading, message: &str) {
         return;
     }
     let syntax = SYNTAX.as_ref().and_then(|syntax| syntax.captures(message));
-    let place = syntax.and_then(|found| location(&found[1], &found[2])).or_else(|| place(message));
+    let place = syntax
+        .and_then(|found| location(&found[1], &found[2]))
+        .or_else(|| place(message));
     let Some(file) = LOADED.as_ref().and_then(|loaded| loaded.captures(message)) else {
         let title = message.lines().next().unwrap_or_default();
         if reading.failed > 0 {
@@ -210,12 +229,25 @@ fn read_text(text: &str) -> Reading {
         if line.starts_with("An error occurred ") {
             outside(&mut reading, &error.join("\n"));
             error = vec![line];
-        } else if line == "Failures:" || line == "Pending:" || line.starts_with("Pending: (") || line.starts_with("Finished in ") {
+        } else if line == "Failures:"
+            || line == "Pending:"
+            || line.starts_with("Pending: (")
+            || line.starts_with("Finished in ")
+        {
             is_failures = line == "Failures:";
-        } else if let Some(title) = TITLE.as_ref().and_then(|title| title.captures(line)).filter(|_| is_failures) {
+        } else if let Some(title) = TITLE
+            .as_ref()
+            .and_then(|title| title.captures(line))
+            .filter(|_| is_failures)
+        {
             sections.push((title.get(1).map_or("", |title| title.as_str()), Vec::new()));
         } else if let Some(rerun) = RERUN.as_ref().and_then(|rerun| rerun.captures(line)) {
-            reruns.extend(rerun.get(1).zip(rerun.get(2)).map(|(id, title)| (id.as_str(), title.as_str())));
+            reruns.extend(
+                rerun
+                    .get(1)
+                    .zip(rerun.get(2))
+                    .map(|(id, title)| (id.as_str(), title.as_str())),
+            );
         } else if is_failures {
             if let Some((_, lines)) = sections.last_mut().filter(|(_, lines)| lines.len() < MAX_LINES) {
                 lines.push(line);
@@ -227,14 +259,21 @@ fn read_text(text: &str) -> Reading {
         reruns.truncate(1_000);
     }
     for (index, (title, lines)) in sections.iter().enumerate() {
-        let name = reruns.get(index).filter(|(_, told)| told == title).map_or(*title, |(id, _)| *id);
+        let name = reruns
+            .get(index)
+            .filter(|(_, told)| told == title)
+            .map_or(*title, |(id, _)| *id);
         let message = lines.join("\n");
         reading.fail(name, place(&message), &format!("{title}\n{message}"));
         compare(&mut reading, &message);
     }
     outside(&mut reading, &error.join("\n"));
     if let Some((examples, failures, pending, _)) = sums(text) {
-        reading.settle(examples.saturating_sub(failures).saturating_sub(pending), failures, pending);
+        reading.settle(
+            examples.saturating_sub(failures).saturating_sub(pending),
+            failures,
+            pending,
+        );
     }
     reading
 }

@@ -107,6 +107,32 @@ fn whole(framework: Framework, name: &str, code: i32) -> String {
     show_whole(&read(framework, &exited(code, &fixture(name))))
 }
 
+/// Reads a recorded output, with the report of this ending if there is one, and shows everything of it.
+fn read_case(framework: Framework, name: &str, code: i32, report: Option<&str>) -> String {
+    let output = exited(code, &fixture(&format!("{name}.txt")));
+    let run = match report {
+        Some(ending) => read_with_report(framework, &output, &fixture(&format!("{name}.{ending}"))),
+        None => read(framework, &output),
+    };
+    let mut shown = show(&run);
+    for failure in &run.failures {
+        if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
+            write!(shown, "\n{}: wanted {expected:?}, got {actual:?}", failure.name).unwrap();
+        }
+    }
+    if !run.skipped_names.is_empty() {
+        write!(shown, "\nskipped: {}", run.skipped_names.join(", ")).unwrap();
+    }
+    if run.expected_failures > 0 {
+        write!(shown, "\nexpected failures: {}", run.expected_failures).unwrap();
+    }
+    if !run.tally.is_empty() {
+        write!(shown, "\ntally: {:?}", run.tally).unwrap();
+    }
+    shown
+}
+
+mod bounds;
 mod go;
 mod hostile;
 mod native;
@@ -116,3 +142,5 @@ mod others;
 mod python;
 mod python_linters;
 mod rust;
+mod scripting;
+mod together;

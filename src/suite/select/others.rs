@@ -22,7 +22,11 @@ fn ctest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
             return None;
         }
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | ':' | ' ' | ',');
-        names.push(name.chars().map(|c| if is_plain(c) { c.to_string() } else { format!("[{c}]") }).collect::<String>());
+        names.push(
+            name.chars()
+                .map(|c| if is_plain(c) { c.to_string() } else { format!("[{c}]") })
+                .collect::<String>(),
+        );
     }
     let pattern = format!("^({})$", names.join("|"));
     let mut narrowed = argv.to_vec();
@@ -32,16 +36,21 @@ fn ctest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     {
         // Only where it is the last of the commands, so that the options are its own.
         let last = script.rsplit("&&").next().unwrap_or(script).trim_start();
-        if !last.starts_with("ctest") || last.contains(['|', ';', '>', '-']) && !last.starts_with("ctest --output-on-failure") {
+        if !last.starts_with("ctest")
+            || last.contains(['|', ';', '>', '-']) && !last.starts_with("ctest --output-on-failure")
+        {
             return None;
         }
         script.push_str(&format!(" -R '{pattern}'"));
         return Some(narrowed);
     }
-    narrowed.iter().any(|word| word.rsplit('/').next() == Some("ctest")).then(|| {
-        narrowed.extend(["-R".to_string(), pattern]);
-        narrowed
-    })
+    narrowed
+        .iter()
+        .any(|word| word.rsplit('/').next() == Some("ctest"))
+        .then(|| {
+            narrowed.extend(["-R".to_string(), pattern]);
+            narrowed
+        })
 }
 
 /// `./spec/a_spec.rb[1:2]` or `./spec/a_spec.rb:4`, in place of the files.
@@ -90,9 +99,17 @@ fn minitest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
 
 /// `--filter /^(A::a|A::b)$/`, with everything escaped that could mean something.
 fn phpunit(argv: &[String], only: &[String]) -> Option<Vec<String>> {
-    let at = argv.iter().position(|word| matches!(word.rsplit('/').next(), Some("phpunit" | "pest")))?;
+    let at = argv
+        .iter()
+        .position(|word| matches!(word.rsplit('/').next(), Some("phpunit" | "pest")))?;
     let escaped = |name: &String| {
-        let escape = |c: char| if c.is_ascii_punctuation() && c != '_' { format!("\\{c}") } else { c.to_string() };
+        let escape = |c: char| {
+            if c.is_ascii_punctuation() && c != '_' {
+                format!("\\{c}")
+            } else {
+                c.to_string()
+            }
+        };
         name.chars().map(escape).collect::<String>()
     };
     let names: Vec<String> = only.iter().map(escaped).collect();
@@ -108,7 +125,11 @@ fn dotnet(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     for name in only {
         // Arguments are no part of the full name.
         let name = name.split('(').next().unwrap_or(name).trim();
-        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '+' | '`')) {
+        if name.is_empty()
+            || !name
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '+' | '`'))
+        {
             return None;
         }
         names.push(format!("FullyQualifiedName={name}"));
@@ -118,4 +139,89 @@ fn dotnet(argv: &[String], only: &[String]) -> Option<Vec<String>> {
     let mut narrowed = argv.to_vec();
     narrowed.splice(at..at, ["--filter".to_string(), names.join("|")]);
     Some(narrowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::super::argv;
+    use super::*;
+    use crate::suite::Source;
+
+    #[track_caller]
+    fn check(framework: Framework, command: &[&str], only: &[&str], expected: &str) {
+        let command = TestCommand {
+            argv: command.iter().map(ToString::to_string).collect(),
+            directory: None,
+            framework,
+            source: Source::Settings,
+            timeout: Duration::from_secs(1),
+            import_root: None,
+            env: BTreeMap::new(),
+        };
+        let only: Vec<String> = only.iter().map(ToString::to_string).collect();
+        assert_eq!(argv(&command, &only).join(" "), expected);
+    }
+
+    #[test]
+    fn names_are_handed_to_their_framework() {
+        use Framework::{Ctest, Dotnet, Minitest, Phpunit, Rspec};
+        check(
+            Ctest,
+            &["sh", "-c", "cmake -S . -B b && cd b && ctest --output-on-failure"],
+            &["a/b", "odd (a|b) 100%"],
+            "sh -c cmake -S . -B b && cd b && ctest --output-on-failure -R '^(a/b|odd [(]a[|]b[)] 100[%])$'",
+        );
+        check(Ctest, &["ctest"], &["a.b"], "ctest -R ^(a[.]b)$");
+        check(
+            Rspec,
+            &["bundle", "exec", "rspec", "spec/a_spec.rb"],
+            &["./spec/b_spec.rb[1:2]", "./spec/c_spec.rb:4"],
+            "bundle exec rspec ./spec/b_spec.rb[1:2] ./spec/c_spec.rb:4",
+        );
+        check(
+            Minitest,
+            &["rake", "test"],
+            &["A::B#test_c"],
+            "rake test TESTOPTS='--name=A::B#test_c'",
+        );
+        check(
+            Minitest,
+            &["ruby", "a.rb"],
+            &["A#b", "A#c"],
+            "ruby a.rb --name=/^(A#b|A#c)$/",
+        );
+        check(
+            Phpunit,
+            &["vendor/bin/phpunit", "tests"],
+            &["A\\B::testC with data set #1"],
+            r"vendor/bin/phpunit --filter=/^(A\\B\:\:testC with data set \#1)$/ tests",
+        );
+        check(
+            Dotnet,
+            &["dotnet", "test"],
+            &["A.B.C(x: 1)", "A.B.C(x: 2)"],
+            "dotnet test --filter FullyQualifiedName=A.B.C",
+        );
+    }
+
+    #[test]
+    fn a_hostile_name_runs_everything() {
+        use Framework::{Ctest, Dotnet, Minitest, Phpunit, Rspec};
+        check(Ctest, &["sh", "-c", "ctest"], &["a'; evil '"], "sh -c ctest");
+        check(Ctest, &["sh", "-c", "ctest | tee log"], &["a"], "sh -c ctest | tee log");
+        check(Rspec, &["rspec"], &["--require ./evil.rb"], "rspec");
+        check(Rspec, &["rspec"], &["-r./evil:1"], "rspec");
+        check(Minitest, &["rake", "test"], &["A#b'; evil"], "rake test");
+        check(Minitest, &["rake", "test"], &["A#b$(evil)"], "rake test");
+        check(Dotnet, &["dotnet", "test"], &["A|B"], "dotnet test");
+        check(
+            Phpunit,
+            &["phpunit"],
+            &["a)|(.*"],
+            r"phpunit --filter=/^(a\)\|\(\.\*)$/",
+        );
+    }
 }

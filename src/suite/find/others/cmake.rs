@@ -29,12 +29,15 @@ fn cmake(place: &Place<'_>) -> Option<TestCommand> {
     if !PROJECT.as_ref()?.is_match(&top) {
         return None;
     }
-    let all = place.files().filter(|path| file_name(path) == "CMakeLists.txt" || path.ends_with(".cmake"));
+    let all = place
+        .files()
+        .filter(|path| file_name(path) == "CMakeLists.txt" || path.ends_with(".cmake"));
     let enables = |text: &str| ENABLES.as_ref().is_some_and(|enables| enables.is_match(text));
     let file = if enables(&top) {
         "CMakeLists.txt"
     } else {
-        all.take(MAX_READ).find(|path| place.text(path).is_some_and(|text| enables(&text)))?
+        all.take(MAX_READ)
+            .find(|path| place.text(path).is_some_and(|text| enables(&text)))?
     };
     place.command(&["sh", "-c", CMAKE], Framework::Ctest, file)
 }
@@ -42,7 +45,10 @@ fn cmake(place: &Place<'_>) -> Option<TestCommand> {
 fn meson(place: &Place<'_>) -> Option<TestCommand> {
     let top = place.text("meson.build")?;
     let has_project = PROJECT.as_ref()?.is_match(&top);
-    let mut all = place.files().filter(|path| file_name(path) == "meson.build").take(MAX_READ);
+    let mut all = place
+        .files()
+        .filter(|path| file_name(path) == "meson.build")
+        .take(MAX_READ);
     let has_test = |path: &&str| {
         let text = place.text(path);
         text.is_some_and(|text| MESON_TEST.as_ref().is_some_and(|test| test.is_match(&text)))
@@ -52,7 +58,9 @@ fn meson(place: &Place<'_>) -> Option<TestCommand> {
 }
 
 fn autotools(place: &Place<'_>) -> Option<TestCommand> {
-    let all = place.files().filter(|path| matches!(file_name(path), "Makefile.am" | "Makefile.in"));
+    let all = place
+        .files()
+        .filter(|path| matches!(file_name(path), "Makefile.am" | "Makefile.in"));
     let tests = |path: &&str| {
         let text = place.text(path).unwrap_or_default();
         text.lines().any(|line| {

@@ -21,7 +21,9 @@ pub(super) fn find(place: &Place<'_>) -> Option<TestCommand> {
 /// The script `test`, or the one for PHPUnit.
 fn scripted(place: &Place<'_>, composer: &str) -> Option<TestCommand> {
     let scripts = serde_json::from_str::<Composer>(composer).ok()?.scripts;
-    let (name, script) = ["test", "tests", "phpunit", "test:unit"].into_iter().find_map(|name| scripts.get_key_value(name))?;
+    let (name, script) = ["test", "tests", "phpunit", "test:unit"]
+        .into_iter()
+        .find_map(|name| scripts.get_key_value(name))?;
     let line = match script {
         Value::String(line) => line.as_str(),
         Value::Array(lines) if lines.len() == 1 => lines[0].as_str()?,
@@ -33,16 +35,25 @@ fn scripted(place: &Place<'_>, composer: &str) -> Option<TestCommand> {
     let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word));
     if let Some(program @ ("phpunit" | "pest")) = program {
         let program = format!("vendor/bin/{program}");
-        let argv: Vec<&str> = [program.as_str()].into_iter().chain(words.iter().skip(1).map(String::as_str)).collect();
+        let argv: Vec<&str> = [program.as_str()]
+            .into_iter()
+            .chain(words.iter().skip(1).map(String::as_str))
+            .collect();
         return place.command(&argv, Framework::Phpunit, "composer.json");
     }
     let runs_phpunit = script.to_string().contains("phpunit");
-    let framework = if runs_phpunit { Framework::Phpunit } else { Framework::Other };
+    let framework = if runs_phpunit {
+        Framework::Phpunit
+    } else {
+        Framework::Other
+    };
     place.command(&["composer", "run-script", name], framework, "composer.json")
 }
 
 fn settings(place: &Place<'_>, composer: &str) -> Option<TestCommand> {
-    let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].into_iter().find(|file| place.has(file))?;
+    let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"]
+        .into_iter()
+        .find(|file| place.has(file))?;
     let program = if composer.contains("\"pestphp/pest\"") {
         "vendor/bin/pest"
     } else if composer.contains("\"phpunit/phpunit\"") {

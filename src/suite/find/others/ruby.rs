@@ -17,15 +17,23 @@ const LOAD_ALL: &str = r#"Dir["test/**/{test_*,*_test}.rb"].sort.each { |file| r
 pub(super) fn find(place: &Place<'_>) -> Option<TestCommand> {
     let is_bundled = place.has("Gemfile");
     let command = |argv: &[&str], framework, file: &str| {
-        let bundle: &[&str] = if is_bundled && argv[0] != "bin/rails" { &["bundle", "exec"] } else { &[] };
+        let bundle: &[&str] = if is_bundled && argv[0] != "bin/rails" {
+            &["bundle", "exec"]
+        } else {
+            &[]
+        };
         place.command(&[bundle, argv].concat(), framework, file)
     };
-    let spec = place.files().find(|path| path.starts_with("spec/") && path.ends_with("_spec.rb"));
+    let spec = place
+        .files()
+        .find(|path| path.starts_with("spec/") && path.ends_with("_spec.rb"));
     let says_minitest = |file: &str| place.text(file).is_some_and(|text| text.contains("minitest"));
-    let is_minitest = ["spec/spec_helper.rb", "spec/helper.rb"].into_iter().any(says_minitest)
-        || spec.is_some_and(says_minitest);
+    let is_minitest =
+        ["spec/spec_helper.rb", "spec/helper.rb"].into_iter().any(says_minitest) || spec.is_some_and(says_minitest);
     if let Some(spec) = spec.filter(|_| !is_minitest) {
-        let settings = [".rspec", "spec/spec_helper.rb"].into_iter().find(|file| place.has(file));
+        let settings = [".rspec", "spec/spec_helper.rb"]
+            .into_iter()
+            .find(|file| place.has(file));
         return command(&["rspec"], Framework::Rspec, settings.unwrap_or(spec));
     }
     let is_test = |path: &&str| {

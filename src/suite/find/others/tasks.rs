@@ -13,7 +13,8 @@ use crate::suite::{Framework, TestCommand};
 /// `test: all`, but not `test := …`.
 static TARGET: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^(?:[\w-]+ +)*(test|check|tests)(?: +[\w-]+)* *::?(?:[^:=\n][^=\n]*|[ \t].*)?$"));
-static RECIPE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^@?(test|tests|check)(?: +[^:\n]+)? *:(?:[^=\n].*)?$"));
+static RECIPE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^@?(test|tests|check)(?: +[^:\n]+)? *:(?:[^=\n].*)?$"));
 static TASK: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r#"(?m)^(?: {1,4}|\t)['"]?(test|tests|check)['"]?:(?: .*)?$"#));
 /// The names, the best first.
@@ -29,7 +30,11 @@ pub(super) fn find(place: &Place<'_>) -> Option<TestCommand> {
         let file = files.iter().find(|file| place.has(file))?;
         let text = place.text(file)?;
         let names = names.as_ref()?;
-        let told: Vec<&str> = names.captures_iter(&text).filter_map(|found| found.get(1)).map(|name| name.as_str()).collect();
+        let told: Vec<&str> = names
+            .captures_iter(&text)
+            .filter_map(|found| found.get(1))
+            .map(|name| name.as_str())
+            .collect();
         let name = NAMES.into_iter().find(|name| told.contains(name))?;
         place.command(&[program, name], Framework::Other, file)
     })

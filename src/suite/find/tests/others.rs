@@ -7,15 +7,24 @@ fn c_projects_are_built_and_run_beside_their_sources() {
     let cmake = "cmake -S . -B .greenlight-build && cmake --build .greenlight-build --parallel 2 && \
                  cd .greenlight-build && ctest --output-on-failure";
     check(
-        &[("CMakeLists.txt", "project(a)\nenable_testing()"), ("Makefile", "test:\n\tx")],
+        &[
+            ("CMakeLists.txt", "project(a)\nenable_testing()"),
+            ("Makefile", "test:\n\tx"),
+        ],
         &format!("{cmake} [Ctest, -] from `CMakeLists.txt`"),
     );
     check(
-        &[("CMakeLists.txt", "PROJECT (a)"), ("tests/CMakeLists.txt", "  include( CTest )")],
+        &[
+            ("CMakeLists.txt", "PROJECT (a)"),
+            ("tests/CMakeLists.txt", "  include( CTest )"),
+        ],
         &format!("{cmake} [Ctest, -] from `tests/CMakeLists.txt`"),
     );
     check(
-        &[("CMakeLists.txt", "project(a)\n# enable_testing()"), ("Makefile", "check: all\n\t./t")],
+        &[
+            ("CMakeLists.txt", "project(a)\n# enable_testing()"),
+            ("Makefile", "check: all\n\t./t"),
+        ],
         "make check [Other, -] from `Makefile`",
     );
     check(
@@ -32,7 +41,12 @@ fn c_projects_are_built_and_run_beside_their_sources() {
 #[test]
 fn ruby_projects_say_which_of_its_frameworks_they_use() {
     check(
-        &[(".rspec", ""), ("Gemfile", ""), ("Rakefile", ""), ("spec/a_spec.rb", "")],
+        &[
+            (".rspec", ""),
+            ("Gemfile", ""),
+            ("Rakefile", ""),
+            ("spec/a_spec.rb", ""),
+        ],
         "bundle exec rspec [Rspec, -] from `.rspec`",
     );
     check(&[("spec/a_spec.rb", "")], "rspec [Rspec, -] from `spec/a_spec.rb`");
@@ -42,7 +56,10 @@ fn ruby_projects_say_which_of_its_frameworks_they_use() {
         "rake unit [Minitest, -] from `Rakefile`",
     );
     check(
-        &[("Rakefile", "Rake::TestTask.new"), ("spec/a_spec.rb", "require 'minitest/autorun'")],
+        &[
+            ("Rakefile", "Rake::TestTask.new"),
+            ("spec/a_spec.rb", "require 'minitest/autorun'"),
+        ],
         "rake test [Minitest, -] from `Rakefile`",
     );
     check(
@@ -67,7 +84,10 @@ fn php_and_dotnet_projects() {
         "composer run-script test [Phpunit, -] from `composer.json`",
     );
     check(
-        &[("composer.json", r#"{"require-dev":{"phpunit/phpunit":"^10"}}"#), ("phpunit.xml.dist", "")],
+        &[
+            ("composer.json", r#"{"require-dev":{"phpunit/phpunit":"^10"}}"#),
+            ("phpunit.xml.dist", ""),
+        ],
         "vendor/bin/phpunit [Phpunit, -] from `phpunit.xml.dist`",
     );
     check(&[("phpunit.xml", "")], "phpunit [Phpunit, -] from `phpunit.xml`");
@@ -85,16 +105,25 @@ fn php_and_dotnet_projects() {
 #[test]
 fn scripts_and_tasks() {
     check(&[("test/a.bats", "")], "bats --tap test [Tap, -] from `test/a.bats`");
-    check(&[("cpanfile", ""), ("t/a.t", "")], "prove -lrv t [Tap, -] from `cpanfile`");
+    check(
+        &[("cpanfile", ""), ("t/a.t", "")],
+        "prove -lrv t [Tap, -] from `cpanfile`",
+    );
     check(
         &[("Makefile", ".PHONY: test\nTESTS := a\nall test: lib\n\t./t\ncheck:\n")],
         "make test [Other, -] from `Makefile`",
     );
-    check(&[("justfile", "test := 'x'\n@check *args: build\n  x")], "just check [Other, -] from `justfile`");
+    check(
+        &[("justfile", "test := 'x'\n@check *args: build\n  x")],
+        "just check [Other, -] from `justfile`",
+    );
     check(
         &[("Taskfile.yml", "version: '3'\ntasks:\n  test:\n    cmds: [x]\n")],
         "task test [Other, -] from `Taskfile.yml`",
     );
     // A language says more than a task.
-    check(&[("Makefile", "test:\n"), ("go.mod", "module m")], "go test ./... [Go, -] from `go.mod`");
+    check(
+        &[("Makefile", "test:\n"), ("go.mod", "module m")],
+        "go test ./... [Go, -] from `go.mod`",
+    );
 }
