@@ -64,8 +64,6 @@ struct State {
     last: Option<Part>,
     /// The title of the group that a step's header may be.
     header: Option<String>,
-    /// Errors that a runner or a step named with their places.
-    named: Vec<Failure>,
     notes: Vec<String>,
 }
 
@@ -73,7 +71,10 @@ struct State {
 #[derive(Debug, Default)]
 struct Part {
     title: String,
-    has_failed: bool,
+    /// Whether something in it was called an error (1), and whether that was its end (2).
+    failed: u8,
+    /// Errors that it named with their places.
+    named: Vec<Failure>,
     causes: Causes,
     window: Window,
 }
@@ -150,17 +151,17 @@ impl Distiller {
         self.end_line();
         let mut state = self.state;
         state.close_part();
-        let part = state.failed.take().or(state.last.take()).unwrap_or_default();
+        let mut part = state.failed.take().or(state.last.take()).unwrap_or_default();
         let log = part.window.into_text();
         let (framework, mut failures) = match read::recognise(&log) {
             Some((framework, reading)) => (Some(framework), reading.into_failures()),
             None => (None, Vec::new()),
         };
-        for failure in failures.iter_mut().chain(&mut state.named) {
+        for failure in failures.iter_mut().chain(&mut part.named) {
             failure.location = failure.location.take().and_then(in_repository);
         }
         let is_new = |named: &Failure| failures.iter().all(|failure| failure.location != named.location);
-        let named: Vec<Failure> = state.named.into_iter().filter(is_new).collect();
+        let named: Vec<Failure> = part.named.into_iter().filter(is_new).collect();
         failures.extend(named);
         failures.truncate(TestRun::MAX_FAILURES);
         let tenth = usize::try_from(state.taken / PART).unwrap_or(MAX_EXCERPT);
@@ -196,10 +197,11 @@ impl State {
                 self.plain(&text);
             }
             Line::Error(text, place) => {
-                self.part.has_failed = true;
-                if place.is_some() && self.named.len() < TestRun::MAX_FAILURES {
+                let ends = text.contains("Process completed with exit code") || text.contains("operation was cancel");
+                self.part.failed = self.part.failed.max(1 + u8::from(ends));
+                if place.is_some() && self.part.named.len() < TestRun::MAX_FAILURES {
                     let message = text.strip_prefix("Error: ").unwrap_or(&text);
-                    self.named.push(Failure {
+                    self.part.named.push(Failure {
                         name: text::one_line(message, 200),
                         location: place,
                         message: text::bounded(message, 4_000),
@@ -230,8 +232,8 @@ impl State {
     /// Ends the part of a step: kept if it failed, and is the one that is asked for or the first.
     fn close_part(&mut self) {
         let part = std::mem::take(&mut self.part);
-        let rank = |part: &Part| (part.has_failed, self.script.as_ref() == Some(&part.title));
-        if part.has_failed && self.failed.as_ref().is_none_or(|failed| rank(failed) < rank(&part)) {
+        let rank = |part: &Part| (part.failed, self.script.as_ref() == Some(&part.title));
+        if part.failed > 0 && self.failed.as_ref().is_none_or(|failed| rank(failed) < rank(&part)) {
             self.failed = Some(part);
         } else if !part.window.is_empty()
             && (part.causes.are_certain() || self.last.as_ref().is_none_or(|last| !last.causes.are_certain()))

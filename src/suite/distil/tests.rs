@@ -188,7 +188,7 @@ fn the_cause_is_looked_for_in_the_step_that_failed() {
     let noise = "error: no such package, using the next one\nAssertionError is a word\n".repeat(100);
     let log = stamped(&format!(
         "{}{}{}Post job cleanup.\nerror: could not save the cache\nfatal: gone",
-        step("pip install .", &noise),
+        step("pip install .", &format!("##[error]no cache\n{noise}")),
         step(
             "pytest -q",
             &format!(

@@ -181,12 +181,12 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
     let mut runs = vec![run(text); 12];
     runs[0].reproduced = Some((red(text), Trial::new(&red(text), Rules::default()).verdict(None)));
     runs[1].reading = Some(Reading {
-        failures: Vec::new(),
         excerpt: text.into(),
+        ..Reading::default()
     });
     runs[2].reading = Some(Reading {
         failures: red(text).failures,
-        excerpt: String::new(),
+        ..Reading::default()
     });
     runs[3].proposal = Some(proposal.clone());
     runs[3].evidence = proposal.evidence.clone();
