@@ -109,8 +109,6 @@ impl Item<'_> {
 /// What is found in one file.
 pub(super) struct Collector<'t> {
     pub(super) file: &'t Parsed<'t>,
-    /// Whether all of the file is about tests.
-    pub(super) whole: bool,
     pub(super) items: Vec<Item<'t>>,
 }
 
@@ -132,7 +130,6 @@ pub(super) fn of<'t>(file: &'t Parsed<'t>, whole: bool) -> Vec<Item<'t>> {
     let root = file.tree.root_node();
     let mut collector = Collector {
         file,
-        whole,
         items: Vec::new(),
     };
     let place = collector.group((Vec::new(), String::new()), root, Vec::new(), String::new());

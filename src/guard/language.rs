@@ -40,11 +40,6 @@ impl Language {
         }
     }
 
-    /// Whether tests are calls with a name, as in `it("adds", …)`.
-    pub(super) fn names_tests_in_calls(self) -> bool {
-        matches!(self, Self::JavaScript | Self::TypeScript | Self::Tsx)
-    }
-
     /// Whether the runners take tests from a file of this name. In Rust, modules decide, which stand in other files.
     pub(super) fn is_collected(self, path: &str) -> bool {
         let lower = path.to_ascii_lowercase();

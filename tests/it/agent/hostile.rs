@@ -95,7 +95,7 @@ async fn protected_files_are_never_changed_and_weakened_tests_not_accepted() {
         (5, "not accepted: it weakens the tests: src/lib.rs:"),
         (6, "the test is gone, or is no longer collected"),
         (7, "the test is gone, or is no longer collected"),
-        (8, "tests/api.rs:1: api: the test is gone"),
+        (8, "tests/api.rs:2: api: the test is gone"),
         (9, "conftest.py:1: it runs before every test"),
         (10, "not accepted: it weakens the tests"),
     ] {
