@@ -84,6 +84,7 @@ fn read_pytest(name: &str, code: i32) -> String {
 
 mod hostile;
 mod javascript;
+mod node;
 mod others;
 mod python;
 mod rust;
