@@ -263,7 +263,15 @@ async fn verify(
     }
     let head = &run.started.head;
     Ok(
-        match work::prove(desk, suite, (&proposal.patch, proposal.claim()), (head, &before), cancel).await? {
+        match work::prove(
+            desk,
+            suite,
+            (&proposal.patch, proposal.claim()),
+            (head, &before),
+            cancel,
+        )
+        .await?
+        {
             Ok(evidence) => Step::Verified(Box::new(Evidence {
                 triage: Some(triage),
                 ..evidence

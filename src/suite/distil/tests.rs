@@ -104,7 +104,7 @@ fn failures_are_read_from_the_logs_of_every_framework() {
     node/fail.txt: Node, 3 failures, 4159 bytes, first adds:5
     node/fail_spec.txt: Node, 3 failures, 6365 bytes, first adds:5
     jest/fail.txt: Jest, 2 failures, 1390 bytes, first adds:2
-    vitest/fail.txt: Vitest, 2 failures, 1544 bytes, first adds:2
+    vitest/fail.txt: Vitest, 2 failures, 1544 bytes, first vitest/shop.test.js > adds:2
     mocha/fail.txt: Mocha, 2 failures, 697 bytes, first adds:2
     go/fail.txt: Go, 3 failures, 1317 bytes, first example.com/shop TestAdd:7
     go/fail_text.txt: Go, 3 failures, 395 bytes, first example.com/shop TestAdd:7

@@ -148,7 +148,7 @@ fn what_is_configured_comes_first() {
     check("cargo nextest run", "cargo nextest run [Other]");
     check("pytest -q -k 'a or b'", "pytest -q -k 'a or b' [Pytest]");
     check("python -m pytest", "python -m pytest [Pytest]");
-    check("npm test", "npm test [Vitest]");
+    check("npm test", "npx vitest run [Vitest]");
     check("npx jest", "npx jest [Jest]");
     check("make check", "make check [Other]");
     check("cd sub && pytest", "cd sub && pytest [Other]");

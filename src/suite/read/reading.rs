@@ -169,7 +169,9 @@ impl Reading {
             || !self.diagnostics.is_empty()
             || matches!(
                 self.trouble,
-                Some(Trouble::Crash | Trouble::Panic | Trouble::TimedOut | Trouble::OutOfMemory | Trouble::MissingModule)
+                Some(
+                    Trouble::Crash | Trouble::Panic | Trouble::TimedOut | Trouble::OutOfMemory | Trouble::MissingModule
+                )
             )
     }
 

@@ -192,8 +192,7 @@ impl Reader {
         if trimmed == "---" && self.point.is_some() {
             self.in_yaml = true;
         } else if let Some(found) = POINT.as_ref().and_then(|pattern| pattern.captures(line)) {
-            let name = found.get(4).map_or("", |name| name.as_str());
-            self.point(found[1].len() / 4, found.get(2).is_none(), name, found.get(5).is_some());
+            self.point(&found);
         } else if let Some(subtest) = SUBTEST.as_ref().and_then(|subtest| subtest.captures(line)) {
             self.close();
             let depth = (subtest[1].len() / 4).min(MAX_DEPTH);
@@ -215,9 +214,12 @@ impl Reader {
         }
     }
 
-    fn point(&mut self, depth: usize, ok: bool, name: &str, opens: bool) {
+    /// Takes what [`POINT`] found.
+    fn point(&mut self, found: &regex::Captures<'_>) {
         self.close();
-        let depth = depth.min(MAX_DEPTH);
+        let depth = (found[1].len() / 4).min(MAX_DEPTH);
+        let (ok, opens) = (found.get(2).is_none(), found.get(5).is_some());
+        let name = found.get(4).map_or("", |name| name.as_str());
         let has_parts = self.parts.get(depth + 1).is_some_and(|parts| *parts > 0);
         self.parts
             .resize((depth + 1).max(self.open.last().map_or(0, |open| open + 1)), 0);

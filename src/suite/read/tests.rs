@@ -135,9 +135,10 @@ fn read_case(framework: Framework, name: &str, code: i32, report: Option<&str>) 
 mod bounds;
 mod go;
 mod hostile;
-mod native;
-mod jvm;
 mod javascript;
+mod jvm;
+mod native;
+mod node;
 mod others;
 mod python;
 mod python_linters;
