@@ -273,7 +273,17 @@ fn a_distillate_is_at_most_a_tenth_and_has_the_failing_assertion() {
         );
         assert!(to * 10 <= from && has, "{shown}{excerpt}");
     }
-    assert_snapshot!(shown, @"");
+    assert_snapshot!(shown, @"
+    cargo/fail.txt: 1311 lines, 100281 bytes -> 3316 bytes, true
+    pytest/fail.txt: 1264 lines, 98757 bytes -> 3160 bytes, true
+    unittest/fail.txt: 1241 lines, 97246 bytes -> 2320 bytes, true
+    jest/fail.txt: 1247 lines, 96911 bytes -> 1780 bytes, true
+    vitest/fail.txt: 1256 lines, 97413 bytes -> 2099 bytes, true
+    mocha/fail.txt: 1242 lines, 96118 bytes -> 1432 bytes, true
+    go/fail_text.txt: 1210 lines, 94815 bytes -> 1723 bytes, true
+    node/fail_spec.txt: 1356 lines, 105076 bytes -> 6707 bytes, true
+    maven/fail.txt: 1294 lines, 102303 bytes -> 3076 bytes, true
+    ");
 }
 
 #[test]

@@ -41,13 +41,7 @@ pub type ReadFile<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 ///
 /// Files are asked for as they are needed; a reader that does not have one yet may note it, get it, and ask again.
 pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiStep> {
-    let found = in_workflow(
-        failed,
-        (failed.workflow.as_str(), failed.job),
-        &Scope::default(),
-        0,
-        read,
-    )?;
+    let found = in_workflow((failed.workflow.as_str(), failed.job), &Scope::default(), 0, read)?;
     let mut steps = Vec::new();
     for place in &found {
         steps.push(steps::resolve(failed, place, read)?);
@@ -66,13 +60,7 @@ struct Place {
 }
 
 /// The jobs of a workflow that GitHub would show under a name.
-fn in_workflow(
-    failed: &Failed<'_>,
-    (path, name): (&str, &str),
-    scope: &Scope,
-    depth: usize,
-    read: &mut ReadFile<'_>,
-) -> Option<Vec<Place>> {
+fn in_workflow((path, name): (&str, &str), scope: &Scope, depth: usize, read: &mut ReadFile<'_>) -> Option<Vec<Place>> {
     if depth > MAX_CALLS {
         return None;
     }
@@ -99,7 +87,7 @@ fn in_workflow(
                     continue;
                 };
                 let called_scope = called_scope(job, &own, &called, read);
-                places.extend(in_workflow(failed, (&called, rest), &called_scope?, depth + 1, read)?);
+                places.extend(in_workflow((&called, rest), &called_scope?, depth + 1, read)?);
             } else if names.iter().any(|own| is_shown_as(own, name)) {
                 let scope = own;
                 places.push(Place {

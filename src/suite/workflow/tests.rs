@@ -119,8 +119,11 @@ fn ask(job: &str, steps: &[&str], failed: usize) -> Option<CiStep> {
     failed_step(&failed, &mut read)
 }
 
+/// Script, directory and variables.
+type Expected<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
 #[track_caller]
-fn check(job: &str, step: &str, expected: Option<(&str, &str, &[(&str, &str)])>) {
+fn check(job: &str, step: &str, expected: Option<Expected<'_>>) {
     let found = ask(job, &["Set up job", step, "Complete job"], 1);
     let expected = expected.map(|(script, directory, env)| {
         let env: Vec<(String, String)> = env
