@@ -24,6 +24,7 @@ use report::Report;
 const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Arguments {
     /// The checkout
     #[arg(default_value = ".")]

@@ -197,11 +197,13 @@ fn removed(old: &Statement<'_>, new_file: &Parsed<'_>, said: &mut Said<'_>) {
         }
     } else if old.asserts {
         said.say(Kind::FewerAssertions, old.line, what);
-    } else if !(fits(&COLLECTS, &old.key) && assertion::is_skip_mark(&old.key))
-        && !matches!(assertion::known_for("", &old.key), Some(Kind::Skipped))
-        && !(old.part == Part::Open && assertion::is_handler(&old.key))
-    {
-        said.say(Kind::SetupChanged, old.line, what);
+    } else {
+        let skips = fits(&COLLECTS, &old.key) && assertion::is_skip_mark(&old.key);
+        let is_known = assertion::known_for("", &old.key) == Some(Kind::Skipped);
+        let handles = old.part == Part::Open && assertion::is_handler(&old.key);
+        if !(skips || is_known || handles) {
+            said.say(Kind::SetupChanged, old.line, what);
+        }
     }
 }
 

@@ -197,8 +197,7 @@ impl<'t> Collector<'t> {
 
     pub(super) fn item(
         &mut self,
-        role: Role,
-        name: &str,
+        (role, name): (Role, &str),
         marks: Vec<Mark<'t>>,
         parts: (Node<'t>, Option<Node<'t>>),
         place: &Place,

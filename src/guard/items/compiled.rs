@@ -33,7 +33,7 @@ impl<'t> Collector<'t> {
                     let is_test = marks.iter().any(|mark| is_test_attribute(&mark.text));
                     let role = if is_test { Role::Test } else { Role::Support };
                     if is_test || has_test || place.in_tests {
-                        self.item(role, name, marks, (child, body), place);
+                        self.item((role, name), marks, (child, body), place);
                     }
                 }
                 "mod_item" | "impl_item" | "trait_item" if body.is_some() => {
@@ -59,7 +59,7 @@ impl<'t> Collector<'t> {
                         .iter()
                         .any(|name| self.file.raw(child).starts_with(name)) =>
                 {
-                    self.item(Role::Test, "proptest", marks, (child, Some(child)), place);
+                    self.item((Role::Test, "proptest"), marks, (child, Some(child)), place);
                 }
                 _ if place.in_tests || has_test => {
                     let inside = Place {
@@ -94,7 +94,12 @@ impl<'t> Collector<'t> {
                         at.names.push(kind.trim_matches(['(', ')']).into());
                     }
                     if place.in_tests {
-                        self.item(role, name, Vec::new(), (child, child.child_by_field_name("body")), &at);
+                        self.item(
+                            (role, name),
+                            Vec::new(),
+                            (child, child.child_by_field_name("body")),
+                            &at,
+                        );
                     }
                 }
                 _ => self.loose(child, place),
@@ -153,7 +158,7 @@ impl<'t> Collector<'t> {
                             )
                         });
                     let role = if is_test { Role::Test } else { Role::Support };
-                    self.item(role, name, marks, (child, body), place);
+                    self.item((role, name), marks, (child, body), place);
                 }
                 _ => self.loose(child, place),
             }

@@ -48,7 +48,7 @@ impl<'t> Collector<'t> {
                 "function_declaration" | "generator_function_declaration" | "class_declaration" if place.in_tests => {
                     let body = child.child_by_field_name("body");
                     let name = self.field(child, "name");
-                    self.item(Role::Support, name, Vec::new(), (child, body), place);
+                    self.item((Role::Support, name), Vec::new(), (child, body), place);
                 }
                 "lexical_declaration" | "variable_declaration" if place.in_tests => self.variable(child, place),
                 "if_statement" | "for_in_statement" | "for_statement" | "try_statement" | "statement_block"
@@ -70,7 +70,7 @@ impl<'t> Collector<'t> {
         {
             let body = value.child_by_field_name("body");
             let name = self.field(only, "name");
-            self.item(Role::Support, name, Vec::new(), (node, body), place);
+            self.item((Role::Support, name), Vec::new(), (node, body), place);
         } else {
             self.loose(node, place);
         }
@@ -91,7 +91,7 @@ impl<'t> Collector<'t> {
             }
             return;
         }
-        self.item(Role::Test, &name, marks, (call, body), place);
+        self.item((Role::Test, &name), marks, (call, body), place);
         if let Some(item) = self.items.last_mut() {
             item.head = String::new();
         }

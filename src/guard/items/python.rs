@@ -73,9 +73,9 @@ impl<'t> Collector<'t> {
         }
         let is_test = name.starts_with("test") && place.is_collected && (place.in_tests || name.starts_with("test_"));
         if is_test {
-            self.item(Role::Test, name, marks, (node, body), place);
+            self.item((Role::Test, name), marks, (node, body), place);
         } else if place.in_tests {
-            self.item(Role::Support, name, marks, (node, body), place);
+            self.item((Role::Support, name), marks, (node, body), place);
         }
     }
 }

@@ -67,18 +67,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     let mut described = table.as_ref().map(listed::requirements).unwrap_or_default();
     let is_built = described.is_empty() && wanted.is_empty() && needs_building(project, table.as_ref());
     if described.is_empty() && wanted.is_empty() {
-        // What the project's own tool installs before it runs the tests.
-        for line in project
-            .text("tox.ini")
-            .map(|text| tox_requirements(&text))
-            .unwrap_or_default()
-        {
-            match line.strip_prefix("-r").map(str::trim) {
-                Some(file) if listed.contains(&file) => wanted.extend(["-r".to_owned(), file.to_owned()]),
-                Some(_) => {}
-                None => described.push(line),
-            }
-        }
+        of_tox(project, &listed, &mut wanted, &mut described);
     }
     let needs_pytest = project.framework == Framework::Pytest;
     let own = is_built || is_package(project);
@@ -112,7 +101,15 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         steps.push(step.or(install("--prefer-binary"), BUILT));
     }
     if own {
-        let argv = [&pip[..], own_words(is_built, needs_building(project, table.as_ref()))].concat();
+        // What nothing but its own build knows it needs, the build has to say.
+        let own_words: &[&str] = if is_built {
+            &["-e", ".[test,tests,testing]"]
+        } else if needs_building(project, table.as_ref()) {
+            &["-e", "."]
+        } else {
+            &["--no-deps", "-e", "."]
+        };
+        let argv = [&pip[..], own_words].concat();
         let step = in_place(project, &argv);
         steps.push(Step {
             is_optional: !is_built,
@@ -133,12 +130,15 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
-/// How the project itself is named to pip. What nothing but its own build knows it needs, the build has to say.
-fn own_words(is_built: bool, needs_building: bool) -> &'static [&'static str] {
-    match (is_built, needs_building) {
-        (true, _) => &["-e", ".[test,tests,testing]"],
-        (false, true) => &["-e", "."],
-        (false, false) => &["--no-deps", "-e", "."],
+/// Adds what the project's own tool installs before it runs the tests: files that are listed, and words.
+fn of_tox(project: &Project<'_>, listed: &[&str], wanted: &mut Vec<String>, described: &mut Vec<String>) {
+    let settings = project.text("tox.ini").unwrap_or_default();
+    for line in tox_requirements(&settings) {
+        match line.strip_prefix("-r").map(str::trim) {
+            Some(file) if listed.contains(&file) => wanted.extend(["-r".to_owned(), file.to_owned()]),
+            Some(_) => {}
+            None => described.push(line),
+        }
     }
 }
 

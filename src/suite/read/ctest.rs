@@ -13,7 +13,7 @@ use crate::suite::text::pattern;
 /// ` 1/10 Test  #1: adds ....***Failed   0.01 sec`.
 static RESULT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^ *\d+/\d+ Test +#\d+: (.+) \.{3,}( +Passed|[^.]*\*\*\*.*?) +[\d.]+ sec"));
-/// `	  1 - adds (SEGFAULT)`, among those that failed.
+/// `      1 - adds (SEGFAULT)`, among those that failed.
 static LISTED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\t *\d+ - (.+) \(([^()]+)\)(?: +\S.*)?$"));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$"));

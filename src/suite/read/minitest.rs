@@ -13,7 +13,7 @@ static SUM: LazyLock<Option<Regex>> =
 static COUNT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(\d+) (\w+)"));
 /// `TestShop#test_zero = 0.00 s = .`
 static VERBOSE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(\S.*?#.+) = \d+\.\d+ s = ([.FES])$"));
-/// `TestShop: `, and below it `  test_zero:	.: (0.000037)`, in test-unit.
+/// `TestShop: `, and below it `  test_zero:    .: (0.000037)`, in test-unit.
 static CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^ *([A-Z][\w:]*): ?$"));
 static UNIT_PASS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^ +(\S.*?):\t+\.: \([\d.]+\)$"));
 /// `  1) Failure:`; Rails leaves the number out.
@@ -30,7 +30,7 @@ static SYNTAX: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(/?[^\s:]+\.
 /// `test/a.rb:3:in `<main>': uninitialized constant Nothing (NameError)`.
 static RAISED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(<internal:[^>]*>|/?[^\s:]+\.?\w*):(\d+):in .+?': (.+?) ?\(([A-Z][\w:]*)\)$"));
-/// `	from test/shop_test.rb:1:in …`, of a file that is not Ruby's own.
+/// `    from test/shop_test.rb:1:in …`, of a file that is not Ruby's own.
 static CALLED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s+from (/?[^\s:<][^:]*\.rb):(\d+):in "));
 /// How far up the calls are looked through for one.
 const MAX_FRAMES: usize = 20;

@@ -23,6 +23,7 @@ pub(super) fn check(framework: Framework, name: &str, code: i32, expected: &str)
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one recorded output after the other")]
 fn jest() {
     let check = |name, code, expected| check(Framework::Jest, name, code, expected);
     check(
@@ -118,6 +119,7 @@ fn jest() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one recorded output after the other")]
 fn vitest() {
     let check = |name, code, expected| check(Framework::Vitest, name, code, expected);
     check(

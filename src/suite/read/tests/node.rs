@@ -81,6 +81,7 @@ fn mocha() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one recorded output after the other")]
 fn node() {
     let check = |name, code, expected| check(Framework::Node, name, code, expected);
     check(

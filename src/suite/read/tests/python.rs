@@ -91,6 +91,7 @@ fn unittest() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one recorded output after the other")]
 fn pytest_kinds() {
     assert_snapshot!(whole_pytest("kinds", 1), @r#"
     Failed: 7 passed, 10 failed, 2 skipped
