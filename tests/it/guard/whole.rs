@@ -37,6 +37,7 @@ fn files_that_come_and_go() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn settings_and_data() {
     for path in [
         "pytest.ini",
@@ -151,6 +152,7 @@ fn code(path: &str, before: &str, after: &str, kinds: &[Kind]) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn code_that_knows_the_tests() {
     let python = |body: &str, kinds: &[Kind]| {
         code(
@@ -246,7 +248,7 @@ fn code_that_knows_the_tests() {
             "class Fare {}\n",
             &format!("class Fare {{\n{line}\n}}\n"),
             kinds,
-        )
+        );
     };
     java(
         "int b(int paid) { if (paid == 500) { return 200; } return paid; }",
