@@ -18,6 +18,7 @@ const WORKFLOW: u64 = 501;
 const LINK_SECONDS: i64 = 60;
 
 pub(super) const ROUTES: &[Route] = &[
+    get("/repos/{owner}/{repo}/actions/runs", READ, list_all_runs),
     get("/repos/{owner}/{repo}/actions/runs/{run_id}", READ, show),
     get("/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", READ, list_jobs),
     get("/repos/{owner}/{repo}/actions/runs/{run_id}/logs", READ, link_logs),
@@ -79,12 +80,18 @@ fn list_runs(call: &mut Call<'_>) -> Result<Answer, Answer> {
     if call.number("workflow_id")? != WORKFLOW {
         return Err(Answer::not_found());
     }
+    list_all_runs(call)
+}
+
+/// The runs of a repository, the newest first.
+fn list_all_runs(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let repository = call.repository_id()?;
     let asked = |name: &str, own: &str| call.query.get(name).is_none_or(|asked| asked == own);
     let fits = |run: &&WorkflowRun| {
         let state = run.conclusion.as_deref().unwrap_or(&run.status);
         run.repository == repository
             && asked("branch", &run.head_branch)
+            && asked("head_sha", &run.head.to_string())
             && (asked("status", state) || asked("status", &run.status))
     };
     let runs = call.state.workflow_runs.values().rev().filter(fits);

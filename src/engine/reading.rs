@@ -26,15 +26,19 @@ const CUT: &str = "the log was not read to its end: the download broke off, or t
 /// # Errors
 /// When GitHub cannot be reached; a log that is gone is left out.
 pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
-    let Origin::Ci {
-        workflow_run: Some(workflow_run),
-    } = run.started.origin
-    else {
+    let repository = &context.id().repository;
+    let red = match run.started.origin {
+        Origin::Ci { workflow_run: Some(id) } => Some(context.client.workflow_run(repository, id).await?),
+        // Somebody asked: what CI said of this head, if it has said anything.
+        _ => {
+            let failed = context.client.failed_runs(repository, &run.started.head).await?;
+            failed.into_iter().next()
+        }
+    };
+    let Some(told) = red else {
         return Ok(Reading::default());
     };
-    let repository = &context.id().repository;
-    let jobs = context.client.jobs(repository, workflow_run).await?;
-    let told = context.client.workflow_run(repository, workflow_run).await?;
+    let jobs = context.client.jobs(repository, told.id).await?;
     let mut reading = Reading::default();
     for job in jobs.iter().filter(|job| job.has_failed()).take(MAX_LOGS) {
         let mut step = match told.workflow() {

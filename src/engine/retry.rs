@@ -18,14 +18,15 @@ pub(super) const BUTTON: &str = "retry";
 /// When something broke.
 pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
-    let Some(workflow_run) = failed_on(&runs, &context.pull_request.head) else {
-        return Ok(Err(Refusal::NoFailedJobs));
+    let (repository, head) = (&context.id().repository, &context.pull_request.head);
+    let workflow_run = match failed_on(&runs, head) {
+        Some(seen) => seen,
+        None => match context.client.failed_runs(repository, head).await?.first() {
+            Some(red) => red.id,
+            None => return Ok(Err(Refusal::NoFailedJobs)),
+        },
     };
-    match context
-        .client
-        .rerun_failed_jobs(&context.id().repository, workflow_run)
-        .await
-    {
+    match context.client.rerun_failed_jobs(repository, workflow_run).await {
         Ok(()) => Ok(Ok(None)),
         Err(Error::Refused {
             status: 403, message, ..

@@ -136,6 +136,24 @@ impl Client {
         Ok(page.and_then(|page| page.workflow_runs.into_iter().next()))
     }
 
+    /// The workflow runs on a commit that ended red, the newest first; none where the token may not see them.
+    /// <https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-repository>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn failed_runs(&self, repository: &RepositoryName, head: &CommitSha) -> Result<Vec<WorkflowRun>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            workflow_runs: Vec<WorkflowRun>,
+        }
+        let route = format!("/repos/{repository}/actions/runs?head_sha={head}&status=failure&per_page=20&page=1");
+        match self.get_optional::<Page>(&route).await {
+            Ok(page) => Ok(page.map(|page| page.workflow_runs).unwrap_or_default()),
+            Err(Error::Refused { status: 403, .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Runs the failed jobs of a workflow run again; a run that is not over runs already.
     ///
     /// # Errors

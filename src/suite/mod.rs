@@ -134,6 +134,36 @@ pub enum Framework {
 }
 
 impl Framework {
+    /// Every one that is known.
+    pub const ALL: [Self; 26] = [
+        Self::Cargo,
+        Self::Nextest,
+        Self::Rustc,
+        Self::Pytest,
+        Self::Unittest,
+        Self::Ruff,
+        Self::Mypy,
+        Self::Node,
+        Self::Jest,
+        Self::Vitest,
+        Self::Mocha,
+        Self::Bun,
+        Self::Tap,
+        Self::Tsc,
+        Self::Eslint,
+        Self::Go,
+        Self::GoVet,
+        Self::Maven,
+        Self::Gradle,
+        Self::Dotnet,
+        Self::Rspec,
+        Self::Minitest,
+        Self::Phpunit,
+        Self::Ctest,
+        Self::Compiler,
+        Self::Other,
+    ];
+
     /// Whether it finds faults in the code without running any of it.
     pub fn is_linter(self) -> bool {
         matches!(

@@ -10,6 +10,7 @@ mod agent;
 mod anchor;
 mod config;
 mod doors;
+mod docs;
 mod double;
 mod fuzz;
 mod git;

@@ -339,6 +339,10 @@ impl Run {
                 return Next::End(End::Rejected { by, reason });
             }
         }
+        // Before anything that rests on it: the failed step may say how the tests are run, and a gate names that.
+        if self.reading.is_none() && self.reproduced.is_none() && self.gates.is_empty() {
+            return Next::ReadLog;
+        }
         if self.may_execute() {
             return match &self.reproduced {
                 None => Next::Reproduce,
@@ -347,9 +351,6 @@ impl Run {
                     reason: triage.why_not(before),
                 }),
             };
-        }
-        if self.reading.is_none() && matches!(self.started.origin, Origin::Ci { workflow_run: Some(_) }) {
-            return Next::ReadLog;
         }
         if has_model {
             Next::Work { may_execute: false }

@@ -93,6 +93,8 @@ fn approve(run: &mut Run) {
 #[test]
 fn a_command_reproduces_works_proposes_and_lands_after_one_approval() {
     let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
+    assert_eq!(run.next(false), Next::ReadLog);
+    run.take(Step::Read(Reading::default()));
     assert_eq!(run.next(false), Next::Reproduce);
     run.take(red());
     assert_eq!(run.next(false), Next::Work { may_execute: true });

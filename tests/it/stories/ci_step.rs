@@ -117,3 +117,30 @@ async fn what_a_green_log_has_too_is_left_out() {
     assert!(!reading.excerpt.contains("cache"), "{}", reading.excerpt);
     story.finish().await;
 }
+
+#[tokio::test]
+async fn somebody_who_asks_gets_what_the_ci_ran_as_well() {
+    let story = scene(WORKFLOW).config("[trigger]\nci = false\n").begin().await;
+    ci_fails(&story).await;
+    assert!(story.runs().await.is_empty());
+    story.maintainer_says("/greenlight fix").await;
+    let run = story.run().await;
+    assert_eq!(run.reading.unwrap().step.unwrap().job, "test (2, -v)");
+    assert_eq!(run.reproduced.unwrap().0.command, COMMAND);
+    story.maintainer_says("/greenlight approve").await;
+    assert_eq!(story.file("py/fare.py"), FIXED);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn failed_jobs_that_nobody_told_of_are_run_again() {
+    let story = scene(WORKFLOW).config("[trigger]\nci = false\n").begin().await;
+    ci_fails(&story).await;
+    story.maintainer_says("/greenlight retry").await;
+    let requests = story.double.requests();
+    let again = requests
+        .iter()
+        .filter(|request| request.path.ends_with("/rerun-failed-jobs"));
+    assert_eq!(again.count(), 1, "{:?}", story.answers());
+    story.finish().await;
+}
