@@ -65,7 +65,7 @@ fn options(framework: Framework, program: &str, at: usize) -> (Vec<String>, Opti
             (options, Some(format!("--outputFile.json={json}")), Some(json))
         }
         Framework::Mocha => {
-            let options = words(&["--reporter=json", "--reporter-option"]);
+            let options = words(&["--reporter=json", "--reporter-options"]);
             (options, Some(format!("output={json}")), Some(json))
         }
         Framework::Bun => {
@@ -152,7 +152,7 @@ mod tests {
             argv,
             ..Asked::default()
         });
-        let option = "--reporter=json --reporter-option output=.greenlight-report";
+        let option = "--reporter=json --reporter-options output=.greenlight-report";
         assert_eq!(
             asked.argv[2],
             format!(r#"A=b mocha a {option}.json "$@" && tsup && mocha -c x {option}-2.json "$@""#)

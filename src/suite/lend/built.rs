@@ -85,8 +85,20 @@ fn builds_first(argv: &[String]) -> bool {
 
 fn is_compiler(word: &str) -> bool {
     const COMPILERS: [&str; 14] = [
-        "tsc", "tsup", "rollup", "esbuild", "swc", "babel", "unbuild", "webpack", "vite", "tsdown", "rslib", "microbundle",
-        "bunchee", "build",
+        "tsc",
+        "tsup",
+        "rollup",
+        "esbuild",
+        "swc",
+        "babel",
+        "unbuild",
+        "webpack",
+        "vite",
+        "tsdown",
+        "rslib",
+        "microbundle",
+        "bunchee",
+        "build",
     ];
     COMPILERS.contains(&word)
 }

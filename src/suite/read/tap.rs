@@ -212,7 +212,11 @@ impl Reader {
             self.reading.crash("bail out", reason.trim());
             self.reading.settle(passed, failed, skipped);
         } else if let Some(comment) = line.strip_prefix("# ") {
-            let remarks = self.point.as_mut().filter(|_| !self.by_node).map(|point| &mut point.remarks);
+            let remarks = self
+                .point
+                .as_mut()
+                .filter(|_| !self.by_node)
+                .map(|point| &mut point.remarks);
             for lines in [Some(&mut self.comments), remarks].into_iter().flatten() {
                 if lines.len() < MAX_LINES {
                     lines.push(comment.to_string());
@@ -305,7 +309,7 @@ impl Reader {
             }
             (false, None) if details.is_empty() && !point.remarks.is_empty() => {
                 let remarks = point.remarks.join("\n");
-                self.reading.fail(&name, prove::place(&remarks), &remarks);
+                self.reading.fail(&name, prove::place(&remarks), remarks.trim_start());
                 if let Some((expected, actual)) = prove::compared(&remarks) {
                     self.reading.compare(&expected, &actual);
                 }
