@@ -22,7 +22,8 @@ const MAX_OUTPUT: usize = 8 << 20;
 ///
 /// The programs of a virtual environment are found first. Packages of Node that were installed elsewhere are read-only there, but tools write beside them (`.cache`, `.vite`).
 /// So each `node_modules` is a directory of the workspace with links to what lies in the other one; links between the
-/// packages of one repository stay as they are, and lead to the code under test.
+/// packages of one repository stay as they are, and lead to the code under test. What Vitest would have a compiler
+/// write into Vitest's own package goes to `/tmp`.
 const WRAPPER: &str = r#"root=$1; up=$2; shift 2; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
 links() {
 mkdir -p "$2" || return
@@ -34,13 +35,21 @@ if [ -n "$GREENLIGHT_MODULES" ]; then
 [ -n "$GREENLIGHT_MODULES_IN" ] || GREENLIGHT_MODULES_IN=$(cd "$GREENLIGHT_MODULES" && find . -type d -name node_modules -prune)
 printf '%s\n' "$GREENLIGHT_MODULES_IN" | while IFS= read -r at; do
 [ -e "$up/$at" ] || [ ! -d "$GREENLIGHT_MODULES/$at" ] || links "$GREENLIGHT_MODULES/$at" "$up/$at"
+for tool in tsc vue-tsc; do
+tool="$up/$at/.bin/$tool"
+[ -n "$GREENLIGHT_CHECKS_TYPES" ] && [ -e "$tool" ] && [ ! -e "$tool.own" ] && mv "$tool" "$tool.own" && printf '%s\n' '#!/bin/sh' \
+'for word do shift; case $word in */tsconfig.tmp.tsbuildinfo) word=/tmp/tsconfig.tmp.tsbuildinfo ;; esac; set -- "$@" "$word"; done' \
+'exec "$0.own" "$@"' > "$tool" && chmod +x "$tool"
+done
 done
 fi 2>/dev/null
-unset GREENLIGHT_MODULES GREENLIGHT_MODULES_IN
+unset GREENLIGHT_MODULES GREENLIGHT_MODULES_IN GREENLIGHT_CHECKS_TYPES
 [ ! -d "$up/node_modules/.bin" ] || PATH=$(cd "$up" && pwd)/node_modules/.bin:$PATH
 [ ! -d node_modules/.bin ] || PATH=$PWD/node_modules/.bin:$PATH
 [ -z "$VIRTUAL_ENV" ] || PATH="$VIRTUAL_ENV/bin:$PATH"
 [ -z "$GREENLIGHT_GENERATED" ] || [ ! -d "$GREENLIGHT_GENERATED" ] || cp -Rn "$GREENLIGHT_GENERATED/." . 2>/dev/null
+[ -z "$GREENLIGHT_BUILT" ] || cp -Rpn "$GREENLIGHT_BUILT/." "$up" 2>/dev/null
+unset GREENLIGHT_BUILT
 export GOCACHE="$PWD/.greenlight-cache/go"; exec "$@" 2>&1"#;
 
 /// A test command and what it needs to run.

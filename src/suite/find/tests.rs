@@ -58,6 +58,17 @@ fn manifests_say_how_tests_run() {
         "node --test test/ [Node, -] from `package.json`",
     );
     check(
+        &[(
+            "package.json",
+            r#"{"scripts":{"test":"mocha a && karma start && cross-env A=b npm run c && tsd", "c":"tsc && mocha c"}}"#,
+        )],
+        "sh -c 'mocha a \"$@\" && A=b tsc && A=b mocha c \"$@\"' sh [Mocha, -] from `package.json`",
+    );
+    check(
+        &[("package.json", r#"{"scripts":{"test":"vitest run && node --test"}}"#)],
+        "vitest run && node --test [Other, -] from `package.json`",
+    );
+    check(
         &[("package.json", r#"{"scripts":{"test":"tsc && node --test"}}"#)],
         "sh -c 'tsc && node --test \"$@\"' sh [Node, -] from `package.json`",
     );

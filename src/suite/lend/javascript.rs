@@ -15,7 +15,8 @@ const MAX_FOLDERS: usize = 200;
 /// Where a folder is shown that cannot keep its place.
 const LENT: &str = "/lent";
 
-pub(super) fn lend(root: &Path, command: &TestCommand, lent: &mut Installed) {
+/// Lends the packages; whether the command is one of JavaScript, and there are any.
+pub(super) fn lend(root: &Path, command: &TestCommand, lent: &mut Installed) -> bool {
     let is_javascript = matches!(
         command.framework,
         Framework::Node
@@ -30,7 +31,7 @@ pub(super) fn lend(root: &Path, command: &TestCommand, lent: &mut Installed) {
     );
     let folders = if is_javascript { folders(root) } else { Vec::new() };
     if folders.is_empty() {
-        return;
+        return false;
     }
     // The same place inside as outside, where that is possible: some files of packages name it.
     let is_taken = ["/proc", "/dev", WORKSPACE].iter().any(|taken| root.starts_with(taken));
@@ -51,6 +52,7 @@ pub(super) fn lend(root: &Path, command: &TestCommand, lent: &mut Installed) {
         target: inside.join(folder),
         access: Access::ReadOnly,
     }));
+    true
 }
 
 /// The folders of packages, relative to the root and outermost first.

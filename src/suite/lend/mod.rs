@@ -1,8 +1,9 @@
-//! Lends what a person installed beside their own checkout (`node_modules`, a virtual environment) to the tests of a
-//! copy of it, read-only.
+//! Lends what a person installed beside their own checkout (`node_modules`, a virtual environment) or built in it to
+//! the tests of a copy of it, read-only.
 //!
 //! For local work only: the folders are the person's own, and nothing can write to them from inside.
 
+mod built;
 mod javascript;
 mod python;
 
@@ -14,7 +15,9 @@ use super::{Installed, TestCommand};
 /// Python that the person works in.
 pub fn lend(root: &Path, command: &TestCommand, active: Option<&Path>) -> Installed {
     let mut lent = Installed::default();
-    javascript::lend(root, command, &mut lent);
+    if javascript::lend(root, command, &mut lent) {
+        built::lend(root, command, &mut lent);
+    }
     python::lend(root, command, active, &mut lent);
     lent
 }

@@ -10,6 +10,9 @@ use super::javascript::{FRAME, MAX_DEPTH, SUM, blocks, compared, frame, not_load
 use super::{Printed, Reading, Trouble};
 use crate::suite::text::{clean, pattern};
 
+/// One output has the results of no more runs.
+const MAX_RUNS: usize = 100;
+
 static TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^  (\d+)\) (.+)$"));
 
 /// What the reporter `json` writes: <https://mochajs.org/reporters/json>.
@@ -66,13 +69,11 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
 }
 
 /// Before version 9.2 the results stand behind whatever the tests printed.
-fn in_text(text: &str) -> Option<Results> {
-    let at = if text.starts_with("{\n  \"stats\": {") {
-        0
-    } else {
-        text.rfind("{\n  \"stats\": {")?
-    };
-    serde_json::Deserializer::from_str(&text[at..]).into_iter().next()?.ok()
+fn in_text(text: &str) -> Vec<Results> {
+    let starts = text.match_indices("{\n  \"stats\": {").take(MAX_RUNS);
+    starts
+        .filter_map(|(at, _)| serde_json::Deserializer::from_str(&text[at..]).into_iter().next()?.ok())
+        .collect()
 }
 
 fn read_results(all: &[Results]) -> Reading {
@@ -153,11 +154,13 @@ fn read_text(text: &str) -> Reading {
         let body = lines.collect::<Vec<_>>().join("\n");
         reading.fail(&names.join(" "), frame(&body, &FRAME), &body);
     }
+    // A loop in a script runs it several times.
     let sum = |word: &str| {
-        rest.lines().find_map(|line| {
+        let sums = rest.lines().filter(|line| line.starts_with("  ")).filter_map(|line| {
             let sum = SUM.as_ref()?.captures(line.trim())?;
-            (&sum[2] == word).then(|| sum[1].parse::<u32>().ok())?
-        })
+            (&sum[2] == word && line.trim().starts_with(&sum[0])).then(|| sum[1].parse::<u32>().ok())?
+        });
+        sums.reduce(u32::saturating_add)
     };
     if let Some(passed) = sum("passing") {
         reading.settle(passed, sum("failing").unwrap_or(0), sum("pending").unwrap_or(0));

@@ -27,6 +27,7 @@ mod mypy;
 mod nextest;
 mod node;
 mod phpunit;
+mod prove;
 mod pytest;
 mod reading;
 mod recognise;

@@ -1,14 +1,14 @@
 //! Reads the Test Anything Protocol (<https://testanything.org>) of versions 12 to 14 with nested tests, as `node --test`,
 //! node-tap, tape, AVA and others print it.
 //!
-//! Node counts a test with parts as a test; everywhere else only the innermost results are.
+//! Node counts a test with parts as a test, and Perl none of the parts; everywhere else only the innermost results are.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::javascript::{FRAME, compared, frame, not_loaded, notice_memory};
-use super::{MAX_MESSAGE, Printed, Reading, location, node, sums, yaml};
+use super::{MAX_MESSAGE, Printed, Reading, location, node, prove, sums, yaml};
 use crate::domain::test_run::Location;
 use crate::suite::text::{pattern, tail};
 
@@ -36,7 +36,9 @@ struct Point {
     directive: Option<String>,
     has_parts: bool,
     yaml: Vec<String>,
+    /// What was printed before it, and after it.
     comments: Vec<String>,
+    remarks: Vec<String>,
 }
 
 pub(super) fn read(printed: &Printed<'_>) -> Reading {
@@ -48,7 +50,7 @@ pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let mut reading = match (is_tap, is_tree) {
         (true, _) => read_points(text),
         (false, true) => node::read(text),
-        (false, false) => sums::read(text),
+        (false, false) => prove::read(text).unwrap_or_else(|| sums::read(text)),
     };
     if is_by_node(text) {
         settle(text, &mut reading);
@@ -155,6 +157,7 @@ fn settle(text: &str, reading: &mut Reading) {
 fn read_points(text: &str) -> Reading {
     let mut reader = Reader {
         by_node: is_by_node(text),
+        by_perl: prove::is_perl(text),
         ..Reader::default()
     };
     for line in text.lines() {
@@ -167,6 +170,7 @@ fn read_points(text: &str) -> Reading {
 #[derive(Default)]
 struct Reader {
     by_node: bool,
+    by_perl: bool,
     reading: Reading,
     /// The comments before a result: what its file printed.
     comments: Vec<String>,
@@ -207,19 +211,31 @@ impl Reader {
             let (passed, failed, skipped) = (self.reading.passed, self.reading.failed, self.reading.skipped);
             self.reading.crash("bail out", reason.trim());
             self.reading.settle(passed, failed, skipped);
-        } else if let Some(comment) = line.strip_prefix("# ")
-            && self.comments.len() < MAX_LINES
-        {
-            self.comments.push(comment.to_string());
+        } else if let Some(comment) = line.strip_prefix("# ") {
+            let remarks = self
+                .point
+                .as_mut()
+                .filter(|_| !self.by_node)
+                .map(|point| &mut point.remarks);
+            for lines in [Some(&mut self.comments), remarks].into_iter().flatten() {
+                if lines.len() < MAX_LINES {
+                    lines.push(comment.to_string());
+                }
+            }
         }
     }
 
     /// Takes what [`POINT`] found.
     fn point(&mut self, found: &regex::Captures<'_>) {
+        let (number, name) = (found.get(3), found.get(4));
+        // Of Perl the parts of a test are no tests, and what stands alone is the verdict of `prove` on a file.
+        if self.by_perl && (!found[1].is_empty() || number.or(name.filter(|name| !name.is_empty())).is_none()) {
+            return;
+        }
         self.close();
         let depth = (found[1].len() / 4).min(MAX_DEPTH);
         let (ok, opens) = (found.get(2).is_none(), found.get(5).is_some());
-        let name = found.get(4).map_or("", |name| name.as_str());
+        let name = name.map_or("", |name| name.as_str());
         let has_parts = self.parts.get(depth + 1).is_some_and(|parts| *parts > 0);
         self.parts
             .resize((depth + 1).max(self.open.last().map_or(0, |open| open + 1)), 0);
@@ -229,7 +245,10 @@ impl Reader {
             .as_ref()
             .map_or(name, |found| found.get(1).map_or("", |own| own.as_str()));
         let own = TIME.as_ref().map_or(own.into(), |time| time.replace(own, ""));
-        let own = unescaped(&own);
+        let own = match (unescaped(&own), number) {
+            (own, Some(number)) if own.is_empty() => number.as_str().to_string(),
+            (own, _) => own,
+        };
         if opens {
             self.parents.resize(depth, String::new());
             self.parents.push(own.clone());
@@ -243,6 +262,7 @@ impl Reader {
             has_parts: has_parts || opens,
             yaml: Vec::new(),
             comments: std::mem::take(&mut self.comments),
+            remarks: Vec::new(),
         });
     }
 
@@ -286,6 +306,13 @@ impl Reader {
                     &text,
                     &mut self.reading,
                 );
+            }
+            (false, None) if details.is_empty() && !point.remarks.is_empty() => {
+                let remarks = point.remarks.join("\n");
+                self.reading.fail(&name, prove::place(&remarks), remarks.trim_start());
+                if let Some((expected, actual)) = prove::compared(&remarks) {
+                    self.reading.compare(&expected, &actual);
+                }
             }
             (false, None) => self.fail(&name, &details, &point.comments),
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
-use crate::suite::ask::javascript::found;
+use crate::suite::ask::javascript::{found, runs_several};
 use crate::suite::{Framework, TestCommand};
 
 /// What stands between the parts of a name.
@@ -34,6 +34,11 @@ pub(super) fn tests(command: &TestCommand, only: &[String]) -> Option<Vec<String
         Framework::Bun => vec![format!("--test-name-pattern={}", any_of(&names, " "))],
         _ => return None,
     };
+    // Each of several runners has some of the tests, and none of the others.
+    let has_several = command.argv.get(2).is_some_and(|script| runs_several(script));
+    if has_several && matches!(command.framework, Framework::Jest | Framework::Vitest) {
+        options.push("--passWithNoTests".into());
+    }
     let takes_files = matches!(command.framework, Framework::Jest | Framework::Vitest | Framework::Bun);
     let files: Option<BTreeSet<&str>> = names.iter().map(|name| name.file).collect();
     if takes_files && let Some(files) = files {

@@ -77,50 +77,67 @@ pub(super) fn script_framework(root: &Place<'_>) -> Framework {
         .unwrap_or(Framework::Other)
 }
 
-/// The runner among the commands of a script, and what it needs before.
+/// The runners among the commands of a script, and what they need before. All of them run, as they do in the project.
 fn runs(package: &Package, mut commands: Vec<Vec<Word>>) -> Option<(Vec<String>, Framework)> {
     let found = |command: &Vec<Word>| {
         let plain: Vec<&str> = command.iter().map(|word| word.plain.as_str()).collect();
-        runner(&plain)
+        let runner = runner(&plain)?;
+        Some((runner, base(plain.get(runner.word)?).to_string()))
     };
-    let is_test = |command: &Vec<Word>| found(command).is_some_and(|runner| !runner.framework.is_linter());
-    let at = match commands.iter().position(is_test) {
-        Some(at) => at,
-        None if commands.len() == 1 => commands.iter().position(|command| found(command).is_some())?,
+    let is_test = |command: &&Vec<Word>| found(command).is_some_and(|(runner, _)| !runner.framework.is_linter());
+    let (last, how_many) = match commands.iter().rposition(|command| is_test(&command)) {
+        Some(last) => (last, commands.iter().filter(is_test).count()),
+        None if commands.len() == 1 => (0, 1),
         None => return None,
     };
-    commands.truncate(at + 1);
-    let command = commands.pop()?;
-    let runner = found(&command)?;
-    let (command, options) = bare(package, command, runner);
-    let builds: Vec<String> = package
+    commands.truncate(last + 1);
+    let (runner, program) = found(commands.last()?)?;
+    let is_alike = |command: &Vec<Word>| {
+        found(command).is_some_and(|(other, name)| other.framework == runner.framework && name == program)
+    };
+    // Different runners are read together by what they print, and asked for nothing.
+    let can_be_asked = commands.iter().filter(is_test).all(is_alike);
+    let mut line: Vec<String> = package
         .prepare()
         .into_iter()
         .filter(|command| !commands.contains(command))
         .map(|command| format!("{{ {}; }} || :", joined(&command)))
-        .chain(
-            commands
-                .iter()
-                .filter(|command| !runner::only_looks(command))
-                .map(|command| joined(command)),
-        )
         .collect();
-    let is_plain = builds.is_empty() && !command.iter().any(|word| word.is_for_shell || word.is_assignment());
-    let first = command.first().map_or("", |word| word.plain.as_str());
-    if is_plain {
-        let is_program = matches!(first, "node" | "bun" | "npx") || first.contains('/');
-        let npx = (!is_program).then(|| "npx".to_string());
-        let argv = npx
-            .into_iter()
-            .chain(command.into_iter().map(|word| word.plain))
-            .collect();
-        return Some((argv, runner.framework));
+    for (at, command) in commands.into_iter().enumerate() {
+        let (found, is_test) = (found(&command), at == last || is_test(&&command));
+        let Some((runner, _)) = found.filter(|_| is_test) else {
+            if !runner::only_looks(&command) && !runner::needs_a_browser(&command) {
+                line.push(joined(&command));
+            }
+            continue;
+        };
+        let (command, options) = bare(package, command, runner);
+        let is_plain = !command.iter().any(|word| word.is_for_shell || word.is_assignment());
+        if how_many == 1 && line.is_empty() && is_plain {
+            return Some((direct(command), runner.framework));
+        }
+        let mut words: Vec<String> = command.into_iter().map(|word| word.raw).collect();
+        if can_be_asked {
+            words.insert(options.min(words.len()), MORE.into());
+        }
+        line.push(words.join(" "));
     }
-    let mut words: Vec<String> = command.into_iter().map(|word| word.raw).collect();
-    words.insert(options.min(words.len()), MORE.into());
-    let line: Vec<String> = builds.into_iter().chain([words.join(" ")]).collect();
-    let argv = ["sh".into(), "-c".into(), line.join(" && "), "sh".into()].into();
+    let mut argv: Vec<String> = vec!["sh".into(), "-c".into(), line.join(" && ")];
+    if !can_be_asked {
+        return Some((argv, Framework::Other));
+    }
+    argv.push("sh".into());
     Some((argv, runner.framework))
+}
+
+/// The words of a command that needs no shell.
+fn direct(command: Vec<Word>) -> Vec<String> {
+    let first = command.first().map_or("", |word| word.plain.as_str());
+    let is_program = matches!(first, "node" | "bun" | "npx") || first.contains('/');
+    let npx = (!is_program).then(|| "npx".to_string());
+    npx.into_iter()
+        .chain(command.into_iter().map(|word| word.plain))
+        .collect()
 }
 
 fn joined(command: &[Word]) -> String {

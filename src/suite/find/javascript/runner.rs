@@ -134,6 +134,22 @@ pub(super) fn only_looks(words: &[Word]) -> bool {
     }
 }
 
+/// Whether a command tests in a browser, which is not there: what it says is of another kind than what runners say.
+pub(super) fn needs_a_browser(words: &[Word]) -> bool {
+    const BROWSERS: [&str; 9] = [
+        "karma",
+        "cypress",
+        "playwright",
+        "wdio",
+        "testcafe",
+        "nightwatch",
+        "wtr",
+        "web-test-runner",
+        "airtap",
+    ];
+    words.iter().any(|word| BROWSERS.contains(&word.plain.as_str()))
+}
+
 /// Whether a command installs hooks, downloads browsers or otherwise prepares a machine, not the code.
 pub(super) fn only_prepares_the_machine(words: &[Word]) -> bool {
     let first = words.first().map_or("", |word| base(&word.plain));

@@ -72,12 +72,22 @@ impl Package {
         let depth = depth.checked_sub(1)?;
         let set = command.iter().take_while(|word| word.is_assignment()).count();
         let (set, rest) = command.split_at(set);
-        let Some(call) = self.call(rest) else {
+        let mut set = set.to_vec();
+        let mut call = self.call(rest);
+        // `cross-env A=b npm run x` sets a variable for what `x` runs.
+        if let Some((tool, more)) = rest.split_first()
+            && tool.plain == "cross-env"
+        {
+            let (more, rest) = more.split_at(more.iter().take_while(|word| word.is_assignment()).count());
+            call = self.call(rest).filter(|call| matches!(call, Call::Scripts(..)));
+            set.extend_from_slice(more);
+        }
+        let Some(call) = call else {
             return Some(vec![command.to_vec()]);
         };
         let (names, more) = match call {
             Call::Program(words) => {
-                // `cross-env npm run x` stays whole; `npx x` is `x`.
+                // `npx x` is `x`.
                 return Some(vec![set.iter().chain(&words).cloned().collect()]);
             }
             Call::Scripts(names, more) => (names, more),

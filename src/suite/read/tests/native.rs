@@ -177,17 +177,19 @@ fn tap() {
     assert_snapshot!(read_case(Framework::Tap, "tap/bats_fail", 1, None), @r##"
     Failed: 1 passed, 1 failed, 1 skipped
     passed: adds
-    fails (a|b) # 100% at bats/a.bats:4: # (in test file bats/a.bats, line 4)
+    fails (a|b) # 100% at bats/a.bats:4: (in test file bats/a.bats, line 4)
     skipped: skips
+    tally: {"fail": 1, "pass": 1, "skip": 1}
     "##);
     assert_snapshot!(read_case(Framework::Tap, "tap/perl_fail", 2, None), @r##"
     Failed: 1 passed, 2 failed, 1 skipped
     passed: adds
-    sums at a.t:1: #   Failed test 'sums'
-    inner at a.t:1: #   Failed test 'inner'
+    sums at a.t:1: Failed test 'sums'
+    inner at a.t:1: Failed test 'inner'
     sums: wanted "'3'", got "'-1'"
     skipped: 3
     expected failures: 1
+    tally: {"fail": 2, "pass": 1, "skip": 1, "todo": 1}
     "##);
     assert_snapshot!(read_case(Framework::Tap, "tap/prove_fail", 1, None), @r##"
     Failed: 3 passed, 2 failed, 0 skipped
