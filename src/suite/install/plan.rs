@@ -151,6 +151,7 @@ pub fn plan(
         checkout,
         directory: command.directory.clone(),
         framework: command.framework,
+        argv: &command.argv,
         present,
     };
     if let Some(line) = &settings.command {
@@ -203,6 +204,8 @@ pub(super) struct Project<'a> {
     /// Where the tests run.
     pub(super) directory: Option<RepoPath>,
     pub(super) framework: Framework,
+    /// What runs them.
+    pub(super) argv: &'a [String],
     pub(super) present: &'a BTreeSet<String>,
 }
 
