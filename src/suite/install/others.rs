@@ -54,7 +54,7 @@ mvn -B -ntp --fail-at-end "$@" -Dtest=NothingTest -Dit.test=NothingTest -DfailIf
 -Dsurefire.failIfNoSpecifiedTests=false -Dfailsafe.failIfNoSpecifiedTests=false -Dmaven.test.failure.ignore=true
 }
 build "$@" || build "$@" -Dcheckstyle.skip -Dspotless.check.skip -Drat.skip -Dlicense.skip -Dpmd.skip -Dcpd.skip \
--Dspotbugs.skip -Denforcer.skip -Danimal.sniffer.skip"#;
+-Dspotbugs.skip -Danimal.sniffer.skip -Dspring-javaformat.validate.skip -Dformatter.skip -Dfmt.skip"#;
 
 pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     project.path("pom.xml")?;
