@@ -198,13 +198,8 @@ impl Checkout {
     /// Replaces the text of a file and keeps its mode.
     pub fn edit_text(&mut self, path: RepoPath, text: impl Into<Vec<u8>>) {
         let mode = self.read(&path).map_or(FileMode::Regular, |blob| blob.mode);
-        self.edit(
-            path,
-            Some(Blob {
-                mode,
-                bytes: text.into(),
-            }),
-        );
+        let bytes = text.into();
+        self.edit(path, Some(Blob { mode, bytes }));
     }
 
     /// Forgets every edit.
@@ -222,13 +217,8 @@ impl Checkout {
     /// Everything that was edited, against the original tree.
     pub fn patch(&self) -> Patch {
         Patch::new(self.edits.iter().map(|(path, after)| {
-            (
-                path.clone(),
-                FileChange {
-                    before: self.read_original(path),
-                    after: after.clone(),
-                },
-            )
+            let (before, after) = (self.read_original(path), after.clone());
+            (path.clone(), FileChange { before, after })
         }))
     }
 

@@ -29,6 +29,7 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
             argv,
         )],
         shown: Shown::Only { files, empty },
+        may_see_all: false,
         modules: None,
     })
 }
@@ -62,7 +63,11 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     let argv: Vec<&str> = script.into_iter().chain(maven_goals(project.argv)).collect();
     let files = project.checkout.paths().into_iter();
     let files = files.filter(|path| shapes_maven(path.as_str())).cloned().collect();
-    Some(only("mvn", project, files, &argv))
+    // A build may well ask for what is not shown, such as a script, or a class to shrink.
+    Some(Plan {
+        may_see_all: true,
+        ..only("mvn", project, files, &argv)
+    })
 }
 
 /// The goals and options of a command, whose plugins and profiles are what is needed; `test` where it is not Maven.
@@ -133,6 +138,7 @@ fn only(
             files,
             empty: BTreeSet::new(),
         },
+        may_see_all: false,
         modules: None,
     }
 }
@@ -176,5 +182,23 @@ mod tests {
         );
         check("mvn test", &["test"]);
         check("make check", &["test"]);
+    }
+
+    #[test]
+    fn a_build_that_asks_for_more_is_shown_everything_the_second_time() {
+        let plan = |may_see_all| Plan {
+            may_see_all,
+            ..Plan::default()
+        };
+        let shown = |plan: Plan| {
+            plan.attempts()
+                .into_iter()
+                .map(|plan| plan.shown == Shown::All)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (shown(plan(false)), shown(plan(true))),
+            (vec![false], vec![false, true])
+        );
     }
 }
