@@ -49,6 +49,24 @@ impl Checkout {
         Self::take_stock(root, true)
     }
 
+    /// Adds the files of a directory that git has although it ignores them, out of those that it has.
+    #[must_use]
+    pub fn with_tracked(mut self, tracked: &[RepoPath]) -> Self {
+        let files = Arc::make_mut(&mut self.files);
+        for path in tracked {
+            let file = self.root.join(path.as_str());
+            // What lies behind a link is not in the tree.
+            let is_inside = file
+                .parent()
+                .is_some_and(|above| above.canonicalize().is_ok_and(|it| it == above));
+            let found = fs::symlink_metadata(&file).ok().filter(|_| is_inside);
+            if let Some(mode) = found.as_ref().and_then(mode) {
+                files.insert(path.clone(), mode);
+            }
+        }
+        self
+    }
+
     /// Takes stock of a tree that greenlight laid out itself: every file, ignored or not. What was left out of it, such
     /// as submodules, takes up its place.
     ///
@@ -80,19 +98,7 @@ impl Checkout {
             .build();
         for entry in walk {
             let Ok(entry) = entry else { continue };
-            let Some(kind) = entry.file_type() else { continue };
-            let mode = if kind.is_symlink() {
-                FileMode::Symlink
-            } else if kind.is_file() {
-                let executable = entry
-                    .metadata()
-                    .is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
-                if executable {
-                    FileMode::Executable
-                } else {
-                    FileMode::Regular
-                }
-            } else {
+            let Some(mode) = entry.metadata().ok().and_then(|meta| mode(&meta)) else {
                 continue;
             };
             let relative = entry.path().strip_prefix(&root).ok().and_then(Path::to_str);
@@ -192,13 +198,8 @@ impl Checkout {
     /// Replaces the text of a file and keeps its mode.
     pub fn edit_text(&mut self, path: RepoPath, text: impl Into<Vec<u8>>) {
         let mode = self.read(&path).map_or(FileMode::Regular, |blob| blob.mode);
-        self.edit(
-            path,
-            Some(Blob {
-                mode,
-                bytes: text.into(),
-            }),
-        );
+        let bytes = text.into();
+        self.edit(path, Some(Blob { mode, bytes }));
     }
 
     /// Forgets every edit.
@@ -216,13 +217,8 @@ impl Checkout {
     /// Everything that was edited, against the original tree.
     pub fn patch(&self) -> Patch {
         Patch::new(self.edits.iter().map(|(path, after)| {
-            (
-                path.clone(),
-                FileChange {
-                    before: self.read_original(path),
-                    after: after.clone(),
-                },
-            )
+            let (before, after) = (self.read_original(path), after.clone());
+            (path.clone(), FileChange { before, after })
         }))
     }
 
@@ -316,6 +312,16 @@ impl Drop for Workspace {
     }
 }
 
+/// How git would write down a file; none for what it has no mode for.
+fn mode(meta: &fs::Metadata) -> Option<FileMode> {
+    match meta.file_type() {
+        kind if kind.is_symlink() => Some(FileMode::Symlink),
+        kind if kind.is_file() && meta.permissions().mode() & 0o111 != 0 => Some(FileMode::Executable),
+        kind if kind.is_file() => Some(FileMode::Regular),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_files_and_git_are_left_out() {
+    fn ignored_files_and_git_are_left_out_but_for_what_git_has() {
         let dir = tree(&[
             (".gitignore", "target\n"),
             ("target/x", ""),
@@ -342,6 +348,8 @@ mod tests {
         let checkout = Checkout::open(dir.path()).unwrap();
         let paths: Vec<_> = checkout.paths().iter().map(ToString::to_string).collect();
         assert_eq!(paths, [".gitignore", ".hidden", "a/b.rs"]);
+        let tracked = ["target/x", "target/gone", "a/b.rs"].map(|path| path.parse().unwrap());
+        assert_eq!(checkout.with_tracked(&tracked).paths().len(), 4);
     }
 
     #[test]

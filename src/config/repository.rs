@@ -225,7 +225,7 @@ impl Default for Sandbox {
     fn default() -> Self {
         Self {
             memory: 2 << 30,
-            processes: 256,
+            processes: 1024,
             disk: 4 << 30,
             network: Vec::new(),
             require: Vec::new(),

@@ -129,7 +129,7 @@ mod tests {
 
         [sandbox]
         memory = "2GiB"
-        processes = 256
+        processes = 1024
         disk = "4GiB"
         network = []
         require = []

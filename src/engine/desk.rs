@@ -18,7 +18,7 @@ use crate::domain::run::{Reading, Run};
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
 use crate::domain::weakening::Weakening;
-use crate::git::{FetchLimits, Mirror, Remote};
+use crate::git::{FetchLimits, Mirror, Remote, tracked};
 use crate::github::{ChangedFile, Client, PullRequest};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
@@ -75,7 +75,7 @@ impl Desk {
         workspaces: PathBuf,
         installed: PathBuf,
     ) -> Result<Self, crate::checkout::Error> {
-        let checkout = Checkout::open(root)?;
+        let checkout = Checkout::open(root)?.with_tracked(&tracked(root));
         Ok(Self {
             checkout,
             config,

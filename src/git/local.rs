@@ -202,6 +202,17 @@ impl LocalRepository {
         tree::write(&repository, root(&repository, sha)?, into)
     }
 
+    /// The paths of all files and links of a commit.
+    ///
+    /// # Errors
+    /// When the commit is not here, or its tree is too large.
+    pub(super) fn paths(&self, sha: &CommitSha) -> Result<Vec<String>, Error> {
+        let repository = self.objects()?;
+        let listing = listing(&repository, root(&repository, sha)?)?.into_iter();
+        let files = listing.filter(|(_, entry)| matches!(entry, Entry::Leaf(_)));
+        Ok(files.filter_map(|(path, _)| String::from_utf8(path).ok()).collect())
+    }
+
     /// The objects alone: no configuration, no attributes, no references.
     fn objects(&self) -> Result<Repository, Error> {
         store::objects(&[&self.objects])

@@ -17,6 +17,7 @@ mod name;
 mod quoted;
 mod shown;
 mod store;
+mod tracked;
 mod transfer;
 mod tree;
 mod unified;
@@ -37,6 +38,7 @@ use crate::domain::patch::{Blob, Patch};
 
 pub use local::LocalRepository;
 pub use store::local_head;
+pub use tracked::tracked;
 pub use tree::Exported;
 
 /// Why git could not do it.

@@ -166,7 +166,8 @@ impl Default for Limits {
             wall: Duration::from_secs(10 * 60),
             cpu_time: Duration::from_secs(30 * 60),
             memory: 2 * GIB,
-            processes: 256,
+            // Maven, the virtual machine that it starts, and a server with its clients in it are some four hundred.
+            processes: 1024,
             file_size: GIB,
             disk: 4 * GIB,
             open_files: 1024,

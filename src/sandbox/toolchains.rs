@@ -219,7 +219,9 @@ impl Toolchains {
             let part = Path::new(".cargo/registry").join(name);
             self.show(&home.join(&part), &Path::new(HOME).join(&part));
         }
-        // What was installed for Maven and Gradle before; their settings, next to it, have passwords.
+        // What was installed for Maven and Gradle before; their settings, next to it, have passwords. Packages that are
+        // not public can be among it, as they can in the caches of Cargo and Go above: whoever serves strangers gives
+        // greenlight a user of its own, whose home has none of them.
         for name in [".m2/repository", ".gradle/caches/modules-2"] {
             self.show(&home.join(name), &Path::new(HOME).join(name));
         }

@@ -35,6 +35,7 @@ use crate::sandbox::{self, Access, Backend, Limits, Mount, Network, Outcome, Pol
 
 use plan::{Phase, Place, Step};
 pub use plan::{Plan, plan};
+use seen::Seen;
 use store::Store;
 
 /// Where the result is found inside, while it is made and afterwards.
@@ -121,21 +122,59 @@ pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Resul
     let Some(plan) = plan(request.checkout, request.command, request.settings, &tools.present) else {
         return Ok(Installed::default());
     };
-    let files = plan.files(request.checkout);
     let store = Store::open(request.store).map_err(|error| at(request.store, error))?;
-    let key = files.key(&plan, &tools);
-    if let Some(result) = store.find(&key) {
-        return Ok(installed(&plan, request.sandbox, result));
+    let attempts: Vec<Attempt> = plan
+        .attempts()
+        .into_iter()
+        .map(|plan| Attempt::new(request, plan, &tools))
+        .collect();
+    for attempt in &attempts {
+        if let Some(result) = store.find(&attempt.key) {
+            return Ok(installed(&attempt.plan, request.sandbox, result));
+        }
     }
+    let mut failed = InstallError::Interrupted;
+    for attempt in attempts {
+        match make(request, &attempt, &tools, (&store, empty.path()), cancel).await {
+            Ok(result) => return Ok(installed(&attempt.plan, request.sandbox, result)),
+            Err(why @ InstallError::Failed(_)) => failed = why,
+            Err(other) => return Err(other),
+        }
+    }
+    Err(failed)
+}
+
+/// A plan, what it is shown, and the name of what comes of it.
+struct Attempt {
+    plan: Plan,
+    files: Seen,
+    key: String,
+}
+
+impl Attempt {
+    fn new(request: &Request<'_>, plan: Plan, tools: &registries::Tools) -> Self {
+        let files = plan.files(request.checkout);
+        let key = files.key(&plan, tools);
+        Self { plan, files, key }
+    }
+}
+
+/// Runs the steps of a plan and keeps the result; `empty` is a directory with nothing in it.
+async fn make(
+    request: &Request<'_>,
+    Attempt { plan, files, key }: &Attempt,
+    tools: &registries::Tools,
+    (store, empty): (&Store, &Path),
+    cancel: &CancellationToken,
+) -> Result<store::Kept, InstallError> {
     let new = store.begin().map_err(|error| at(request.store, error))?;
-    let (part, within) = (files.tree(empty.path())?, request.workspaces.to_path_buf());
+    let (part, within) = (files.tree(empty)?, request.workspaces.to_path_buf());
     let workspace = tokio::task::spawn_blocking(move || part.workspace(&within))
         .await
         .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))??;
     let run = Run {
         request,
-        proxy: Proxy::start(&hosts(request.settings, &tools, &plan), World::internet())
-            .map_err(sandbox::Error::from)?,
+        proxy: Proxy::start(&hosts(request.settings, tools, plan), World::internet()).map_err(sandbox::Error::from)?,
         policy: policy(request.policy),
         env: plan
             .environment(request.sandbox)
@@ -149,11 +188,11 @@ pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Resul
     for step in &plan.steps {
         notes.extend(run.step(step, cancel).await?);
     }
-    let result = tokio::task::spawn_blocking(move || store.keep(new, &key, &notes))
+    let (store, key) = (store.clone(), key.clone());
+    tokio::task::spawn_blocking(move || store.keep(new, &key, &notes))
         .await
         .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))?
-        .map_err(|error| at(request.store, error))?;
-    Ok(installed(&plan, request.sandbox, result))
+        .map_err(|error| at(request.store, error))
 }
 
 /// The registries that the machine's own tools are configured for.

@@ -7,11 +7,13 @@ use super::super::Exit;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode, Patch};
+use crate::git;
 use crate::sandbox;
 
 /// Writes the patch, if every file is still what it was tested on; when one cannot be written, none is.
 pub(super) fn write(root: &Path, patch: &Patch) -> Result<(), Exit> {
     let now = Checkout::open(root).map_err(|error| Exit::Fault(error.to_string()))?;
+    let now = now.with_tracked(&git::tracked(root));
     for (path, change) in patch.files() {
         if now.read_original(path) != change.before {
             return Err(Exit::Refused(format!(

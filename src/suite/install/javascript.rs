@@ -81,6 +81,7 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
             files,
             empty: BTreeSet::new(),
         },
+        may_see_all: false,
         modules: Some(format!("{INSTALLED}/tree")),
     })
 }

@@ -29,6 +29,7 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
             argv,
         )],
         shown: Shown::Only { files, empty },
+        may_see_all: false,
         modules: None,
     })
 }
@@ -44,16 +45,64 @@ pub(super) fn go(project: &Project<'_>) -> Option<Plan> {
 }
 
 /// Maven's plugins load more when they run, as Surefire does for the framework it finds, so everything is run once, for
-/// a class with nothing in it.
+/// a class with nothing in it, which is named because a project may leave out others than Surefire does. Whatever looks
+/// after style or licences has nothing to look at, and may take that ill: then it is left out the second time.
 const EMPTY_BUILD: &str = r#"find . -name pom.xml | while read -r pom; do
 tests="$(dirname "$pom")/src/test/java" && mkdir -p "$tests" && echo 'public class NothingTest {}' > "$tests/NothingTest.java"
 done
-exec mvn -B -ntp -DfailIfNoTests=false -Dmaven.test.failure.ignore=true test"#;
+build() {
+mvn -B -ntp --fail-at-end "$@" -Dtest=NothingTest -Dit.test=NothingTest -DfailIfNoTests=false \
+-Dsurefire.failIfNoSpecifiedTests=false -Dfailsafe.failIfNoSpecifiedTests=false -Dmaven.test.failure.ignore=true
+}
+build "$@" || build "$@" -Dcheckstyle.skip -Dspotless.check.skip -Drat.skip -Dlicense.skip -Dpmd.skip -Dcpd.skip \
+-Dspotbugs.skip -Danimal.sniffer.skip -Dspring-javaformat.validate.skip -Dformatter.skip -Dfmt.skip"#;
 
 pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     project.path("pom.xml")?;
-    let argv = ["sh", "-c", EMPTY_BUILD];
-    Some(only("mvn", project, project.named(&["pom.xml"]), &argv))
+    let script = ["sh", "-c", EMPTY_BUILD, "sh"];
+    let argv: Vec<&str> = script.into_iter().chain(maven_goals(project.argv)).collect();
+    let files = project.checkout.paths().into_iter();
+    let files = files.filter(|path| shapes_maven(path.as_str())).cloned().collect();
+    // A build may well ask for what is not shown, such as a script, or a class to shrink.
+    Some(Plan {
+        may_see_all: true,
+        ..only("mvn", project, files, &argv)
+    })
+}
+
+/// The goals and options of a command, whose plugins and profiles are what is needed; `test` where it is not Maven.
+fn maven_goals(argv: &[String]) -> Vec<&str> {
+    let is_maven = argv
+        .first()
+        .is_some_and(|tool| matches!(tool.rsplit('/').next(), Some("mvn" | "mvnw")));
+    if !is_maven {
+        return vec!["test"];
+    }
+    let is_kept = |word: &&str| {
+        !matches!(
+            *word,
+            "-o" | "--offline" | "-ff" | "--fail-fast" | "-fn" | "--fail-never"
+        )
+    };
+    argv.iter().skip(1).map(String::as_str).filter(is_kept).collect()
+}
+
+/// Whether a file is part of the build without being part of what is built: poms, Maven's own extensions and options,
+/// and the rules and headers that plugins are configured with.
+fn shapes_maven(path: &str) -> bool {
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let parts: Vec<&str> = directory.split('/').collect();
+    if name == "pom.xml" || parts.contains(&".mvn") {
+        return true;
+    }
+    let is_source = parts
+        .windows(2)
+        .any(|pair| pair[0] == "src" && matches!(pair[1], "main" | "test" | "it"));
+    let is_rule = [".xml", ".properties"].iter().any(|ending| name.ends_with(ending));
+    let is_header = ["header", "license", "notice"]
+        .iter()
+        .any(|word| name.to_ascii_lowercase().starts_with(word));
+    !is_source && !parts.contains(&"node_modules") && (is_rule || is_header)
 }
 
 /// Gradle's build files are programs, and may be anywhere: it is shown everything.
@@ -89,6 +138,67 @@ fn only(
             files,
             empty: BTreeSet::new(),
         },
+        may_see_all: false,
         modules: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maven_is_shown_what_shapes_the_build() {
+        let shown = [
+            "pom.xml",
+            "core/pom.xml",
+            "src/test/projects/a/pom.xml",
+            ".mvn/extensions.xml",
+            ".mvn/maven.config",
+            "src/checkstyle/rules.xml",
+            "etc/header.txt",
+            "LICENSE.txt",
+            "build.properties",
+        ];
+        let hidden = [
+            "src/main/java/A.java",
+            "core/src/test/resources/a.xml",
+            "README.md",
+            "src/main/resources/a.properties",
+        ];
+        assert_eq!(shown.map(shapes_maven), [true; 9]);
+        assert_eq!(hidden.map(shapes_maven), [false; 4]);
+    }
+
+    #[test]
+    fn maven_installs_for_the_goals_of_the_command() {
+        #[track_caller]
+        fn check(command: &str, expected: &[&str]) {
+            assert_eq!(maven_goals(&shlex::split(command).unwrap()), expected);
+        }
+        check(
+            "./mvnw -B --offline verify -Pci -Da=b",
+            &["-B", "verify", "-Pci", "-Da=b"],
+        );
+        check("mvn test", &["test"]);
+        check("make check", &["test"]);
+    }
+
+    #[test]
+    fn a_build_that_asks_for_more_is_shown_everything_the_second_time() {
+        let plan = |may_see_all| Plan {
+            may_see_all,
+            ..Plan::default()
+        };
+        let shown = |plan: Plan| {
+            plan.attempts()
+                .into_iter()
+                .map(|plan| plan.shown == Shown::All)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (shown(plan(false)), shown(plan(true))),
+            (vec![false], vec![false, true])
+        );
     }
 }

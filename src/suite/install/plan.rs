@@ -33,6 +33,8 @@ pub struct Plan {
     pub(super) tools: BTreeSet<&'static str>,
     pub(super) steps: Vec<Step>,
     pub(super) shown: Shown,
+    /// Whether it is made again with the whole tree where it fails with what it is shown.
+    pub(super) may_see_all: bool,
     /// The tree whose folders `node_modules` have the packages of Node.
     pub(super) modules: Option<String>,
 }
@@ -151,6 +153,7 @@ pub fn plan(
         checkout,
         directory: command.directory.clone(),
         framework: command.framework,
+        argv: &command.argv,
         present,
     };
     if let Some(line) = &settings.command {
@@ -193,6 +196,7 @@ fn configured(project: &Project<'_>, line: &str) -> Plan {
         tools,
         steps,
         shown: Shown::All,
+        may_see_all: false,
         modules: modules.then(|| format!("{INSTALLED}/tree")),
     }
 }
@@ -203,6 +207,8 @@ pub(super) struct Project<'a> {
     /// Where the tests run.
     pub(super) directory: Option<RepoPath>,
     pub(super) framework: Framework,
+    /// What runs them.
+    pub(super) argv: &'a [String],
     pub(super) present: &'a BTreeSet<String>,
 }
 
@@ -266,9 +272,19 @@ impl Plan {
         }
     }
 
+    /// What is tried in turn: the plan, and the same with more to see.
+    pub(super) fn attempts(self) -> Vec<Self> {
+        let whole = (self.may_see_all && self.shown != Shown::All).then(|| Self {
+            shown: Shown::All,
+            ..self.clone()
+        });
+        [Some(self), whole].into_iter().flatten().collect()
+    }
+
     fn and(mut self, other: Self) -> Self {
         self.tools.extend(other.tools);
         self.steps.extend(other.steps);
+        self.may_see_all |= other.may_see_all;
         self.modules = self.modules.or(other.modules);
         self.shown = match (self.shown, other.shown) {
             (

@@ -48,6 +48,7 @@ fn uv(project: &Project<'_>) -> Option<Plan> {
         tools: BTreeSet::from(["python3", "uv"]),
         steps: [step].into_iter().chain(own).collect(),
         shown: Shown::Only { files, empty },
+        may_see_all: false,
         modules: None,
     })
 }
@@ -126,6 +127,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
         } else {
             Shown::Only { files, empty }
         },
+        may_see_all: false,
         modules: None,
     })
 }

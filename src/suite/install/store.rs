@@ -24,6 +24,7 @@ const NEW: &str = "new-";
 const NOTES: &str = ".json";
 
 /// The results of one repository.
+#[derive(Clone)]
 pub(super) struct Store {
     directory: PathBuf,
 }

@@ -11,10 +11,13 @@ use crate::suite::text::pattern;
 
 static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*at (?:\S+/)?([\w.$]+)\.[\w$<>-]+\((\w+\.(?:java|kt|groovy|scala)):(\d+)\)"));
-/// javac by itself and as Gradle and Maven pass it on; Kotlin likewise.
+/// `java.lang.AssertionError at CalcTest.java:11`, all that Gradle prints of a failure unless it is asked for more.
+static SHORT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^\s*[\w.$]+ at (\w+\.(?:java|kt|groovy|scala)):(\d+)$"));
+/// javac by itself and as Gradle and Maven pass it on; Kotlin likewise. Gradle 4 puts the name of its task right before.
 static COMPILER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
-        r"^(?:\[ERROR\] |e: (?:file://)?)?(/?[^\s:\[\]]+\.(?:java|kt|kts|groovy|gradle|scala)):(?:\s*[\[(](\d+)(?:, ?\d+)?[\])]:?|(\d+)(?::\d+)?:?) (?:error: )?(.+)$",
+        r"^(?:\[ERROR\] |e: (?:file://)?|:[\w:.-]+)?(/?[^\s:\[\]]+\.(?:java|kt|kts|groovy|gradle|scala)):(?:\s*[\[(](\d+)(?:, ?\d+)?[\])]:?|(\d+)(?::\d+)?:?) (?:error: )?(.+)$",
     )
 });
 /// Lines below a diagnostic that belong to it.
@@ -149,9 +152,15 @@ fn place(class: &str, lines: &[&str]) -> Option<Location> {
     let outer = class.split('$').next().unwrap_or(class);
     let is_own = |frame: &str| frame == outer || frame.strip_prefix(outer).is_some_and(|rest| rest.starts_with('$'));
     let is_of_the_project = |frame: &str| !FOREIGN.iter().any(|foreign| frame.starts_with(foreign));
+    // Without a frame, the file is taken for one of the test's package.
+    let short = || {
+        let short = lines.iter().find_map(|line| SHORT.as_ref()?.captures(line))?;
+        Some((class, short.get(1)?.as_str(), short.get(2)?.as_str()))
+    };
     let (found, file, line) = frames()
         .find(|(frame, ..)| is_own(frame))
-        .or_else(|| frames().find(|(frame, ..)| is_of_the_project(frame)))?;
+        .or_else(|| frames().find(|(frame, ..)| is_of_the_project(frame)))
+        .or_else(short)?;
     let package = found
         .rsplit_once('.')
         .map(|(package, _)| package.replace('.', "/") + "/");

@@ -34,16 +34,16 @@ const FRAMEWORKS: [Framework; 26] = [
     Framework::Other,
 ];
 
-/// All recorded files: outputs and reports.
+/// All recorded files: outputs and reports, those of whole trees of modules too.
 fn recorded() -> Vec<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs");
-    let mut files: Vec<_> = std::fs::read_dir(root)
-        .unwrap()
-        .flatten()
-        .filter(|entry| entry.path().is_dir())
-        .flat_map(|entry| std::fs::read_dir(entry.path()).unwrap().flatten())
-        .map(|entry| entry.path())
-        .collect();
+    let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs")];
+    let mut files = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().flatten() {
+            let is_directory = entry.path().is_dir();
+            if is_directory { &mut directories } else { &mut files }.push(entry.path());
+        }
+    }
     files.sort();
     files.into_iter().map(|path| std::fs::read(path).unwrap()).collect()
 }

@@ -20,9 +20,13 @@ fn maven() {
     assert_snapshot!(read_file(Framework::Maven, "maven/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
 }
 
-/// With every report of the folder of the same name.
 fn read_maven(name: &str, code: i32) -> TestRun {
-    let folder = format!("{}/tests/fixtures/outputs/maven/{name}", env!("CARGO_MANIFEST_DIR"));
+    read_folder(Framework::Maven, &format!("maven/{name}"), code)
+}
+
+/// With every report of the folder of the same name.
+fn read_folder(framework: Framework, name: &str, code: i32) -> TestRun {
+    let folder = format!("{}/tests/fixtures/outputs/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut reports: Vec<Report> = std::fs::read_dir(folder)
         .unwrap()
         .map(|file| {
@@ -34,8 +38,8 @@ fn read_maven(name: &str, code: i32) -> TestRun {
         })
         .collect();
     reports.sort_by(|a, b| a.path.cmp(&b.path));
-    let text = fixture(&format!("maven/{name}.txt"));
-    super::super::read(Framework::Maven, &exited(code, &text), &reports)
+    let text = fixture(&format!("{name}.txt"));
+    super::super::read(framework, &exited(code, &text), &reports)
 }
 
 #[test]
@@ -89,4 +93,45 @@ fn maven_that_ends_early() {
     package org.gone does not exist at /tmp/fx/java/core/src/test/java/com/example/ShopTest.java:7: /tmp/fx/java/core/src/test/java/com/example/ShopTest.java:[7,16] package org.gone does not exist
     cannot find symbol at /tmp/fx/java/core/src/test/java/com/example/ShopTest.java:15: /tmp/fx/java/core/src/test/java/com/example/ShopTest.java:[15,69] cannot find symbol
     ");
+}
+
+#[test]
+fn gradle() {
+    assert_snapshot!(show(&read_folder(Framework::Gradle, "gradle/pass", 0)), @r"
+    Passed: 6 passed, 0 failed, 1 skipped
+    passed: shop.CalcTest$Nested.addsInside, shop.CalcTest.adds, shop.CalcTest.addsAgain, shop.CalcTest.isAlive, shop.ValuesTest.addsOne[1 plus one], shop.ValuesTest.addsOne[5 plus one]
+    ");
+    assert_snapshot!(show(&read_folder(Framework::Gradle, "gradle/fail", 1)), @r"
+    Failed: 1 passed, 5 failed, 1 skipped
+    passed: shop.CalcTest.isAlive
+    shop.CalcTest$Nested.addsInside at shop/CalcTest.java:29: java.lang.AssertionError: expected:<9> but was:<-1>
+    shop.CalcTest.adds at shop/CalcTest.java:11: java.lang.AssertionError: expected:<3> but was:<-1>
+    shop.CalcTest.addsAgain at shop/CalcTest.java:16: java.lang.AssertionError: the sum expected:<5> but was:<-1>
+    shop.ValuesTest.addsOne[1 plus one] at shop/ValuesTest.java:26: java.lang.AssertionError: expected:<2> but was:<0>
+    shop.ValuesTest.addsOne[5 plus one] at shop/ValuesTest.java:26: java.lang.AssertionError: expected:<6> but was:<4>
+    ");
+    // Without its reports, of what is printed alone.
+    assert_snapshot!(read_file(Framework::Gradle, "gradle/fail.txt", 1), @r"
+    Failed: 1 passed, 5 failed, 1 skipped
+    shop.CalcTest.adds at shop/CalcTest.java:11: java.lang.AssertionError at CalcTest.java:11
+    shop.CalcTest.addsAgain at shop/CalcTest.java:16: java.lang.AssertionError at CalcTest.java:16
+    shop.CalcTest$Nested.addsInside at shop/CalcTest.java:29: java.lang.AssertionError at CalcTest.java:29
+    shop.ValuesTest.addsOne[1 plus one] at shop/ValuesTest.java:26: java.lang.AssertionError at ValuesTest.java:26
+    shop.ValuesTest.addsOne[5 plus one] at shop/ValuesTest.java:26: java.lang.AssertionError at ValuesTest.java:26
+    ");
+    assert_snapshot!(read_file(Framework::Gradle, "gradle/not_found.txt", 1), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+    assert_snapshot!(read_file(Framework::Gradle, "gradle/nothing_ran.txt", 0), @"NothingRan: 0 passed, 0 failed, 0 skipped");
+}
+
+#[test]
+fn gradle_that_ends_early() {
+    assert_snapshot!(read_file(Framework::Gradle, "gradle/compile_error.txt", 1), @r"
+    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    cannot find symbol at /tmp/fx/shop/src/main/java/shop/Calc.java:5: :compileJava/tmp/fx/shop/src/main/java/shop/Calc.java:5: error: cannot find symbol
+    ");
+    assert_snapshot!(read_file(Framework::Gradle, "gradle/bad_script.txt", 1), @r"
+    DidNotBuild: 0 passed, 1 failed, 0 skipped
+    A problem occurred evaluating root project 'shop'. at /tmp/fx/shop/build.gradle:5: A problem occurred evaluating root project 'shop'.
+    ");
+    assert_snapshot!(read_file(Framework::Gradle, "gradle/missing_dependency.txt", 1), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
 }
