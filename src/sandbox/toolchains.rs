@@ -215,12 +215,16 @@ impl Toolchains {
             let directory = home.join(name);
             self.show(&directory, &directory);
         }
-        for name in ["index", "cache", "src"] {
-            let part = Path::new(".cargo/registry").join(name);
-            self.show(&home.join(&part), &Path::new(HOME).join(&part));
-        }
-        // What was installed for Maven and Gradle before; their settings, next to it, have passwords.
-        for name in [".m2/repository", ".gradle/caches/modules-2"] {
+        // What was fetched for Cargo, Maven and Gradle before; their settings, next to it, have passwords.
+        for name in [
+            ".cargo/registry/index",
+            ".cargo/registry/cache",
+            ".cargo/registry/src",
+            ".cargo/git/db",
+            ".cargo/git/checkouts",
+            ".m2/repository",
+            ".gradle/caches/modules-2",
+        ] {
             self.show(&home.join(name), &Path::new(HOME).join(name));
         }
         for (variable, name) in POINTERS {
@@ -317,6 +321,7 @@ mod tests {
             ".cargo/bin",
             ".m2/repository",
             ".cargo/registry/src",
+            ".cargo/git/db",
             ".rustup",
             ".ssh",
             ".config/gh",
@@ -348,7 +353,13 @@ mod tests {
         ] {
             assert!(!found.shows(&home.path().join(hidden)), "{hidden}");
         }
-        for shown in [".cargo/bin", ".cargo/registry/src", ".m2/repository", ".rustup"] {
+        for shown in [
+            ".cargo/bin",
+            ".cargo/registry/src",
+            ".cargo/git/db",
+            ".m2/repository",
+            ".rustup",
+        ] {
             assert!(found.shows(&home.path().join(shown)), "{shown}");
         }
         assert_eq!(

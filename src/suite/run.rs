@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::places::Places;
-use super::{Framework, Installed, TestCommand, ask, read, reports, select};
+use super::{Framework, Installed, TestCommand, ask, node_ids, read, reports, select};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
@@ -138,6 +138,9 @@ pub async fn run(
     .await?;
     run.command = command.to_string();
     relocate(&mut run, workspace.path(), directory);
+    if framework == Framework::Pytest {
+        node_ids::settle(&mut run, workspace.path(), command);
+    }
     Ok(run)
 }
 
