@@ -219,13 +219,18 @@ impl Toolchains {
         for name in [
             ".cargo/registry/index",
             ".cargo/registry/cache",
-            ".cargo/registry/src",
             ".cargo/git/db",
             ".cargo/git/checkouts",
             ".m2/repository",
             ".gradle/caches/modules-2",
         ] {
             self.show(&home.join(name), &Path::new(HOME).join(name));
+        }
+        // Packages keep the modes they were packed with, some for their owner alone, and what root unpacked is not the
+        // command's own: it unpacks them for itself.
+        let sources = Path::new(".cargo/registry/src");
+        if !rustix::process::geteuid().is_root() {
+            self.show(&home.join(sources), &Path::new(HOME).join(sources));
         }
         for (variable, name) in POINTERS {
             let directory = home.join(name);
@@ -320,7 +325,7 @@ mod tests {
         for directory in [
             ".cargo/bin",
             ".m2/repository",
-            ".cargo/registry/src",
+            ".cargo/registry/cache",
             ".cargo/git/db",
             ".rustup",
             ".ssh",
@@ -355,7 +360,7 @@ mod tests {
         }
         for shown in [
             ".cargo/bin",
-            ".cargo/registry/src",
+            ".cargo/registry/cache",
             ".cargo/git/db",
             ".m2/repository",
             ".rustup",

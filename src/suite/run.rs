@@ -118,7 +118,7 @@ pub async fn run(
         cwd: PathBuf::from(directory),
         env: environment()
             .into_iter()
-            .filter(|(name, _)| name != "NO_COLOR" || !draws_as_it_likes(command.framework))
+            .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
             .chain(suite.installed.env.clone())
             .chain(command.env.clone())
             .chain(asked.env)
@@ -162,7 +162,8 @@ fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
         .collect()
 }
 
-/// The same for every command: no colours, no network, nothing kept between runs that could hide a change.
+/// The same for every command: no network, and nothing kept between runs that could hide a change. Colours are forbidden
+/// to linters alone; elsewhere they are taken out of what is printed, because programs are tested for theirs.
 fn environment() -> BTreeMap<String, String> {
     [
         // Where it is set, most tools watch nothing, ask nothing and draw nothing.
@@ -182,14 +183,6 @@ fn environment() -> BTreeMap<String, String> {
     ]
     .map(|(name, value)| (name.to_string(), value.to_string()))
     .into()
-}
-
-/// Whether colours are better taken out of what is printed than forbidden: programs of Node are tested for them.
-fn draws_as_it_likes(framework: Framework) -> bool {
-    matches!(
-        framework,
-        Framework::Node | Framework::Jest | Framework::Vitest | Framework::Mocha | Framework::Bun | Framework::Tap
-    )
 }
 
 /// Makes the places of failures relative to the root of the tree; those outside of it are of no use to anyone.
