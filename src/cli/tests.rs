@@ -87,7 +87,9 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     let (root, near) = whole.map_or((named, None), |whole| (whole.top, Some(whole.manifest)));
     if let Some(manifest) = &near {
         let top = root.display();
-        terminal::tell(&format!("note: {manifest} is part of a workspace, so its tests run from {top}"));
+        terminal::tell(&format!(
+            "note: {manifest} is part of a workspace, so its tests run from {top}"
+        ));
     }
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);

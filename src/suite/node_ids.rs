@@ -41,7 +41,9 @@ fn names(run: &TestRun) -> impl Iterator<Item = &str> {
 /// The file of an id, as far as it is one that can be told apart.
 fn file(name: &str) -> Option<&str> {
     let file = name.split("::").next()?;
-    let is_below = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    let is_below = Path::new(file)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
     (is_below && file.ends_with(".py")).then_some(file)
 }
 
@@ -81,7 +83,12 @@ mod tests {
     #[test]
     fn ids_start_where_the_command_runs() {
         let tree = tempfile::tempdir().unwrap();
-        for path in ["pkg/tests/test_a.py", "pkg/test_b.py", "other/test_c.py", "tests/test_d.py"] {
+        for path in [
+            "pkg/tests/test_a.py",
+            "pkg/test_b.py",
+            "other/test_c.py",
+            "tests/test_d.py",
+        ] {
             let path = tree.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();

@@ -58,7 +58,10 @@ mod tests {
     fn a_member_is_tested_from_the_top_of_its_workspace() {
         let tree = tempfile::tempdir().unwrap();
         for (path, text) in [
-            ("Cargo.toml", "[workspace]\nmembers = ['crates/*']\nexclude = ['crates/apart']"),
+            (
+                "Cargo.toml",
+                "[workspace]\nmembers = ['crates/*']\nexclude = ['crates/apart']",
+            ),
             ("crates/one/Cargo.toml", "[package]\nname = 'one'"),
             ("crates/apart/Cargo.toml", "[package]\nname = 'apart'"),
             ("crates/own/Cargo.toml", "[package]\nname = 'own'\n[workspace]"),

@@ -121,9 +121,14 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
 
 /// What linters print when they end because of a bug of their own, which some of them do with the same code.
 fn says_that_it_broke(text: &str) -> bool {
-    ["panicked at", "INTERNAL ERROR", "Ruff crashed", "Traceback (most recent"]
-        .iter()
-        .any(|mark| text.contains(mark))
+    [
+        "panicked at",
+        "INTERNAL ERROR",
+        "Ruff crashed",
+        "Traceback (most recent",
+    ]
+    .iter()
+    .any(|mark| text.contains(mark))
 }
 
 /// What frameworks print in place of results when there are none.

@@ -229,7 +229,11 @@ error: test run failed
         fn check(line: &str, expected: Option<Verdict>) {
             let (tests, _) = scan(line, &mut rustc::Diagnostics::default());
             let found = tests.first().map(|test| (test.name.as_str(), test.verdict));
-            assert_eq!(found, expected.map(|verdict| ("my-binary-id test_name", verdict)), "{line}");
+            assert_eq!(
+                found,
+                expected.map(|verdict| ("my-binary-id test_name", verdict)),
+                "{line}"
+            );
         }
         use Verdict::{Died, Failed, Passed, Skipped};
         for (verdict, lines) in [
@@ -266,7 +270,10 @@ error: test run failed
                     "  TRY 2 SEGV [   1.000s] ( 15/100) my-binary-id test_name",
                 ],
             ),
-            (Skipped, &["        SKIP [         ] [1/5] (───) my-binary-id test_name"]),
+            (
+                Skipped,
+                &["        SKIP [         ] [1/5] (───) my-binary-id test_name"],
+            ),
         ] {
             lines.iter().for_each(|line| check(line, Some(verdict)));
         }

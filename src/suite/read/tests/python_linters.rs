@@ -56,7 +56,10 @@ fn ruff() {
     // It looked at nothing, which says nothing of the code.
     let run = read(Framework::Ruff, &exited(2, &fixture("ruff/usage.txt")));
     assert_snapshot!(show_whole(&run), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
-    assert!(run.tail.starts_with("error: invalid value 'nope.toml' for '--config <CONFIG_OPTION>'"));
+    assert!(
+        run.tail
+            .starts_with("error: invalid value 'nope.toml' for '--config <CONFIG_OPTION>'")
+    );
     let bug = b"error: Ruff crashed. If you could open an issue\nthread 'main' panicked at src/x.rs:1:2\n";
     assert_snapshot!(show_whole(&read(Framework::Ruff, &exited(2, bug))), @"
     Crashed: 0 passed, 1 failed, 0 skipped
