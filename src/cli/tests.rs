@@ -4,6 +4,7 @@
 //! Nothing is judged and nothing is changed: one run, as it came out.
 
 mod report;
+mod whole;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
 use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
+use crate::domain::test_run::Outcome;
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::suite::{self, Suite, TestCommand};
 
@@ -80,10 +82,19 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     let active = active.map(PathBuf::from);
     let settings = Settings::new(flags, &environment)?;
     terminal::start_logging(&settings, Some("warn"));
-    let root = folder::checkout(&arguments.path)?;
+    let named = folder::checkout(&arguments.path)?;
+    let whole = whole::of(&named);
+    let (root, near) = whole.map_or((named, None), |whole| (whole.top, Some(whole.manifest)));
+    if let Some(manifest) = &near {
+        let top = root.display();
+        terminal::tell(&format!(
+            "note: {manifest} is part of a workspace, so its tests run from {top}"
+        ));
+    }
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
-    let desk = app::desk(&root, own.path(), kept).await?;
+    let mut desk = app::desk(&root, own.path(), kept).await?;
+    desk.hints.near.extend(near);
     report.commands = desk.test_commands();
     let command = match report.commands.first() {
         Some(command) => command.clone(),
@@ -110,6 +121,9 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
         .map_err(|error| Exit::Fault(error.to_string()))?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
+    }
+    if !arguments.install && matches!(run.outcome, Outcome::DidNotStart | Outcome::MissingModule) {
+        terminal::tell("note: nothing was installed for this run; with `--install` the dependencies are, first");
     }
     let is_green = run.is_green();
     let summary = run.summary();

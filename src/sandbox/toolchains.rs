@@ -215,15 +215,24 @@ impl Toolchains {
             let directory = home.join(name);
             self.show(&directory, &directory);
         }
-        for name in ["index", "cache", "src"] {
-            let part = Path::new(".cargo/registry").join(name);
-            self.show(&home.join(&part), &Path::new(HOME).join(&part));
-        }
-        // What was installed for Maven and Gradle before; their settings, next to it, have passwords. Packages that are
-        // not public can be among it, as they can in the caches of Cargo and Go above: whoever serves strangers gives
-        // greenlight a user of its own, whose home has none of them.
-        for name in [".m2/repository", ".gradle/caches/modules-2"] {
+        // What was fetched for Cargo, Maven and Gradle before; their settings, next to it, have passwords. Packages that
+        // are not public can be among it: whoever serves strangers gives greenlight a user of its own, whose home has
+        // none of them.
+        for name in [
+            ".cargo/registry/index",
+            ".cargo/registry/cache",
+            ".cargo/git/db",
+            ".cargo/git/checkouts",
+            ".m2/repository",
+            ".gradle/caches/modules-2",
+        ] {
             self.show(&home.join(name), &Path::new(HOME).join(name));
+        }
+        // Packages keep the modes they were packed with, some for their owner alone, and what root unpacked is not the
+        // command's own: it unpacks them for itself.
+        let sources = Path::new(".cargo/registry/src");
+        if !rustix::process::geteuid().is_root() {
+            self.show(&home.join(sources), &Path::new(HOME).join(sources));
         }
         for (variable, name) in POINTERS {
             let directory = home.join(name);
@@ -318,7 +327,8 @@ mod tests {
         for directory in [
             ".cargo/bin",
             ".m2/repository",
-            ".cargo/registry/src",
+            ".cargo/registry/cache",
+            ".cargo/git/db",
             ".rustup",
             ".ssh",
             ".config/gh",
@@ -350,7 +360,13 @@ mod tests {
         ] {
             assert!(!found.shows(&home.path().join(hidden)), "{hidden}");
         }
-        for shown in [".cargo/bin", ".cargo/registry/src", ".m2/repository", ".rustup"] {
+        for shown in [
+            ".cargo/bin",
+            ".cargo/registry/cache",
+            ".cargo/git/db",
+            ".m2/repository",
+            ".rustup",
+        ] {
             assert!(found.shows(&home.path().join(shown)), "{shown}");
         }
         assert_eq!(

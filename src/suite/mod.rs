@@ -11,6 +11,7 @@ mod distil;
 mod find;
 mod install;
 mod lend;
+mod node_ids;
 mod places;
 mod read;
 mod reports;
@@ -26,7 +27,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use self::distil::{Distillate, Distiller, GreenLog, distil, distil_archive};
-pub use self::find::{CiStep, Hints, NothingFound, find, find_all};
+pub use self::find::{CiStep, Hints, NothingFound, find, find_all, has_member};
 pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
 pub use self::lend::lend;
 pub use self::read::{Report, read};

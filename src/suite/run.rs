@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::places::Places;
-use super::{Framework, Installed, TestCommand, ask, read, reports, select};
+use super::{Framework, Installed, TestCommand, ask, node_ids, read, reports, select};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
@@ -127,7 +127,7 @@ pub async fn run(
         cwd: PathBuf::from(directory),
         env: environment()
             .into_iter()
-            .filter(|(name, _)| name != "NO_COLOR" || !draws_as_it_likes(command.framework))
+            .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
             .chain(suite.installed.env.clone())
             .chain(command.env.clone())
             .chain(asked.env)
@@ -147,6 +147,9 @@ pub async fn run(
     .await?;
     run.command = command.to_string();
     relocate(&mut run, workspace.path(), directory);
+    if framework == Framework::Pytest {
+        node_ids::settle(&mut run, workspace.path(), command);
+    }
     Ok(run)
 }
 
@@ -168,7 +171,8 @@ fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
         .collect()
 }
 
-/// The same for every command: no colours, no network, nothing kept between runs that could hide a change.
+/// The same for every command: no network, and nothing kept between runs that could hide a change. Colours are forbidden
+/// to linters alone; elsewhere they are taken out of what is printed, because programs are tested for theirs.
 fn environment() -> BTreeMap<String, String> {
     [
         // Where it is set, most tools watch nothing, ask nothing and draw nothing.
@@ -188,14 +192,6 @@ fn environment() -> BTreeMap<String, String> {
     ]
     .map(|(name, value)| (name.to_string(), value.to_string()))
     .into()
-}
-
-/// Whether colours are better taken out of what is printed than forbidden: programs of Node are tested for them.
-fn draws_as_it_likes(framework: Framework) -> bool {
-    matches!(
-        framework,
-        Framework::Node | Framework::Jest | Framework::Vitest | Framework::Mocha | Framework::Bun | Framework::Tap
-    )
 }
 
 /// Makes the places of failures relative to the root of the tree; those outside of it are of no use to anyone.

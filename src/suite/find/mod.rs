@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub(super) use self::python::tox_requirements;
+pub use self::rust::has_member;
 pub(super) use self::step::runs_tests;
 use super::{DEFAULT_TIMEOUT, Framework, Source, TestCommand, TestSettings};
 use crate::checkout::Checkout;
@@ -248,6 +249,8 @@ fn framework_of(root: &Place<'_>, words: &[String]) -> Framework {
         {
             Framework::Cargo
         }
+        Some("cargo") if has("nextest") => Framework::Nextest,
+        Some("cargo") if has("check") || has("clippy") || has("build") => Framework::Rustc,
         Some("go") if has("test") => Framework::Go,
         Some("go") if has("vet") => Framework::GoVet,
         Some("node") if has("--test") => Framework::Node,
@@ -263,6 +266,8 @@ fn framework_of(root: &Place<'_>, words: &[String]) -> Framework {
         Some("rake" | "bundle" | "rails") if has("test") => Framework::Minitest,
         _ if has("pytest") || has("py.test") => Framework::Pytest,
         _ if has("unittest") => Framework::Unittest,
+        _ if has("ruff") => Framework::Ruff,
+        _ if has("mypy") => Framework::Mypy,
         _ if has("jest") => Framework::Jest,
         _ if has("vitest") => Framework::Vitest,
         _ if has("mocha") => Framework::Mocha,

@@ -42,13 +42,24 @@ fn in_workspace(place: &Place<'_>, manifest: &toml::Table) -> Option<TestCommand
         let Some(workspace) = self::manifest(&top, "Cargo.toml").and_then(|top| top.get("workspace").cloned()) else {
             continue;
         };
-        let has = |key: &str| globs(&workspace, key).is_some_and(|globs| globs.is_match(below));
-        if !has("members") || has("exclude") {
+        if !names(&workspace, below) {
             return None;
         }
         return top.command(&["cargo", "test", "-p", name], Framework::Cargo, "Cargo.toml");
     }
     None
+}
+
+/// Whether a manifest is the top of the workspace to which the package in the directory `below` belongs.
+pub fn has_member(manifest: &str, below: &str) -> bool {
+    let manifest: Option<toml::Table> = manifest.parse().ok();
+    let workspace = manifest.as_ref().and_then(|manifest| manifest.get("workspace"));
+    workspace.is_some_and(|workspace| names(workspace, below))
+}
+
+fn names(workspace: &toml::Value, directory: &str) -> bool {
+    let has = |key: &str| globs(workspace, key).is_some_and(|globs| globs.is_match(directory));
+    has("members") && !has("exclude")
 }
 
 fn manifest(place: &Place<'_>, file: &str) -> Option<toml::Table> {

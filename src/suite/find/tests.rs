@@ -156,7 +156,10 @@ fn what_is_configured_comes_first() {
     }
     check("cargo test --all-features", "cargo test --all-features [Cargo]");
     check("cargo +nightly test", "cargo +nightly test [Cargo]");
-    check("cargo nextest run", "cargo nextest run [Other]");
+    check("cargo nextest run", "cargo nextest run [Nextest]");
+    check("cargo clippy -- -D warnings", "cargo clippy -- -D warnings [Rustc]");
+    check("ruff check .", "ruff check . [Ruff]");
+    check("python3 -m mypy src", "python3 -m mypy src [Mypy]");
     check("pytest -q -k 'a or b'", "pytest -q -k 'a or b' [Pytest]");
     check("python -m pytest", "python -m pytest [Pytest]");
     check("npm test", "npx vitest run [Vitest]");

@@ -11,6 +11,15 @@ pub(super) const WHOLE_COMMAND: &str = "the test command";
 /// Holds what was read against how the process ended.
 pub(super) fn conclude(framework: Framework, output: &Output, mut reading: Reading, text: &str) -> TestRun {
     let unread = !reading.ran() && reading.diagnostics.is_empty();
+    // Where nothing is found, what is left to say with 2 is that the settings cannot be read.
+    if unread && matches!(framework, Framework::Ruff | Framework::Mypy | Framework::Eslint) {
+        reading.trouble = match output.outcome {
+            sandbox::Outcome::Exited(1..) if says_that_it_broke(text) => Some(Trouble::Crash),
+            sandbox::Outcome::Exited(2) => Some(Trouble::Environment),
+            _ => reading.trouble,
+        };
+    }
+    let is_unusable = reading.trouble == Some(Trouble::Environment);
     let ran = match output.outcome {
         sandbox::Outcome::Exited(126 | 127) | sandbox::Outcome::DidNotStart(_) | sandbox::Outcome::Cancelled => false,
         sandbox::Outcome::Exited(_) => true,
@@ -19,7 +28,8 @@ pub(super) fn conclude(framework: Framework, output: &Output, mut reading: Readi
     if (framework == Framework::Other || framework.is_linter())
         && unread
         && ran
-        && recognise(text).is_none()
+        && !is_unusable
+        && (framework.is_linter() || recognise(text).is_none())
         && !says_that_nothing_ran(text)
     {
         if output.outcome == sandbox::Outcome::Exited(0) {
@@ -107,6 +117,18 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
         4 if framework == Framework::Pytest => Outcome::DidNotStart,
         _ => Outcome::Crashed,
     }
+}
+
+/// What linters print when they end because of a bug of their own, which some of them do with the same code.
+fn says_that_it_broke(text: &str) -> bool {
+    [
+        "panicked at",
+        "INTERNAL ERROR",
+        "Ruff crashed",
+        "Traceback (most recent",
+    ]
+    .iter()
+    .any(|mark| text.contains(mark))
 }
 
 /// What frameworks print in place of results when there are none.

@@ -18,13 +18,16 @@ const MAX_TESTS: usize = 200_000;
 /// `        PASS [   0.004s] (1/5) crate::binary module::test`
 static STATUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
-        r"^\s*(?:TRY \d+ )?([A-Z][A-Z0-9-]*)(?: \d+/\d+)? \[[^\]]*\] +(?:\([^)]*\) +)?(?:\[[^\]]*\] +)?(\S+) +(\S.*)$",
+        r"^\s*(TRY \d+ )?([A-Z][A-Z0-9 +-]*?)(?: \d+/\d+)? \[[^\]]*\] +(?:\[[^\]]*\] +)?(?:\([^)]*\) +)?(?:\[[^\]]*\] +)?(\S+) +(\S.*)$",
     )
 });
 static SUMMARY: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*Summary \[[^\]]*\] +(\d+)(?:/\d+)? tests? run: (.*)$"));
 static COUNT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(\d+) (passed|failed|timed out|exec failed|skipped)\b"));
+
+/// What stands below the try of a test that passed too late for its profile.
+const FAILED_AS_FLAKY: &str = "- test configured to fail if flaky";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -102,7 +105,13 @@ fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<Test>, Vec<(Strin
             return (tests, run.into_iter().chain(counts).collect());
         }
         let status = STATUS.as_ref().and_then(|status| status.captures(line));
-        let status = status.and_then(|status| Some((verdict(&status[1])?, format!("{} {}", &status[2], &status[3]))));
+        let status = status.and_then(|status| {
+            let verdict = match status.get(1) {
+                Some(_) => verdict_of_try(&status[2]),
+                None => verdict(&status[2]),
+            };
+            Some((verdict?, format!("{} {}", &status[3], &status[4])))
+        });
         if let Some((verdict, name)) = status {
             current = match known.get(&name) {
                 Some(index) => Some(*index),
@@ -122,6 +131,9 @@ fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<Test>, Vec<(Strin
                 test.shown.clear();
             }
         } else if let Some(test) = current.and_then(|index| tests.get_mut(index)) {
+            if line.trim() == FAILED_AS_FLAKY {
+                test.verdict = Verdict::Failed;
+            }
             if test.shown.len() < 2 * super::MAX_MESSAGE {
                 // Output is indented below its heading.
                 test.shown.push_str(line.strip_prefix("    ").unwrap_or(line));
@@ -134,14 +146,23 @@ fn scan(text: &str, compiler: &mut rustc::Diagnostics) -> (Vec<Test>, Vec<(Strin
     (tests, Vec::new())
 }
 
-/// The word before the time. One that is none of a result, such as `SLOW`, is no result.
-fn verdict(word: &str) -> Option<Verdict> {
-    match word {
-        "PASS" | "LEAK" | "FLAKY" => Some(Verdict::Passed),
-        "FAIL" | "TIMEOUT" | "LEAK-FAIL" | "XFAIL" | "FLKY-FL" => Some(Verdict::Failed),
+/// The words before the time. Those that are none of a result, such as `SLOW`, are no result.
+fn verdict(words: &str) -> Option<Verdict> {
+    match words {
+        "PASS" | "LEAK" | "FLAKY" | "TIMEOUT-PASS" => Some(Verdict::Passed),
+        "FAIL" | "FAIL + LEAK" | "TIMEOUT" | "LEAK-FAIL" | "XFAIL" | "FLKY-FL" => Some(Verdict::Failed),
         "SKIP" => Some(Verdict::Skipped),
-        "ABORT" => Some(Verdict::Died),
-        _ => word.starts_with("SIG").then_some(Verdict::Died),
+        _ => (words.starts_with("ABORT") || words.starts_with("SIG")).then_some(Verdict::Died),
+    }
+}
+
+/// The shorter words for one of several tries, where a signal has its bare name.
+fn verdict_of_try(words: &str) -> Option<Verdict> {
+    match words {
+        "PASS" | "LEAK" | "TMPASS" => Some(Verdict::Passed),
+        "FAIL" | "FL+LK" | "LKFAIL" | "TMT" | "XFAIL" => Some(Verdict::Failed),
+        "START" | "SLOW" | "TRMNTG" | "DELAY" => None,
+        _ => Some(Verdict::Died),
     }
 }
 
@@ -199,6 +220,72 @@ error: test run failed
             (Some("2"), Some("1"))
         );
         assert_eq!(reading.failures.len(), 3);
+    }
+
+    /// The lines are those of nextest's own tests of its reporter, version 0.9.
+    #[test]
+    fn every_word_of_a_result_is_known() {
+        #[track_caller]
+        fn check(line: &str, expected: Option<Verdict>) {
+            let (tests, _) = scan(line, &mut rustc::Diagnostics::default());
+            let found = tests.first().map(|test| (test.name.as_str(), test.verdict));
+            assert_eq!(
+                found,
+                expected.map(|verdict| ("my-binary-id test_name", verdict)),
+                "{line}"
+            );
+        }
+        use Verdict::{Died, Failed, Passed, Skipped};
+        for (verdict, lines) in [
+            (
+                Passed,
+                &[
+                    "        PASS [   1.000s] (  1/100) my-binary-id test_name",
+                    "        LEAK [   2.000s] (  2/100) my-binary-id test_name",
+                    "TIMEOUT-PASS [ 240.000s] (  3/100) my-binary-id test_name",
+                    "  TRY 2 PASS [   1.000s] (  7/100) my-binary-id test_name",
+                    "   FLAKY 2/2 [   2.000s] [3/3] (  20/5000) my-binary-id test_name",
+                ][..],
+            ),
+            (
+                Failed,
+                &[
+                    "  TRY 2 PASS [   1.000s] (  8/100) my-binary-id test_name\n           - test configured to fail if flaky",
+                    " FAIL + LEAK [   1.000s] ( 10/100) my-binary-id test_name",
+                    "       XFAIL [   1.000s] ( 11/100) my-binary-id test_name",
+                    "   LEAK-FAIL [   1.000s] ( 12/100) my-binary-id test_name",
+                    "     TIMEOUT [  60.000s] ( 13/100) my-binary-id test_name",
+                    " TRY 2 FL+LK [   1.000s] ( 17/100) my-binary-id test_name",
+                    "TRY 2 LKFAIL [   1.000s] ( 18/100) my-binary-id test_name",
+                    "   TRY 2 TMT [  60.000s] ( 19/100) my-binary-id test_name",
+                    " FLKY-FL 2/2 [   1.000s] ( 27/100) my-binary-id test_name",
+                ],
+            ),
+            (
+                Died,
+                &[
+                    "     SIGSEGV [   1.000s] ( 14/100) my-binary-id test_name",
+                    "ABORT SIG 34 [   1.000s] ( 14/100) my-binary-id test_name",
+                    "       ABORT [   1.000s] ( 15/100) my-binary-id test_name",
+                    "  TRY 2 SEGV [   1.000s] ( 15/100) my-binary-id test_name",
+                ],
+            ),
+            (
+                Skipped,
+                &["        SKIP [         ] [1/5] (───) my-binary-id test_name"],
+            ),
+        ] {
+            lines.iter().for_each(|line| check(line, Some(verdict)));
+        }
+        for line in [
+            "       START [         ] ( 1/10) my-binary-id test_name",
+            "        SLOW [> 60.000s] (─────────) my-binary-id test_name",
+            "  TRY 2 SLOW [> 60.000s] (─────────) my-binary-id test_name",
+            "TRY 1 TRMNTG [>120.000s] (─────────) my-binary-id test_name",
+            " TERMINATING [>120.000s] my-script: my-program --arg1",
+        ] {
+            check(line, None);
+        }
     }
 
     #[test]

@@ -116,7 +116,10 @@ fn may_be(framework: Framework, text: &str) -> bool {
         Framework::Rspec => text.contains(" failure"),
         Framework::Phpunit => text.contains(" by Sebastian Bergmann") || text.contains("\nPHP "),
         Framework::Tap => text.contains("\n1..") || text.contains("\nResult: "),
-        Framework::Mypy => text.contains(" error"),
+        // C compilers print their errors in the same form, but of other files.
+        Framework::Mypy => {
+            [".py:", ".pyi:", ".ipynb:"].iter().any(|kind| text.contains(kind)) && text.contains(": error")
+        }
         Framework::Nextest => text.contains("tests run"),
         Framework::Gradle => text.contains(" FAILED") || text.contains(" PASSED") || text.contains("BUILD "),
         _ => true,

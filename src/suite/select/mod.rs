@@ -127,6 +127,12 @@ mod tests {
             "python3 -m pytest -q -n 4 tests/test_a.py::T::test_b[x y]",
         );
         check(
+            Pytest,
+            "pytest pkg -k fast -x other --cov shop",
+            &["pkg/test_a.py::b"],
+            "pytest -k fast -x --cov shop pkg/test_a.py::b",
+        );
+        check(
             Unittest,
             "python3 -m unittest discover -v",
             &["t.T.a"],

@@ -86,8 +86,8 @@ fn pytest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
                     "" | "q" | "qq" | "x" | "s" | "l" | "ra" | "rA"
                 )
         });
-        let is_path = word.ends_with(".py") || word.contains('/') || matches!(word.as_str(), "tests" | "test" | ".");
-        if !(after_program && is_path && takes_no_value && !word.starts_with('-')) {
+        // pytest takes nothing but paths beside its options.
+        if !(after_program && takes_no_value && !word.starts_with('-')) {
             narrowed.push(word.clone());
         }
         after_program |= matches!(word.rsplit('/').next(), Some("pytest" | "py.test"));

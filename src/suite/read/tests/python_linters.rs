@@ -53,9 +53,17 @@ fn ruff() {
     Passed: 1 passed, 0 failed, 0 skipped
     passed: the test command
     ");
-    assert_snapshot!(whole(Framework::Ruff, "ruff/usage.txt", 2), @"
-    Failed: 0 passed, 1 failed, 0 skipped
-    the test command at -: error: invalid value 'nope.toml' for '--config <CONFIG_OPTION>'
+    // It looked at nothing, which says nothing of the code.
+    let run = read(Framework::Ruff, &exited(2, &fixture("ruff/usage.txt")));
+    assert_snapshot!(show_whole(&run), @"DidNotStart: 0 passed, 0 failed, 0 skipped");
+    assert!(
+        run.tail
+            .starts_with("error: invalid value 'nope.toml' for '--config <CONFIG_OPTION>'")
+    );
+    let bug = b"error: Ruff crashed. If you could open an issue\nthread 'main' panicked at src/x.rs:1:2\n";
+    assert_snapshot!(show_whole(&read(Framework::Ruff, &exited(2, bug))), @"
+    Crashed: 0 passed, 1 failed, 0 skipped
+    the test command at -: error: Ruff crashed. If you could open an issue
     ");
 }
 

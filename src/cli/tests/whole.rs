@@ -1,0 +1,86 @@
+//! Finds what a named folder cannot be tested without: the top of the Cargo workspace of which it is a member.
+//!
+//! Not here: members of other kinds of workspaces, whose tests run in their own directory.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::id::RepoPath;
+use crate::sandbox;
+use crate::suite;
+
+const MANIFEST: &str = "Cargo.toml";
+const MAX_MANIFEST: u64 = 1 << 20;
+/// Members lie no deeper than this.
+const MAX_DEPTH: usize = 16;
+
+/// A workspace around the folder that was named.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    pub(super) top: PathBuf,
+    /// The manifest of the named folder, relative to the top.
+    pub(super) manifest: RepoPath,
+}
+
+/// The workspace of which this folder is a member, within the repository in which it lies.
+pub(super) fn of(named: &Path) -> Option<Whole> {
+    let own: toml::Table = text(named)?.parse().ok()?;
+    if own.contains_key("workspace") {
+        return None;
+    }
+    let mut inner = named;
+    for _ in 0..MAX_DEPTH {
+        // What is above the top of a repository is another matter.
+        if inner.join(".git").exists() {
+            return None;
+        }
+        inner = inner.parent()?;
+        let below = named.strip_prefix(inner).ok()?.to_str()?;
+        if text(inner).is_some_and(|manifest| suite::has_member(&manifest, below)) {
+            return Some(Whole {
+                top: inner.to_path_buf(),
+                manifest: format!("{below}/{MANIFEST}").parse().ok()?,
+            });
+        }
+    }
+    None
+}
+
+fn text(folder: &Path) -> Option<String> {
+    let bytes = sandbox::read_result(folder, Path::new(MANIFEST), MAX_MANIFEST).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_tested_from_the_top_of_its_workspace() {
+        let tree = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            (
+                "Cargo.toml",
+                "[workspace]\nmembers = ['crates/*']\nexclude = ['crates/apart']",
+            ),
+            ("crates/one/Cargo.toml", "[package]\nname = 'one'"),
+            ("crates/apart/Cargo.toml", "[package]\nname = 'apart'"),
+            ("crates/own/Cargo.toml", "[package]\nname = 'own'\n[workspace]"),
+            ("crates/clone/Cargo.toml", "[package]\nname = 'clone'"),
+            ("crates/clone/.git/HEAD", ""),
+            ("crates/python/pyproject.toml", ""),
+        ] {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let found = of(&tree.path().join("crates/one"));
+        let expected = Whole {
+            top: tree.path().to_path_buf(),
+            manifest: "crates/one/Cargo.toml".parse().unwrap(),
+        };
+        assert_eq!(found, Some(expected));
+        for alone in ["", "crates/apart", "crates/own", "crates/clone", "crates/python"] {
+            assert_eq!(of(&tree.path().join(alone)), None, "{alone}");
+        }
+    }
+}
