@@ -74,7 +74,8 @@ fn weakened(proposal: &Proposal) -> Option<String> {
         lines.push(format!("- … and {} more", proposal.weakens.len() - SHOWN));
     }
     Some(format!(
-        "### The test may be wrong\n\nThis is no fix of the code: it changes what the tests say. With it they say less than before:\n\n{}",
+        "### The test may be wrong\n\nThis is no fix of the code: it changes what the tests say. With it they say less than before:\n\n{}\n\n\
+         It comes as a patch alone, so that no part of it is committed in passing.",
         lines.join("\n")
     ))
 }
