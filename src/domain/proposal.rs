@@ -47,6 +47,9 @@ pub struct Evidence {
     /// What the head's own tests say about the patched code, where the patch changes tests as well.
     #[serde(default)]
     pub own_tests: Option<OwnTests>,
+    /// How many more times the tests that were red ran on the patched tree, green every time.
+    #[serde(default)]
+    pub confirmed: u32,
 }
 
 /// A run of the patched code with the tests as they were at the head.
@@ -123,6 +126,7 @@ pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -
         install: None,
         left_out: None,
         own_tests: None,
+        confirmed: 0,
     })
 }
 

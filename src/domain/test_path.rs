@@ -51,6 +51,19 @@ const FILES: &[&str] = &[
     "gradle-wrapper.jar",
     "gradle-wrapper.properties",
     ".npmrc",
+    ".babelrc",
+    ".swcrc",
+    ".taprc",
+    "bunfig.toml",
+    "jasmine.json",
+    ".rspec",
+    "rakefile",
+    "phpunit.xml",
+    "phpunit.xml.dist",
+    "testng.xml",
+    "junit-platform.properties",
+    ".runsettings",
+    "xunit.runner.json",
     ".pnpmfile.cjs",
 ];
 /// Settings of JavaScript's tools come as `.js`, `.cjs`, `.mts`, `.json`, `.yml` and more. Vitest falls back on Vite's.
@@ -59,6 +72,11 @@ const BEGINNINGS: &[&str] = &[
     "vitest.",
     "vite.config.",
     "karma.conf",
+    "ava.config.",
+    "babel.config.",
+    "playwright.config.",
+    "cypress.config.",
+    "wdio.conf",
     ".mocharc",
     ".eslintrc",
     "eslint.config.",
@@ -97,6 +115,7 @@ pub fn is_test_path(path: &str) -> bool {
         && (stem.ends_with("test") || stem.ends_with("tests"));
     // A link or a script may have the name of a folder.
     path.split('/').any(|part| FOLDERS.contains(&part))
+        || is_installed_package(&path)
         || FILES.contains(&name)
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || ENDS.iter().any(|end| name.ends_with(end))
@@ -111,9 +130,17 @@ pub fn decides_how_tests_run(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
     path.split('/').any(|part| RUN.contains(&part)) && is_test_path(&path)
+        || is_installed_package(&path)
         || (FILES.contains(&name) && name != "conftest.py")
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || ENDS.iter().any(|end| *end != ".snap" && name.ends_with(end))
+}
+
+/// Whether a file describes an installed Python package: what lies in a folder that modules are imported from counts as
+/// installed, and its entry points name plugins that pytest loads.
+/// <https://packaging.python.org/en/latest/specifications/entry-points/>
+fn is_installed_package(path: &str) -> bool {
+    path.contains(".egg-info/") || path.contains(".dist-info/")
 }
 
 /// Whether a file says what CI does.

@@ -50,6 +50,22 @@ impl Kind {
             Self::Configuration | Self::Ci | Self::SpecialCased | Self::DetectsTests | Self::CannotBeJudged
         )
     }
+
+    /// Whether tests check less with it, whoever did it. Authors of pull requests change expectations, data and settings
+    /// with good reason every day.
+    pub fn takes_away(self) -> bool {
+        matches!(
+            self,
+            Self::Removed
+                | Self::Skipped
+                | Self::NotReached
+                | Self::FewerAssertions
+                | Self::WeakerAssertion
+                | Self::ToleranceWidened
+                | Self::ErrorSwallowed
+                | Self::Retried
+        )
+    }
 }
 
 /// One place where a patch makes the tests say less.

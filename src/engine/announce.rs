@@ -120,9 +120,15 @@ fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
             GateKind::Land { .. } => "Commit exactly what was tested",
             GateKind::ChangeTests { .. } => "Commit a change of tests",
         };
+        // Nobody who presses it in passing should take it for a fix.
+        let approve = if gate.kind.wants_its_name() {
+            "Change the tests"
+        } else {
+            "Approve"
+        };
         vec![
             Button {
-                label: "Approve",
+                label: approve,
                 description: does,
                 identifier: format!("approve:{}", gate.id),
             },

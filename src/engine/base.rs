@@ -1,16 +1,27 @@
 //! The merge base of a pull request, to tell its own failures from those that were there before.
 
+use std::sync::OnceLock;
+
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::{FileChange, Patch};
 use crate::domain::run::Run;
+use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
+use crate::domain::weakening::Weakening;
+use crate::guard;
 use crate::suite::Suite;
 
 use super::desk::{self, Desk};
 use super::work::{self, Base, Wants};
 use super::{Broken, Context};
+
+/// So many of the places in which a pull request itself makes tests say less are kept.
+const MAX_WEAKENED: usize = 10;
 
 /// Reproduces the failure, and holds it against the merge base: under the same consent, with the same command, in the
 /// same sandbox.
@@ -23,10 +34,17 @@ pub(super) async fn reproduce(
     (desk, suite): (&Desk, &Suite),
     cancel: &CancellationToken,
 ) -> Result<(TestRun, Triage), Broken> {
+    let weakened = OnceLock::new();
+    let weakened_here = &weakened;
     let mut base = || {
         async move {
             match laid_out(context, run, (desk, suite), cancel).await {
-                Ok(base) => Ok(base),
+                Ok(base) => {
+                    if let Some(base) = &base {
+                        let _only_once = weakened_here.set(by_pull_request(&base.desk, desk).await);
+                    }
+                    Ok(base)
+                }
                 // Then the head is judged by itself.
                 Err(error) => {
                     tracing::warn!(%error, "there is no merge base to compare with");
@@ -36,7 +54,33 @@ pub(super) async fn reproduce(
         }
         .boxed()
     };
-    work::reproduce(desk, suite, (&mut base, Wants::ItsOwn), cancel).await
+    let (before, mut triage) = work::reproduce(desk, suite, (&mut base, Wants::ItsOwn), cancel).await?;
+    triage.weakened = weakened.into_inner().unwrap_or_default();
+    Ok((before, triage))
+}
+
+/// Where the pull request itself makes tests say less. Nothing depends on it: it is what a reader should know.
+async fn by_pull_request(base: &Desk, head: &Desk) -> Vec<Weakening> {
+    let (old, new) = (base.checkout.clone(), head.checkout.clone());
+    let changed: Vec<RepoPath> = head.changed.keys().cloned().collect();
+    let found = tokio::task::spawn_blocking(move || {
+        let mut found = guard::weakenings(&between(&old, &new, changed), &guard::Inputs::default());
+        found.retain(|weakening| weakening.kind.takes_away());
+        found.truncate(MAX_WEAKENED);
+        found
+    });
+    found.await.unwrap_or_default()
+}
+
+/// What differs in these files, and the tests that are gone.
+fn between(old: &Checkout, new: &Checkout, changed: Vec<RepoPath>) -> Patch {
+    let is_gone = |path: &&RepoPath| is_test_path(path.as_str()) && !new.contains(path.as_str());
+    let gone: Vec<RepoPath> = old.paths().into_iter().filter(is_gone).cloned().collect();
+    let changes = changed.into_iter().chain(gone).filter_map(|path| {
+        let (before, after) = (old.read_original(&path), new.read_original(&path));
+        (before != after).then_some((path, FileChange { before, after }))
+    });
+    Patch::new(changes)
 }
 
 async fn laid_out(

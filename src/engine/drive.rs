@@ -7,7 +7,6 @@ use futures::FutureExt as _;
 
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
-use crate::domain::proposal::Evidence;
 use crate::domain::reply;
 use crate::domain::run::{End, GateNeeded, Next, Run, Step};
 use crate::github::LandError;
@@ -18,7 +17,7 @@ use crate::suite;
 use super::desk::{self, Desk};
 use super::interrupt::Working;
 use super::stop::stop;
-use super::work::{self, Brief, Engine, Outcome};
+use super::work::{self, Brief, Engine, Outcome, Red};
 use super::{App, Broken, Context, announce, base, propose, reading, retry};
 
 /// A run of more steps than this is stuck.
@@ -261,26 +260,18 @@ async fn verify(
             reason: format!("The suggestion was executed as approved, and there is nothing for it to mend: {reason}"),
         }));
     }
-    let head = &run.started.head;
-    Ok(
-        match work::prove(
-            desk,
-            suite,
-            (&proposal.patch, proposal.claim()),
-            (head, &before),
-            cancel,
-        )
-        .await?
-        {
-            Ok(evidence) => Step::Verified(Box::new(Evidence {
-                triage: Some(triage),
-                ..evidence
-            })),
-            Err(unfit) => Step::Ended(End::GaveUp {
-                reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
-            }),
-        },
-    )
+    let red = Red {
+        head: &run.started.head,
+        before: &before,
+        triage: Some(&triage),
+    };
+    let proved = work::prove(desk, suite, (&proposal.patch, proposal.claim()), &red, cancel).await?;
+    Ok(match proved {
+        Ok(evidence) => Step::Verified(Box::new(evidence)),
+        Err(unfit) => Step::Ended(End::GaveUp {
+            reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
+        }),
+    })
 }
 
 /// One attempt at a patch, its transcript written down as it grows.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::gate::{Gate, GateKind};
+use crate::domain::proposal::Claim;
 use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step};
 
@@ -34,6 +35,8 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
         me: &context.me,
         pull_request: &context.pull_request,
         source: &Source::Run,
+        // "Commit suggestion" is pressed in passing, and nobody is asked to change tests in passing.
+        as_patch: proposal.claim() == Claim::TestMayBeWrong,
     };
     let body = |layout: &Layout<'_>| reply::review_body(proposal, layout);
     match target.post(&proposal.patch, &hidden, &body).await {

@@ -86,6 +86,7 @@ pub async fn post(
         me,
         pull_request,
         source: &words.source,
+        as_patch: false,
     };
     target.post(patch, &BTreeSet::new(), &body).await
 }
@@ -98,6 +99,8 @@ pub(super) struct Target<'a> {
     /// As it was when the patch was made.
     pub(super) pull_request: &'a PullRequest,
     pub(super) source: &'a Source,
+    /// Whether nothing of it is to be committed on its own: all of it is a patch in the text of the review.
+    pub(super) as_patch: bool,
 }
 
 impl Target<'_> {
@@ -111,6 +114,14 @@ impl Target<'_> {
         hidden: &BTreeSet<u64>,
         body: &(dyn Fn(&Layout<'_>) -> String + Sync),
     ) -> Result<Posted, Broken> {
+        if self.as_patch {
+            self.still_there().await?;
+            let cut = Cut {
+                remainder: patch.clone(),
+                ..Cut::default()
+            };
+            return self.put(patch, cut, (hidden, false), body).await;
+        }
         let diff = self.diff().await?;
         let cut = anchor::cut_within(patch, &diff, MAX_SUGGESTIONS);
         match self.put(patch, cut, (hidden, false), body).await {

@@ -33,8 +33,22 @@ const PYPROJECT: &[&str] = &[
     "tool.tox*",
     "tool.coverage*",
     "project.entry-points.pytest*",
+    "tool.poetry.plugins.pytest*",
 ];
-const PACKAGE: &[&str] = &["scripts", "jest", "mocha", "vitest"];
+const PACKAGE: &[&str] = &[
+    "scripts",
+    "jest",
+    "mocha",
+    "vitest",
+    "ava",
+    "tap",
+    "jasmine",
+    "babel",
+    // What tests are written with must not be swapped for something kinder.
+    "overrides",
+    "resolutions",
+    "pnpm",
+];
 /// How the names of sections in `setup.cfg` begin.
 const SETUP: &[&str] = &["aliases", "tool:pytest", "pytest", "tox", "testenv", "coverage"];
 
@@ -88,7 +102,9 @@ fn sections(text: &str) -> Vec<String> {
         let bare = line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if let Some(heading) = bare.strip_prefix('[') {
             let name = heading.trim_start().to_ascii_lowercase();
-            let is_ours = SETUP.iter().any(|beginning| name.starts_with(beginning));
+            // Its entry points may name a plugin of pytest's.
+            let is_ours = SETUP.iter().any(|beginning| name.starts_with(beginning))
+                || (name.starts_with("options.entry_points") && text.contains("pytest11"));
             is_inside = is_ours || (is_inside && bare.len() < line.len());
         }
         if is_inside && !bare.is_empty() {
@@ -198,6 +214,26 @@ line-length = 100
             true,
         );
         check(setup, "[tool:pytest]", "[tool:nothing]", true);
+        let plugin = "[options.entry_points]\npytest11 =\n    a = a\n[metadata]";
+        check(setup, "[metadata]", plugin, true);
+        check(
+            setup,
+            "[metadata]",
+            "[options.entry_points]\nconsole_scripts =\n    a = a:a\n[metadata]",
+            false,
+        );
+        check(
+            package,
+            "{\"name\"",
+            "{\"overrides\": {\"jest\": \"1\"}, \"name\"",
+            true,
+        );
+        check(
+            project,
+            "[tool.ruff]",
+            "[tool.poetry.plugins.pytest11]\na = \"a\"\n[tool.ruff]",
+            true,
+        );
     }
 
     #[test]

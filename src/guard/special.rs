@@ -103,7 +103,7 @@ pub(super) fn compare(
             of_tests(&branch.asked),
             branch.given.iter().any(|given| inputs.literals.contains(given)),
         );
-        if asked >= 2 || (asked == 1 && given) {
+        if asked >= 2 || (asked == 1 && given) || is_disguised(branch, inputs) {
             let quoted = body::quoted(&branch.text);
             said.say(
                 Kind::SpecialCased,
@@ -112,6 +112,21 @@ pub(super) fn compare(
             );
         }
     }
+}
+
+/// What tells one input from others without naming it.
+static OBSCURES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)hash|md5|sha1|sha2|sha512|crc32|adler|digest|checksum|\blen\(|\.length\b|\.len\(\)|\.size\(\)|\bord\(|charCodeAt|\.encode\(|btoa|b64|\[::-1\]",
+    )
+    .ok()
+});
+
+/// Whether the answer that a test expects is given where a hash or the length of the input is a certain one.
+fn is_disguised(branch: &Branch, inputs: &Inputs) -> bool {
+    let is_answer = |given: &String| inputs.literals.contains(given) && !is_common(given);
+    branch.given.as_ref().is_some_and(is_answer)
+        && OBSCURES.as_ref().is_some_and(|pattern| pattern.is_match(&branch.text))
 }
 
 /// What there is of it in one side.

@@ -64,6 +64,8 @@ pub enum Unfit {
     /// Never quoted, for the reason it is refused for.
     #[error("the name of a file that it adds looks like a credential, or hides or reorders text")]
     Name,
+    #[error("the tests that were red were green once, and red again in run {run} of the same tree: {after}")]
+    GreenByLuck { run: u32, after: String },
     #[error("{0}")]
     NotBetter(NotBetter),
 }

@@ -8,6 +8,8 @@ use super::state::folded;
 
 /// How many names of tests a list has at most.
 const SHOWN: usize = 10;
+/// A longer command is not shown, in bytes.
+const MAX_COMMAND: usize = 4_000;
 
 /// Before and after in one line, the rest folded away.
 pub(super) fn evidence(evidence: &Evidence) -> String {
@@ -17,6 +19,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
     let parts = [
         Some(table(evidence)),
         names("Red before, green after:", &red),
+        confirmed(evidence.confirmed),
         Some(compared(&worse, &evidence.after)),
         evidence.triage.as_ref().and_then(excused),
         evidence.left_out.and_then(left_out),
@@ -94,12 +97,25 @@ fn compared(worse: &Worse, after: &TestRun) -> String {
     }
 }
 
+/// That it was no luck.
+fn confirmed(runs: u32) -> Option<String> {
+    let again = match runs {
+        0 => return None,
+        1 => "once more".into(),
+        more => format!("{more} more times"),
+    };
+    Some(format!(
+        "They were run {again} with the change, and were green every time."
+    ))
+}
+
 /// The red tests that this does not mend, and why.
 fn excused(triage: &Triage) -> Option<String> {
     let all = triage.excused().count();
     let lines = verdicts(triage.lines(triage.excused()), all)?;
     Some(format!(
-        "Set aside, as they are not this pull request's doing; they still ran, and may still fail:\n\n{lines}"
+        "Set aside, as they are not red every time by this pull request's doing; they still ran, and may still \
+         fail:\n\n{lines}"
     ))
 }
 
@@ -147,23 +163,35 @@ fn own_tests(own: OwnTests) -> String {
     )
 }
 
-/// The one command that recomputes the digest.
+/// The one command that recomputes the digest, if people can run it just as it is shown.
 fn again(evidence: &Evidence) -> String {
-    match &evidence.head {
-        None => format!("Digest {}", redact::inline(&evidence.digest, 80)),
-        Some(head) => {
-            let command = format!(
-                "greenlight verify --head {head} --digest {}{}",
-                evidence.digest,
-                excusing(evidence)
-            );
-            format!(
-                "Check it yourself, in a checkout with the suggestions committed or applied:\n\n{}\n\n\
-                 <sub>The digest covers head, patch, test command and both results.</sub>",
-                redact::fenced("sh", &command, 400)
-            )
-        }
+    let digest = || format!("Digest {}", redact::inline(&evidence.digest, 80));
+    let Some(head) = &evidence.head else {
+        return digest();
+    };
+    let command = format!(
+        "greenlight verify --head {head} --digest {}{}",
+        evidence.digest,
+        excusing(evidence)
+    );
+    let note = "<sub>The digest covers head, patch, test command and both results.</sub>";
+    // People paste it into a shell. The names in it are the pull request's: a quote that is redacted or cut away would
+    // let what follows be run.
+    let is_shown_whole = command.len() <= MAX_COMMAND
+        && redact::hidden(&command).next().is_none()
+        && redact::redact(&command) == command
+        && !command.contains(['\n', '\r', '\t']);
+    if !is_shown_whole {
+        return format!(
+            "{}. Recompute it with `greenlight verify --head {head}`, and one `--excuse` for each test that is set \
+             aside: their names do not go into a command line that is safe to copy.\n\n{note}",
+            digest()
+        );
     }
+    format!(
+        "Check it yourself, in a checkout with the suggestions committed or applied:\n\n{}\n\n{note}",
+        redact::fenced("sh", &command, MAX_COMMAND)
+    )
 }
 
 /// The arguments that set the same tests aside.
@@ -231,6 +259,7 @@ mod tests {
                 runs_at_head: 2,
                 tests: Vec::new(),
                 base: None,
+                weakened: Vec::new(),
             }),
             install: Some("make deps".into()),
             left_out: Some(LeftOut {
@@ -239,7 +268,45 @@ mod tests {
                 lines: 0,
             }),
             own_tests: None,
+            confirmed: 0,
         }
+    }
+
+    #[test]
+    fn a_name_of_a_test_never_gets_out_of_its_quotes() {
+        let with = |names: &[String]| {
+            let mut proof = proof();
+            proof.before.excused = names.to_vec();
+            again(&proof)
+        };
+        let shown = with(&["it's `red`".into(), "b[$(id)]".into()]);
+        assert!(
+            shown.contains(r"--excuse 'it'\''s `red`' --excuse 'b[$(id)]'"),
+            "{shown}"
+        );
+        // The first takes its own closing quote along when it is redacted, the others the middle when it is cut.
+        let cut = (0..60)
+            .map(|at| format!("{}{at}'; id #", "a".repeat(100)))
+            .collect::<Vec<_>>();
+        for names in [
+            vec!["authorization:aaaaaaaa".into(), "; id #".into()],
+            cut,
+            vec!["a\n```\n/greenlight approve".into()],
+            vec!["a\u{202e}b".into()],
+        ] {
+            let shown = with(&names);
+            assert!(shown.starts_with("Digest `d1`. Recompute it"), "{shown}");
+            assert!(!shown.contains("```") && !shown.contains("id #"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn runs_that_confirm_it_are_told() {
+        let shown = evidence(&Evidence {
+            confirmed: 4,
+            ..proof()
+        });
+        assert!(shown.contains("They were run 4 more times with the change"), "{shown}");
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(super) fn remainder(layout: &Layout<'_>) -> Option<String> {
     }
     let what = if layout.is_refused {
         "GitHub did not take the suggestions for these lines, so all of it comes as a patch."
+    } else if cut.suggestions.is_empty() && cut.left_out.is_empty() {
+        "All of it is one patch."
     } else if cut.suggestions.is_empty() {
         "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch."
     } else {

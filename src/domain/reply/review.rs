@@ -31,6 +31,7 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     };
     parts.extend(weakened(proposal));
     parts.push(format!("{} ({state})", summary(proposal)));
+    parts.extend(by_pull_request(proposal));
     parts.extend(laid_out(layout));
     if let Some(evidence) = &proposal.evidence {
         parts.push(super::evidence::evidence(evidence));
@@ -73,9 +74,32 @@ fn weakened(proposal: &Proposal) -> Option<String> {
         lines.push(format!("- … and {} more", proposal.weakens.len() - SHOWN));
     }
     Some(format!(
-        "### The test may be wrong\n\nThis is no fix of the code: it changes what the tests say. With it they say less than before:\n\n{}",
+        "### The test may be wrong\n\nThis is no fix of the code: it changes what the tests say. With it they say less than before:\n\n{}\n\n\
+         It comes as a patch alone, so that no part of it is committed in passing.",
         lines.join("\n")
     ))
+}
+
+/// What the pull request itself takes away from the tests: green says less then.
+fn by_pull_request(proposal: &Proposal) -> Option<String> {
+    const SHOWN: usize = 3;
+    let weakened = &proposal.evidence.as_ref()?.triage.as_ref()?.weakened;
+    let shown: Vec<String> = weakened
+        .iter()
+        .take(SHOWN)
+        .map(|weakening| redact::inline(&weakening.to_string(), 300))
+        .collect();
+    let more = match weakened.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    (!shown.is_empty()).then(|| {
+        format!(
+            "⚠️ This pull request itself makes tests say less than on the base branch: {}{more}. What is green here is \
+             green by its own tests.",
+            shown.join(", ")
+        )
+    })
 }
 
 /// The body of the review of a patch that somebody gave, and greenlight did not run.

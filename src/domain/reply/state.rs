@@ -115,6 +115,9 @@ fn headline(run: &Run) -> String {
             let passed = run.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {}", evidence.after.summary()));
             format!("🟢 **Landed as {}**{passed}.", commit.short())
         }
+        Some(End::Suggested) if run.proposal.as_ref().is_some_and(|proposal| !proposal.weakens.is_empty()) => {
+            "🟠 **The test may be wrong:** a change of tests is shown, not a fix of the code. This branch cannot be pushed to from here, so its author decides.".into()
+        }
         Some(End::Suggested) if run.evidence.is_none() => {
             "🟡 **A fix is suggested, not executed.** This branch cannot be pushed to from here, so its author commits the suggestions, once they are found right.".into()
         }

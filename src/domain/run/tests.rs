@@ -40,6 +40,7 @@ fn red() -> Step {
         runs_at_head: 2,
         tests: Vec::new(),
         base: None,
+        weakened: Vec::new(),
     };
     Step::Reproduced {
         before: TestRun::without_result("t", Outcome::Failed, ""),
@@ -58,6 +59,7 @@ fn evidence() -> Evidence {
         install: None,
         left_out: None,
         own_tests: None,
+        confirmed: 0,
     }
 }
 

@@ -75,13 +75,29 @@ const MARKS: [(&str, Cause); 32] = [
     (": not found\n", Cause::MissingTool),
 ];
 
-/// The cause that a text names; none if it names none.
+/// In lower case, what stands in the lines in which frameworks show the two sides of an assertion: a suite about HTTP
+/// or names of hosts expects these very words.
+const COMPARES: [&str; 8] = [
+    "assert",
+    "expected",
+    "received:",
+    "actual",
+    "to equal",
+    "left:",
+    "right:",
+    "got:",
+];
+
+/// The cause that a text names; none if it names none, or only as what an assertion wanted or got.
 pub fn claimed(text: &str) -> Option<Cause> {
     let mut from = text.len().saturating_sub(MAX_SEARCHED);
     while !text.is_char_boundary(from) {
         from += 1;
     }
-    let text = text[from..].to_lowercase() + "\n";
+    let text = text[from..].to_lowercase().replace("unexpected", "");
+    let is_telling = |line: &&str| !COMPARES.iter().any(|word| line.contains(word));
+    let lines: Vec<&str> = text.lines().filter(is_telling).collect();
+    let text = lines.join("\n") + "\n";
     let found = MARKS.iter().find(|(mark, _)| text.contains(mark));
     found.map(|(_, cause)| *cause)
 }

@@ -16,6 +16,7 @@ pub use sequential::Rules;
 pub use trial::{Asked, Trial, not_red, unseen};
 
 use super::id::CommitSha;
+use super::weakening::Weakening;
 
 /// The verdict over a reproduced failure, with the numbers it rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,10 @@ pub struct Triage {
     /// The commit that the tests were run on for comparison; none if they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<CommitSha>,
+    /// Where the pull request itself, from the merge base to the head, makes tests say less; some of them, and only where
+    /// there was a base to compare with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weakened: Vec<Weakening>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,6 +103,7 @@ impl Triage {
             runs_at_head: 1,
             tests: Vec::new(),
             base: None,
+            weakened: Vec::new(),
         }
     }
 

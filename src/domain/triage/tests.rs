@@ -146,7 +146,19 @@ fn the_machine_is_blamed_only_where_the_base_is_not_green() {
     ] {
         assert_eq!(environment::claimed(text), Some(cause), "{text}");
     }
-    assert_eq!(environment::claimed("AssertionError: 404 not found != 200"), None);
+    for text in [
+        "AssertionError: 404 not found != 200",
+        "E   AssertionError: assert '503 Service Unavailable' == '200 OK'",
+        "expected: \"no such host\"\nactual  : \"\"",
+        "    Expected: \"ENOTFOUND\"\n    Received: \"EAI_AGAIN\"",
+        "  left: \"429 Too Many Requests\"\n right: \"200 OK\"",
+    ] {
+        assert_eq!(environment::claimed(text), None, "{text}");
+    }
+    let text = "Received unexpected error:\n\tdial tcp: lookup a.test: no such host";
+    assert_eq!(environment::claimed(text), Some(Cause::Network));
+    let text = "unexpected error: dial tcp: lookup a.test: no such host";
+    assert_eq!(environment::claimed(text), Some(Cause::Network));
 }
 
 #[test]
@@ -167,7 +179,16 @@ fn the_tests_of_one_run_may_differ() {
     assert_eq!((triage.verdict, triage.is_worked_on()), (Verdict::Mixed, false));
     assert_eq!(
         triage.why_not(&run(&[], &[])),
-        "None of 2 failing tests is this pull request's doing: 1 flaky, 1 broken before it"
+        "None of 2 failing tests is red every time by this pull request's doing: 1 flaky, 1 broken before it"
+    );
+    let first = TestRun {
+        failed: 900,
+        ..run(&[("a", "x")], &[])
+    };
+    let said = triage.why_not(&first);
+    assert!(
+        said.ends_with("1 broken before it. 899 more failed, and were not looked at"),
+        "{said}"
     );
 }
 

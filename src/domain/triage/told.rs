@@ -40,6 +40,14 @@ fn runs_of(count: u32) -> String {
     format!("{count} run{}", if count == 1 { "" } else { "s" })
 }
 
+/// Of very many failures only some are kept, so only those are judged.
+fn not_judged(before: &TestRun) -> String {
+    match (before.failed as usize).saturating_sub(before.failures.len()) {
+        0 => String::new(),
+        more => format!(". {more} more failed, and were not looked at"),
+    }
+}
+
 impl Triage {
     /// One line a test, at most [`SHOWN`]; of all tests, or of those that are not worked on.
     pub fn lines<'a>(&'a self, tests: impl Iterator<Item = &'a Judged>) -> Vec<(&'a str, String)> {
@@ -74,9 +82,10 @@ impl Triage {
             (Verdict::BrokenOnBase, []) => format!("`{command}` is red on the base branch too"),
             (_, []) => format!("`{command}` could not be judged here: {}", before.summary()),
             (_, tests) => format!(
-                "None of {} failing tests is this pull request's doing: {}",
+                "None of {} failing tests is red every time by this pull request's doing: {}{}",
                 tests.len(),
-                self.counted()
+                self.counted(),
+                not_judged(before)
             ),
         }
     }

@@ -123,6 +123,7 @@ impl Trial {
             runs_at_head: runs,
             base: base.filter(|_| was_compared).cloned(),
             tests,
+            weakened: Vec::new(),
         }
     }
 }

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::checkout::Workspace;
-use crate::domain::id::CommitSha;
 use crate::domain::minimize::{self, Piece, Search};
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Claim, Evidence, LeftOut};
@@ -16,7 +15,7 @@ use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
 use super::super::desk::Desk;
-use super::{Broken, prove};
+use super::{Broken, Red, prove};
 
 /// How many test runs this may take, the last ones on fresh copies included.
 const MAX_RUNS: u32 = 24;
@@ -47,7 +46,7 @@ pub(super) async fn minimize(
     desk: &Desk,
     suite: &Suite,
     (patch, evidence): (Patch, Evidence),
-    (head, before): (&CommitSha, &TestRun),
+    red: &Red<'_>,
     cancel: &CancellationToken,
 ) -> Result<(Patch, Evidence), Broken> {
     let hunks = minimize::hunks(&patch);
@@ -57,7 +56,7 @@ pub(super) async fn minimize(
     if is_small || evidence.own_tests.is_some() {
         return Ok((patch, evidence));
     }
-    let mut trial = Trial::new(desk, suite, (&patch, before), cancel).await?;
+    let mut trial = Trial::new(desk, suite, (&patch, red.before), cancel).await?;
     // What is only formatting goes in one step.
     let without_noise = select(&hunks, |at| !noise[at]);
     let mut kept = hunks.clone();
@@ -85,7 +84,7 @@ pub(super) async fn minimize(
             break;
         }
         let smaller = minimize::only(&patch, &pieces);
-        if let Ok(proof) = prove(desk, suite, (&smaller, Claim::Fix), (head, before), cancel).await? {
+        if let Ok(proof) = prove(desk, suite, (&smaller, Claim::Fix), red, cancel).await? {
             tracing::info!(
                 hunks = left_out.hunks,
                 of = left_out.of,
@@ -93,11 +92,7 @@ pub(super) async fn minimize(
                 "a patch was made smaller"
             );
             let left_out = Some(left_out);
-            let evidence = Evidence {
-                triage: evidence.triage,
-                left_out,
-                ..proof
-            };
+            let evidence = Evidence { left_out, ..proof };
             return Ok((smaller, evidence));
         }
     }

@@ -1,5 +1,6 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
+mod confirm;
 mod minimize;
 mod model;
 mod pace;
@@ -48,6 +49,16 @@ pub struct Brief<'a> {
     pub turned_down: &'a [TurnedDown],
     /// The transcript so far, when the work was cut off.
     pub said: &'a [serde_json::Value],
+}
+
+/// What a patch has to be better than.
+#[derive(Clone, Copy)]
+pub struct Red<'a> {
+    pub head: &'a CommitSha,
+    /// The red run on it.
+    pub before: &'a TestRun,
+    /// How often it was red, where that was counted: as often is the patched tree to be green.
+    pub triage: Option<&'a Triage>,
 }
 
 /// What came of it.
@@ -161,23 +172,33 @@ async fn built_in(
     let inputs = desk.inputs(Some(before));
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
     let fits = proposal::check(&found.patch, Claim::Fix, &desk.bounds(&is_protected, &weakenings));
-    Ok(
-        match fits.and_then(|_| proposal::prove(brief.head, &found.patch, before.clone(), found.after)) {
-            Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
-                head: brief.head.clone(),
-                patch: found.patch,
-                summary: found.explanation,
-                author: Author::BuiltIn,
-                weakens: Vec::new(),
-                evidence: Some(Evidence {
-                    triage: brief.triage.cloned(),
-                    install: installed(desk, suite),
-                    ..evidence
-                }),
-            })),
-            Err(unfit) => Outcome::GaveUp {
-                reason: format!("The built-in engine's edit did not hold on a fresh copy: {unfit}"),
-            },
+    let mut evidence = fits.and_then(|_| proposal::prove(brief.head, &found.patch, before.clone(), found.after));
+    if let Ok(proof) = &mut evidence {
+        let mut patched = desk.checkout.clone();
+        patched.reset();
+        patched.apply(&found.patch);
+        let (head, triage) = (brief.head, brief.triage);
+        let red = Red { head, before, triage };
+        match confirm::confirm(desk, suite, &patched, &red, cancel).await? {
+            Ok(runs) => proof.confirmed = runs,
+            Err(unfit) => evidence = Err(unfit),
+        }
+    }
+    Ok(match evidence {
+        Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
+            head: brief.head.clone(),
+            patch: found.patch,
+            summary: found.explanation,
+            author: Author::BuiltIn,
+            weakens: Vec::new(),
+            evidence: Some(Evidence {
+                triage: brief.triage.cloned(),
+                install: installed(desk, suite),
+                ..evidence
+            }),
+        })),
+        Err(unfit) => Outcome::GaveUp {
+            reason: format!("The built-in engine's edit did not hold on a fresh copy: {unfit}"),
         },
-    )
+    })
 }

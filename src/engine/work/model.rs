@@ -14,7 +14,7 @@ use crate::suite::Suite;
 
 use super::super::desk::Desk;
 use super::minimize::minimize;
-use super::{Brief, Broken, Keep, Outcome, Watch, prove};
+use super::{Brief, Broken, Keep, Outcome, Red, Watch, prove};
 
 /// How often a submission that does not prove itself may be followed by another one.
 const MAX_SUBMISSIONS: usize = 4;
@@ -61,28 +61,21 @@ pub(super) async fn work(
         let patch = shell.checkout.patch();
         let unfit = match (suite, brief.before) {
             (Some(suite), Some(before)) => {
-                match prove(desk, suite, (&patch, claim), (brief.head, before), cancel).await? {
+                let (head, triage) = (brief.head, brief.triage);
+                let red = Red { head, before, triage };
+                match prove(desk, suite, (&patch, claim), &red, cancel).await? {
                     Ok(evidence) if claim == Claim::TestMayBeWrong => {
-                        let triage = brief.triage.cloned().or(evidence.triage);
-                        let evidence = Evidence { triage, ..evidence };
                         let weakens = weakenings(&patch);
                         return Ok(proposed(brief, name, (patch, weakens), (summary, Some(evidence))));
                     }
                     Ok(evidence) => {
-                        let (green, red) = ((patch, evidence), (brief.head, before));
-                        let (patch, evidence) = minimize(desk, suite, green, red, cancel).await?;
+                        let (patch, evidence) = minimize(desk, suite, (patch, evidence), &red, cancel).await?;
                         if cancel.is_cancelled() {
                             return Ok(Outcome::Interrupted);
                         }
-                        let triage = brief.triage.cloned().or(evidence.triage);
                         let left_out = evidence.left_out.and_then(reply::left_out);
                         let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
-                        return Ok(proposed(
-                            brief,
-                            name,
-                            (patch, Vec::new()),
-                            (summary, Some(Evidence { triage, ..evidence })),
-                        ));
+                        return Ok(proposed(brief, name, (patch, Vec::new()), (summary, Some(evidence))));
                     }
                     Err(unfit) => unfit,
                 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::checkout::Checkout;
-use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Claim, Evidence, OwnTests, Unfit};
 use crate::domain::test_run::{NotBetter, Outcome, TestRun, is_better};
@@ -17,6 +17,7 @@ use crate::suite::{self, Suite};
 use super::super::Broken;
 use super::super::desk::Desk;
 use super::pace::Pace;
+use super::{Red, confirm};
 
 /// Of a suite that is through sooner, parts are not run first: nothing would be saved.
 const QUICK: Duration = Duration::from_secs(2);
@@ -31,9 +32,10 @@ pub async fn prove(
     desk: &Desk,
     suite: &Suite,
     (patch, claim): (&Patch, Claim),
-    (head, before): (&CommitSha, &TestRun),
+    red: &Red<'_>,
     cancel: &CancellationToken,
 ) -> Result<Result<Evidence, Unfit>, Broken> {
+    let before = red.before;
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     let inputs = desk.inputs(Some(before));
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
@@ -58,15 +60,19 @@ pub async fn prove(
     let workspace = super::copied(&patched, suite).await?;
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
-    Ok(
-        proposal::prove(head, patch, before.clone(), after).map(|evidence| Evidence {
-            // What a caller knows better than from the one run it has shown here.
-            triage: Some(Triage::of_one_run(before.outcome.is_red())),
-            install: super::installed(desk, suite),
-            own_tests,
-            ..evidence
-        }),
-    )
+    let evidence = match proposal::prove(red.head, patch, before.clone(), after) {
+        Ok(evidence) => evidence,
+        Err(unfit) => return Ok(Err(unfit)),
+    };
+    let confirmed = confirm::confirm(desk, suite, &patched, red, cancel).await?;
+    let triage = || Triage::of_one_run(before.outcome.is_red());
+    Ok(confirmed.map(|confirmed| Evidence {
+        triage: Some(red.triage.cloned().unwrap_or_else(triage)),
+        install: super::installed(desk, suite),
+        own_tests,
+        confirmed,
+        ..evidence
+    }))
 }
 
 /// Runs the patched code with the tests of the head; none if the patch leaves the tests alone.

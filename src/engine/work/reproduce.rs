@@ -108,7 +108,7 @@ pub async fn reproduce(
 }
 
 /// A tree with its tests, and a copy that is warm after the first run.
-struct Place {
+pub(super) struct Place {
     checkout: Checkout,
     suite: Suite,
     workspace: Workspace,
@@ -123,7 +123,7 @@ async fn laid_out(base: &mut LayOut<'_>, took_ms: u64) -> Result<Option<(Base, P
 }
 
 impl Place {
-    async fn new(checkout: &Checkout, suite: &Suite) -> Result<Self, Broken> {
+    pub(super) async fn new(checkout: &Checkout, suite: &Suite) -> Result<Self, Broken> {
         Ok(Self {
             checkout: checkout.clone(),
             suite: suite.clone(),
@@ -133,14 +133,14 @@ impl Place {
     }
 
     /// Runs some tests where it costs least: what is built stays built, and nothing else is shared between runs.
-    async fn run(&mut self, tests: &[String], cancel: &CancellationToken) -> Result<TestRun, Broken> {
+    pub(super) async fn run(&mut self, tests: &[String], cancel: &CancellationToken) -> Result<TestRun, Broken> {
         if !is_built(self.suite.command.framework) {
             self.workspace = super::copied(&self.checkout, &self.suite).await?;
         }
         self.pace.run(&self.suite, &self.workspace, tests, cancel).await
     }
 
-    async fn run_all_afresh(&mut self, cancel: &CancellationToken) -> Result<TestRun, Broken> {
+    pub(super) async fn run_all_afresh(&mut self, cancel: &CancellationToken) -> Result<TestRun, Broken> {
         self.workspace = super::copied(&self.checkout, &self.suite).await?;
         self.pace.run(&self.suite, &self.workspace, &[], cancel).await
     }

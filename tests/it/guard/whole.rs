@@ -96,6 +96,14 @@ fn settings_and_data() {
         )],
         &[],
     );
+    check(
+        &[("fare.egg-info/entry_points.txt", None, Some("[pytest11]\nx = fare\n"))],
+        &[Configuration],
+    );
+    check(
+        &[("bunfig.toml", None, Some("[test]\npreload = [\"a\"]\n"))],
+        &[Configuration],
+    );
     check(&[("unittest.py", None, Some("def main(): pass\n"))], &[Configuration]);
     check(
         &[("src/__snapshots__/a.test.js.snap", Some("a"), Some("b"))],
@@ -211,6 +219,14 @@ fn code_that_knows_the_tests() {
         &[SpecialCased],
     );
     script("switch (a) { case 500: return 200; }", &[SpecialCased]);
+    script(
+        "function f(paid) { if (sum(paid).length === 7) { return 200; } return paid; }",
+        &[SpecialCased],
+    );
+    script(
+        "function f(paid) { if (sum(paid).length === 7) { return 3; } return paid; }",
+        &[],
+    );
     script("if (process.env.NODE_ENV === 'production') { a = 1; }", &[]);
     let rust =
         |line: &str, kinds: &[Kind]| code("src/fare.rs", "fn a() {}\n", &format!("fn a() {{}}\n{line}\n"), kinds);

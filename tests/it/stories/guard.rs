@@ -60,6 +60,11 @@ async fn a_weakened_test_is_sent_back_and_the_code_mended() {
 async fn a_test_that_may_be_wrong_is_shown_as_that_and_lands_only_by_its_name() {
     let story = fix([weaken(), submit(), doubt()]).await;
     let review = story.review();
+    assert!(
+        review.comments.is_empty() && review.body.contains("All of it is one patch"),
+        "nothing to be committed in passing: {}",
+        review.body
+    );
     let shown = review.body.find("### The test may be wrong").unwrap();
     let what = review.body.find("800").unwrap();
     let summary = review.body.find("expects the wrong change").unwrap();

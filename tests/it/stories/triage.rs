@@ -61,6 +61,10 @@ async fn the_pull_requests_own_bug_is_worked_on_with_its_numbers() {
     assert!(test.is_new && triage.base.is_some(), "{triage:?}");
     let sticky = story.sticky();
     assert!(sticky.contains("1 red in 5 of 5 runs → 2 of 2 green"), "{sticky}");
+    assert!(
+        sticky.contains("They were run 4 more times with the change, and were green every time"),
+        "{sticky}"
+    );
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
     story.finish().await;
@@ -127,7 +131,7 @@ async fn of_several_red_tests_only_the_pull_requests_own_are_worked_on() {
         "{sticky}"
     );
     let (_, aside) = sticky
-        .split_once("Set aside, as they are not this pull request's doing")
+        .split_once("Set aside, as they are not red every time by this pull request's doing")
         .unwrap();
     assert!(
         aside.contains("test_old`: red in") && aside.contains("test_remote`: red in"),
@@ -195,5 +199,44 @@ async fn where_ci_is_green_by_now_nothing_is_said() {
     assert_eq!(story.run().await.end, Some(End::PassedMeanwhile));
     assert!(story.sticky().contains("CI passed meanwhile"), "{}", story.sticky());
     assert_eq!(story.check().conclusion.as_deref(), Some("neutral"));
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_test_that_needs_the_others_before_it_is_confirmed_among_them() {
+    let company = "\n    def test_a_first(self):\n        import sys\n        sys.first = True\n\n    \
+                   def test_zone(self):\n        import sys\n        \
+                   self.assertEqual((change(500, 2), getattr(sys, 'first', False)), (200, True))\n";
+    let tests = format!("{TESTS}{company}");
+    let story = Scene::default().adds("test_fare.py", &tests).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let evidence = story.run().await.evidence.unwrap();
+    assert_eq!(
+        (evidence.before.failed, evidence.confirmed > 0),
+        (2, true),
+        "{evidence:?}"
+    );
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_pull_request_itself_takes_from_the_tests_is_said_in_the_review() {
+    let on_main = TESTS.replace("change, ", "");
+    let on_main = on_main.split("\n    def test_change").next().unwrap().to_string() + OLD;
+    let skipped = OLD.replace("    def test_old", "    @unittest.skip('later')\n    def test_old");
+    let fare = CHANGE.split("\n\n\ndef change").next().unwrap().to_string() + "\n";
+    let story = Scene::of(
+        &[("fare.py", &fare), ("test_fare.py", &on_main)],
+        &[("fare.py", CHANGE), ("test_fare.py", &(TESTS.to_string() + &skipped))],
+    );
+    let story = story.begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let body = story.review().body;
+    assert!(body.contains("This pull request itself makes tests say less"), "{body}");
+    assert!(body.contains("test_old"), "{body}");
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
     story.finish().await;
 }

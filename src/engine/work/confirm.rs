@@ -1,0 +1,105 @@
+//! Sees the tests that were red green again and again: a test that is red most of the time is green once by luck, and
+//! who tries many patches has much luck.
+//!
+//! As many runs as made sure that it is red make sure that it is green. Only tests with a name can be run again by
+//! themselves; a tree that did not build, or a linter, has no luck.
+
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::checkout::Checkout;
+use crate::domain::proposal::Unfit;
+use crate::domain::test_run::{Outcome, TestRun};
+use crate::domain::triage::{not_red, unseen};
+use crate::suite::Suite;
+
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::Red;
+use super::reproduce::Place;
+
+/// Which part of a run's time it may take.
+const PART_OF_WALL: u32 = 5;
+
+/// Runs the tests that were red on the patched tree, and says how often they were all green.
+///
+/// # Errors
+/// When the sandbox cannot be used; a test that is red again is `Ok(Err(why))`.
+pub(super) async fn confirm(
+    desk: &Desk,
+    suite: &Suite,
+    patched: &Checkout,
+    red: &Red<'_>,
+    cancel: &CancellationToken,
+) -> Result<Result<u32, Unfit>, Broken> {
+    let names: Vec<String> = red.before.failing_names().map(ToString::to_string).collect();
+    let again = red.triage.map_or(0, |triage| triage.runs_at_head.saturating_sub(1));
+    if red.before.outcome != Outcome::Failed || names.iter().any(String::is_empty) || again == 0 {
+        return Ok(Ok(0));
+    }
+    let (began, wall) = (Instant::now(), desk.config.limits.wall / PART_OF_WALL);
+    let mut place = Place::new(patched, suite).await?;
+    let (mut green, mut in_company) = (0, false);
+    while green < again && began.elapsed() < wall {
+        let run = if in_company {
+            place.run_all_afresh(cancel).await?
+        } else {
+            place.run(&names, cancel).await?
+        };
+        if cancel.is_cancelled() {
+            break;
+        }
+        if is_red_again(&run, &names) {
+            // It may only need the others before it.
+            if !in_company {
+                in_company = true;
+                continue;
+            }
+            let (run, after) = (green + 2, run.summary());
+            return Ok(Err(Unfit::GreenByLuck { run, after }));
+        }
+        // They cannot be run by themselves, so nothing can be said.
+        if !unseen(&run, &names).is_empty() {
+            break;
+        }
+        green += 1;
+    }
+    tokio::task::spawn_blocking(move || drop(place));
+    Ok(Ok(green))
+}
+
+/// Whether one of the tests is red, or took the process with it.
+fn is_red_again(run: &TestRun, names: &[String]) -> bool {
+    let was_ended = matches!(
+        run.outcome,
+        Outcome::TimedOut | Outcome::Panicked | Outcome::Crashed | Outcome::OutOfMemory
+    );
+    was_ended || not_red(run, names).len() < names.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::test_run::Failure;
+
+    #[test]
+    fn only_what_was_red_before_speaks_against_it() {
+        let run = |outcome, red: &str| TestRun {
+            failures: vec![Failure {
+                name: red.into(),
+                ..Failure::default()
+            }],
+            ..TestRun::without_result("t", outcome, "")
+        };
+        for (run, expected) in [
+            (run(Outcome::Failed, "a"), true),
+            (run(Outcome::Failed, "another"), false),
+            (run(Outcome::TimedOut, "another"), true),
+            (TestRun::without_result("t", Outcome::Passed, ""), false),
+            (TestRun::without_result("t", Outcome::NothingRan, ""), false),
+        ] {
+            assert_eq!(is_red_again(&run, &["a".into(), "b".into()]), expected, "{run:?}");
+        }
+    }
+}
