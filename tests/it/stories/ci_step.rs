@@ -117,3 +117,16 @@ async fn what_a_green_log_has_too_is_left_out() {
     assert!(!reading.excerpt.contains("cache"), "{}", reading.excerpt);
     story.finish().await;
 }
+
+/// A run of a pull request goes by the name of its own branch, which in a fork may be that of the base.
+#[tokio::test]
+async fn a_green_run_of_a_fork_is_not_taken_for_one_of_the_base_branch() {
+    let story = scene(WORKFLOW).forked(true).branch("main").begin().await;
+    story.double.pass_ci(story.number, failed(LOG)).await.unwrap();
+    story.settle().await;
+    story.double.fail_ci(story.number, failed(LOG)).await.unwrap();
+    story.settle().await;
+    let reading = story.run().await.reading.unwrap();
+    assert!(reading.excerpt.contains("AssertionError"), "{}", reading.excerpt);
+    story.finish().await;
+}
