@@ -20,6 +20,8 @@ use crate::sandbox;
 pub const MAX_FILE_BYTES: u64 = 4 << 20;
 /// A tree with more files than this is refused.
 const MAX_FILES: usize = 200_000;
+/// More entries than this are not looked at, folders and what is no file included.
+const MAX_ENTRIES: usize = 1_000_000;
 
 /// Why a tree could not be worked on.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +98,10 @@ impl Checkout {
             .follow_links(false)
             .filter_entry(|entry| entry.file_name() != ".git")
             .build();
-        for entry in walk {
+        for (count, entry) in walk.enumerate() {
+            if count >= MAX_ENTRIES {
+                return Err(Error::TooManyFiles);
+            }
             let Ok(entry) = entry else { continue };
             let Some(mode) = entry.metadata().ok().and_then(|meta| mode(&meta)) else {
                 continue;

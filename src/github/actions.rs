@@ -113,7 +113,8 @@ impl Client {
             .await
     }
 
-    /// The newest green run of a workflow on a branch.
+    /// The newest green run of a workflow on what was pushed to a branch of this repository. Runs of pull requests go by
+    /// the name of their own branch, which in a fork may well be the same.
     /// <https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-workflow>
     ///
     /// # Errors
@@ -130,7 +131,7 @@ impl Client {
         }
         let branch = escaped(branch);
         let route = format!(
-            "/repos/{repository}/actions/workflows/{workflow}/runs?branch={branch}&status=success&per_page=1&page=1"
+            "/repos/{repository}/actions/workflows/{workflow}/runs?branch={branch}&event=push&status=success&per_page=1&page=1"
         );
         let page: Option<Page> = self.get_optional(&route).await?;
         Ok(page.and_then(|page| page.workflow_runs.into_iter().next()))

@@ -16,41 +16,12 @@ use crate::sandbox::{self, Policy, Sandbox};
 /// Bytes of output that are kept to be read; a suite of some ten thousand tests fits.
 const MAX_OUTPUT: usize = 8 << 20;
 
-/// Puts both output streams in one, in the order in which they were written, says where Python finds the project's
-/// own packages, and keeps what Go compiled for the next run in this workspace (cargo does so by itself). Everything
-/// else stays in the arguments, so that no name is read by the shell.
-///
-/// The programs of a virtual environment are found first. Packages of Node that were installed elsewhere are read-only there, but tools write beside them (`.cache`, `.vite`).
-/// So each `node_modules` is a directory of the workspace with links to what lies in the other one; links between the
-/// packages of one repository stay as they are, and lead to the code under test. What Vitest would have a compiler
-/// write into Vitest's own package goes to `/tmp`.
-const WRAPPER: &str = r#"root=$1; up=$2; shift 2; [ -z "$root" ] || export PYTHONPATH="$PWD/$root:$PWD"
-links() {
-mkdir -p "$2" || return
-find "$1" -mindepth 1 -maxdepth 1 -type l -exec sh -c 'cp -P "$@" "$0/"' "$2" {} +
-find "$1" -mindepth 1 -maxdepth 1 ! -type l ! -name '@*' ! -name .bin ! -name '.cache' ! -name '.vite*' -exec sh -c 'ln -s "$@" "$0/"' "$2" {} +
-for below in "$1"/@* "$1"/.bin; do [ ! -d "$below" ] || links "$below" "$2/${below##*/}"; done
-}
-if [ -n "$GREENLIGHT_MODULES" ]; then
-[ -n "$GREENLIGHT_MODULES_IN" ] || GREENLIGHT_MODULES_IN=$(cd "$GREENLIGHT_MODULES" && find . -type d -name node_modules -prune)
-printf '%s\n' "$GREENLIGHT_MODULES_IN" | while IFS= read -r at; do
-[ -e "$up/$at" ] || [ ! -d "$GREENLIGHT_MODULES/$at" ] || links "$GREENLIGHT_MODULES/$at" "$up/$at"
-for tool in tsc vue-tsc; do
-tool="$up/$at/.bin/$tool"
-[ -n "$GREENLIGHT_CHECKS_TYPES" ] && [ -e "$tool" ] && [ ! -e "$tool.own" ] && mv "$tool" "$tool.own" && printf '%s\n' '#!/bin/sh' \
-'for word do shift; case $word in */tsconfig.tmp.tsbuildinfo) word=/tmp/tsconfig.tmp.tsbuildinfo ;; esac; set -- "$@" "$word"; done' \
-'exec "$0.own" "$@"' > "$tool" && chmod +x "$tool"
-done
-done
-fi 2>/dev/null
-unset GREENLIGHT_MODULES GREENLIGHT_MODULES_IN GREENLIGHT_CHECKS_TYPES
-[ ! -d "$up/node_modules/.bin" ] || PATH=$(cd "$up" && pwd)/node_modules/.bin:$PATH
-[ ! -d node_modules/.bin ] || PATH=$PWD/node_modules/.bin:$PATH
-[ -z "$VIRTUAL_ENV" ] || PATH="$VIRTUAL_ENV/bin:$PATH"
-[ -z "$GREENLIGHT_GENERATED" ] || [ ! -d "$GREENLIGHT_GENERATED" ] || cp -Rn "$GREENLIGHT_GENERATED/." . 2>/dev/null
-[ -z "$GREENLIGHT_BUILT" ] || cp -Rpn "$GREENLIGHT_BUILT/." "$up" 2>/dev/null
-unset GREENLIGHT_BUILT
-export GOCACHE="$PWD/.greenlight-cache/go"; exec "$@" 2>&1"#;
+/// Prepares the workspace and becomes the command. Everything that others name stays in its arguments and variables, so
+/// that no name is read by the shell.
+const WRAPPER: &str = include_str!("run/wrapper.sh");
+
+/// What the variables begin with by which [`WRAPPER`] is told what was lent or installed.
+const OWN_VARIABLES: &str = "GREENLIGHT_";
 
 /// A test command and what it needs to run.
 #[derive(Debug, Clone)]
@@ -129,7 +100,7 @@ pub async fn run(
             .into_iter()
             .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
             .chain(suite.installed.env.clone())
-            .chain(command.env.clone())
+            .chain(of_the_command(&command.env))
             .chain(asked.env)
             .collect(),
         mounts: suite.installed.mounts.clone(),
@@ -194,6 +165,13 @@ fn environment() -> BTreeMap<String, String> {
     .into()
 }
 
+/// The variables of a command, without those that are greenlight's own.
+fn of_the_command(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut env = env.clone();
+    env.retain(|name, _| !name.starts_with(OWN_VARIABLES));
+    env
+}
+
 /// Makes the places of failures relative to the root of the tree; those outside of it are of no use to anyone.
 fn relocate(run: &mut TestRun, workspace: &Path, directory: &str) {
     let roots = [Path::new(sandbox::WORKSPACE), workspace];
@@ -254,5 +232,16 @@ mod tests {
         check("/usr/lib/python3/a.py", "", None);
         check("../../etc/passwd", "", None);
         check("/workspace/../etc/passwd", "", None);
+    }
+
+    /// The variables by which the wrapper is told of what was lent are nobody else's.
+    #[test]
+    fn a_step_cannot_speak_to_the_wrapper() {
+        let variables = |names: &[&str]| {
+            let pairs = names.iter().map(|name| (name.to_string(), "/etc".to_string()));
+            pairs.collect::<BTreeMap<_, _>>()
+        };
+        let step = variables(&["GREENLIGHT_GENERATED", "GREENLIGHT_MODULES", "LEVEL"]);
+        assert_eq!(of_the_command(&step), variables(&["LEVEL"]));
     }
 }

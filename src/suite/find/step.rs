@@ -15,8 +15,11 @@ use crate::domain::id::RepoPath;
 use crate::suite::{DEFAULT_TIMEOUT, Framework, Source, TestCommand};
 
 /// Variables that belong to the machine, or only colour what is to be read.
-const NOT_TAKEN: [&str; 12] = [
+const NOT_TAKEN: [&str; 14] = [
     "PATH",
+    // Run by any shell before what it is asked to run.
+    "ENV",
+    "BASH_ENV",
     "HOME",
     "TMPDIR",
     "SHELL",
@@ -30,7 +33,7 @@ const NOT_TAKEN: [&str; 12] = [
     "TERM",
 ];
 /// Prefixes of such.
-const NOT_TAKEN_PREFIXES: [&str; 4] = ["GITHUB_", "RUNNER_", "ACTIONS_", "LD_"];
+const NOT_TAKEN_PREFIXES: [&str; 5] = ["GITHUB_", "RUNNER_", "ACTIONS_", "LD_", "GREENLIGHT_"];
 
 /// Whether a script has a line that runs tests or checks.
 pub(in crate::suite) fn runs_tests(script: &str) -> bool {

@@ -12,6 +12,8 @@ const MAX_DEPTH: usize = 6;
 /// More files than this are not looked at, and more folders than that not lent.
 const MAX_ENTRIES: usize = 100_000;
 const MAX_FOLDERS: usize = 200;
+/// Bytes of their names together; Linux starts no program with a longer variable than 128 KiB.
+const MAX_NAMES: usize = 64 << 10;
 /// Where a folder is shown that cannot keep its place.
 const LENT: &str = "/lent";
 
@@ -76,6 +78,11 @@ fn folders(root: &Path) -> Vec<PathBuf> {
         .collect();
     folders.sort_by_key(|folder| (folder.components().count(), folder.clone()));
     folders.truncate(MAX_FOLDERS);
+    let mut left = MAX_NAMES;
+    folders.retain(|folder| {
+        left = left.saturating_sub(folder.as_os_str().len() + 1);
+        left > 0
+    });
     folders
 }
 

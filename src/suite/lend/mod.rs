@@ -4,6 +4,7 @@
 //! For local work only: the folders are the person's own, and nothing can write to them from inside.
 
 mod built;
+mod generated;
 mod javascript;
 mod python;
 

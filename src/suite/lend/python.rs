@@ -1,17 +1,19 @@
-//! The virtual environment of a checkout, and what building the project left among its sources.
+//! The virtual environment of a checkout and the Python it was made from.
 //!
 //! The environment is shown where it lies, because its programs name themselves by their paths. An editable
 //! installation in it points to the person's own tree, which is not there inside; the packages come from the copy
 //! under test instead, which the import path names first.
+//!
+//! The checkout may have been made by somebody else, who can put an environment into it, or a link that leads to any
+//! folder of the person's. So only the folders that every environment has are shown, never what lies beside them, and
+//! no link is followed out of an environment.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use ignore::WalkBuilder;
-
+use super::generated;
 use crate::sandbox::{Access, Mount, WORKSPACE};
-use crate::suite::{Framework, GENERATED, Installed, TestCommand};
+use crate::suite::{Framework, Installed, TestCommand};
 
 /// What people call the folder of their environment.
 const NAMES: [&str; 4] = [".venv", "venv", "env", ".env"];
@@ -19,11 +21,14 @@ const NAMES: [&str; 4] = [".venv", "venv", "env", ".env"];
 const TOOLS: [&str; 2] = [".tox", ".nox"];
 /// Where the environment is shown when it cannot be where it is.
 const ELSEWHERE: &str = "/lent/venv";
-/// More generated files than this are not the sources' companions any more.
-const MAX_GENERATED: usize = 200;
-/// Files and folders that are looked at for them.
-const MAX_ENTRIES: usize = 100_000;
-const MAX_DEPTH: usize = 8;
+/// The parts of an environment that hold no files but those of packages.
+const PARTS: [&str; 7] = ["pyvenv.cfg", "bin", "lib", "lib64", "include", "share", "ssl"];
+/// The parts of a Python that an environment takes from the one it was made from.
+const PARTS_OF_BASE: [&str; 3] = ["bin", "lib", "lib64"];
+/// What every sandbox shows anyway.
+const SYSTEM: [&str; 4] = ["/usr", "/opt", "/nix", "/gnu"];
+/// Longest `pyvenv.cfg`.
+const MAX_SETTINGS: u64 = 64 << 10;
 
 /// `active` is the environment that the person works in, if any.
 pub(super) fn lend(root: &Path, command: &TestCommand, active: Option<&Path>, lent: &mut Installed) {
@@ -44,17 +49,9 @@ pub(super) fn lend(root: &Path, command: &TestCommand, active: Option<&Path>, le
         .as_ref()
         .map_or_else(|| root.to_path_buf(), |below| root.join(below.as_str()));
     if let Some(environment) = environment(root, &directory, command.framework, active) {
-        show(&environment, lent);
+        show(root, &environment, lent);
     }
-    let generated = generated(&directory);
-    if !generated.is_empty() {
-        lent.env.insert("GREENLIGHT_GENERATED".into(), GENERATED.into());
-        lent.mounts.extend(generated.iter().map(|path| Mount {
-            source: directory.join(path),
-            target: Path::new(GENERATED).join(path),
-            access: Access::ReadOnly,
-        }));
-    }
+    generated::lend(&directory, lent);
 }
 
 /// The environment to use: of the folder, then the active one, then those of tox and nox; one that has pytest goes first
@@ -74,8 +71,9 @@ fn environment(root: &Path, directory: &Path, framework: Framework, active: Opti
         .collect();
     made.sort_unstable();
     let all: Vec<PathBuf> = near
+        .filter(|path| !is_around(path, root))
         .chain(active.map(Path::to_path_buf))
-        .chain(made)
+        .chain(made.into_iter().filter(|path| !is_around(path, root)))
         .filter(|path| is_environment(path))
         .collect();
     let fits = |path: &&PathBuf| {
@@ -90,6 +88,12 @@ fn is_environment(path: &Path) -> bool {
         && path.join("bin/python").exists()
 }
 
+/// Whether a folder has the whole checkout in it, which no environment has that lies in the checkout, unless as a link.
+fn is_around(path: &Path, root: &Path) -> bool {
+    let real = path.canonicalize().ok().zip(root.canonicalize().ok());
+    real.is_none_or(|(path, root)| root.starts_with(path))
+}
+
 /// `lib/python3.*/site-packages`
 fn packages(environment: &Path) -> Option<PathBuf> {
     let versions = fs::read_dir(environment.join("lib")).ok()?.flatten();
@@ -98,7 +102,7 @@ fn packages(environment: &Path) -> Option<PathBuf> {
         .find(|site| site.is_dir())
 }
 
-fn show(environment: &Path, lent: &mut Installed) {
+fn show(root: &Path, environment: &Path, lent: &mut Installed) {
     let Ok(source) = environment.canonicalize() else { return };
     let taken = [WORKSPACE, "/proc", "/dev"]
         .iter()
@@ -108,106 +112,80 @@ fn show(environment: &Path, lent: &mut Installed) {
     } else {
         environment.to_path_buf()
     };
-    let Some(name) = target.to_str().filter(|name| !name.contains(':')) else {
+    let Some(name) = target.to_str().filter(|name| !name.contains([':', '\n'])) else {
         return lent.notes.push(format!(
             "{} has a name that cannot be on a search path, so it is not used",
             target.display()
         ));
     };
     lent.env.insert("VIRTUAL_ENV".into(), name.to_string());
-    if let Some(base) = base(&source) {
-        lent.mounts.push(Mount {
-            source: base.clone(),
-            target: base,
-            access: Access::ReadOnly,
-        });
+    if let Some((base, named)) = base(root, &source) {
+        lent.mounts.extend(parts(&base, &base, &PARTS_OF_BASE));
+        if named != base {
+            // The environment's links lead there by that name.
+            lent.mounts.extend(parts(&base, &named, &PARTS_OF_BASE));
+        }
     }
     lent.notes.push(format!(
         "the tests use the virtual environment {}",
         environment.display()
     ));
-    lent.mounts.push(Mount {
-        source,
-        target,
-        access: Access::ReadOnly,
-    });
+    lent.mounts.extend(parts(&source, &target, &PARTS));
+}
+
+/// Those of the parts of a folder that are there, and not links that lead out of it.
+fn parts(source: &Path, target: &Path, names: &[&str]) -> Vec<Mount> {
+    let part = |name: &&str| {
+        let real = source.join(name).canonicalize().ok()?;
+        let is_inside = real.starts_with(source) && real != source;
+        is_inside.then(|| Mount {
+            source: real,
+            target: target.join(name),
+            access: Access::ReadOnly,
+        })
+    };
+    names.iter().filter_map(part).collect()
 }
 
 /// The Python that an environment was made from, where it is not one of the system's; a folder is one only if it has
-/// the standard library, so that nothing else is ever shown.
-fn base(environment: &Path) -> Option<PathBuf> {
-    let settings = fs::read_to_string(environment.join("pyvenv.cfg")).ok()?;
+/// the standard library, and never if it has to do with the checkout, so that nothing else is ever shown. Where it is,
+/// and what the environment calls it.
+fn base(root: &Path, environment: &Path) -> Option<(PathBuf, PathBuf)> {
+    let settings = environment.join("pyvenv.cfg");
+    // Opening anything but a file could wait forever.
+    if settings.metadata().ok()?.len() > MAX_SETTINGS || !settings.is_file() {
+        return None;
+    }
+    let settings = fs::read_to_string(settings).ok()?;
     let home = settings.lines().find_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "home").then(|| value.trim().to_string())
     })?;
-    let base = Path::new(&home).parent()?.canonicalize().ok()?;
-    let is_shown = ["/usr", "/opt", "/nix", "/gnu"]
-        .iter()
-        .any(|system| base.starts_with(system))
-        || base == Path::new("/");
+    let home = Path::new(&home);
+    // What is relative, or leads through a process, is somewhere else for whoever reads it.
+    let is_plain = home
+        .components()
+        .skip(1)
+        .all(|part| matches!(part, Component::Normal(_)));
+    let cannot_be = [WORKSPACE, "/proc", "/dev"].iter().any(|taken| home.starts_with(taken));
+    if !home.is_absolute() || !is_plain || cannot_be {
+        return None;
+    }
+    let named = home.parent()?.to_path_buf();
+    let base = named.canonicalize().ok()?;
+    let is_shown = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system)) || path == Path::new("/");
+    if is_shown(&base) || is_around(&base, root) || base.starts_with(root.canonicalize().ok()?) {
+        return None;
+    }
     let mut versions = fs::read_dir(base.join("lib")).ok()?.flatten();
-    (!is_shown && versions.any(|version| version.path().join("os.py").is_file())).then_some(base)
-}
-
-/// What git ignores although Python needs it, below a directory: modules that a build wrote (`_version.py`, compiled
-/// ones) into packages, and descriptions of packages that are installed as they lie there.
-fn generated(directory: &Path) -> Vec<PathBuf> {
-    let tracked: BTreeSet<PathBuf> = walk(directory, true).collect();
-    let is_wanted = |path: &PathBuf| {
-        let in_package = path
-            .parent()
-            .is_some_and(|above| directory.join(above).join("__init__.py").is_file());
-        let is_described = path
-            .parent()
-            .and_then(Path::extension)
-            .is_some_and(|kind| kind == "egg-info");
-        let kind = path.extension().and_then(|kind| kind.to_str());
-        is_described || (in_package && matches!(kind, Some("py" | "so" | "pyd" | "typed")))
-    };
-    let mut found: Vec<PathBuf> = walk(directory, false)
-        .filter(|path| !tracked.contains(path))
-        .filter(is_wanted)
-        .take(MAX_GENERATED + 1)
-        .collect();
-    found.sort_unstable();
-    if found.len() > MAX_GENERATED { Vec::new() } else { found }
-}
-
-fn walk(directory: &Path, respect_ignore_files: bool) -> impl Iterator<Item = PathBuf> {
-    const FOREIGN: [&str; 8] = [
-        ".git",
-        "node_modules",
-        "__pycache__",
-        "site-packages",
-        "build",
-        "dist",
-        "target",
-        ".tox",
-    ];
-    let root = directory.to_path_buf();
-    let mut walk = WalkBuilder::new(directory);
-    walk.standard_filters(false)
-        .git_ignore(respect_ignore_files)
-        .git_exclude(respect_ignore_files)
-        .parents(respect_ignore_files)
-        .require_git(false)
-        .follow_links(false)
-        .max_depth(Some(MAX_DEPTH))
-        .filter_entry(|entry| {
-            let is_foreign = FOREIGN.iter().any(|name| entry.file_name() == *name);
-            !is_foreign && !entry.path().join("pyvenv.cfg").exists()
-        });
-    walk.build()
-        .take(MAX_ENTRIES)
-        .flatten()
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter_map(move |entry| Some(entry.path().strip_prefix(&root).ok()?.to_path_buf()))
+    versions
+        .any(|version| version.path().join("os.py").is_file())
+        .then(|| (base.clone(), if is_shown(&named) { base } else { named }))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::time::Duration;
 
     use super::*;
@@ -272,33 +250,74 @@ mod tests {
         assert_eq!(environment(lent(&root.join("nowhere"), None)), None);
     }
 
+    /// What a checkout of somebody else's can do to have other folders shown.
     #[test]
-    fn what_a_build_left_among_the_sources_is_lent() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+    fn nothing_but_the_parts_of_an_environment_is_ever_shown() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let root = home.join("checkout");
+        let python = [("pyvenv.cfg", ""), ("bin/python", ""), ("prod.key", "")];
         write(
-            root,
-            &[
-                (".gitignore", "_version.py\n*.so\n*.egg-info\nsecrets.py\n"),
-                ("src/shop/__init__.py", ""),
-                ("src/shop/_version.py", ""),
-                ("src/shop/fast.so", ""),
-                ("src/shop.egg-info/entry_points.txt", ""),
-                ("secrets.py", ""),
-                ("venv/pyvenv.cfg", ""),
-                ("venv/lib/x/__init__.py", ""),
-                ("venv/lib/x/y.so", ""),
-            ],
+            &home,
+            &[("lib/python3/os.py", ""), (".ssh/id", ""), (".ssh/bin/python", "")],
         );
-        let lent = lent(root, None);
-        let targets: Vec<&str> = lent.mounts.iter().filter_map(|mount| mount.target.to_str()).collect();
-        assert_eq!(
-            targets,
-            [
-                "/generated/src/shop/_version.py",
-                "/generated/src/shop/fast.so",
-                "/generated/src/shop.egg-info/entry_points.txt"
-            ]
+        let sources = |root: &Path, active: Option<&Path>| {
+            let lent = lent(root, active);
+            let sources = lent.mounts.into_iter().map(|mount| mount.source);
+            sources.collect::<BTreeSet<PathBuf>>()
+        };
+        // The checkout itself, or all around it, by a link.
+        write(&root, &python);
+        write(&home, &python);
+        for target in [".", "..", "../../../../.."] {
+            std::os::unix::fs::symlink(target, root.join("venv")).unwrap();
+            assert_eq!(sources(&root, None), BTreeSet::new(), "{target}");
+            fs::remove_file(root.join("venv")).unwrap();
+        }
+        // A folder that pretends to be an environment shows no more than one has, and links lead nowhere.
+        write(&root.join("env"), &python);
+        for (link, target) in [
+            ("lib", home.join(".ssh")),
+            ("share", home.clone()),
+            ("include", "..".into()),
+            ("ssl", ".".into()),
+        ] {
+            std::os::unix::fs::symlink(target, root.join("env").join(link)).unwrap();
+        }
+        std::os::unix::fs::symlink("bin", root.join("env/lib64")).unwrap();
+        let shown = ["bin", "pyvenv.cfg"].map(|name| root.join("env").join(name));
+        assert_eq!(sources(&root, None), shown.clone().into());
+        // The Python it was made from cannot be anything near the checkout, or what only the reader could name.
+        for base in [
+            home.join("bin"),
+            root.join("bin"),
+            "bin".into(),
+            "./bin".into(),
+            "/proc/self/cwd/bin".into(),
+            "/proc/self/root/bin".into(),
+        ] {
+            write(&root, &[("lib/x/os.py", "")]);
+            write(
+                &root.join("env"),
+                &[("pyvenv.cfg", &format!("home = {}\n", base.display()))],
+            );
+            assert_eq!(sources(&root, None), shown.clone().into(), "{}", base.display());
+        }
+        // One elsewhere is shown by its parts, too.
+        let elsewhere = home.join("pythons/3.11");
+        write(
+            &elsewhere,
+            &[("lib/python3.11/os.py", ""), ("bin/python3", ""), ("notes.txt", "")],
         );
+        let settings = format!("home = {}\n", elsewhere.join("bin").display());
+        write(&root.join("env"), &[("pyvenv.cfg", &settings)]);
+        let base = ["bin", "lib"].map(|name| elsewhere.join(name));
+        assert_eq!(sources(&root, None), shown.into_iter().chain(base).collect());
+        // A pipe in place of the settings does not hold anything up.
+        fs::remove_file(root.join("env/pyvenv.cfg")).unwrap();
+        fs::create_dir_all(root.join("env/conda-meta")).unwrap();
+        let pipe = std::ffi::CString::new(root.join("env/pyvenv.cfg").to_str().unwrap()).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(sources(&root, None).contains(&root.join("env/bin")));
     }
 }

@@ -107,6 +107,11 @@ fn outcome(framework: Framework, ended: &sandbox::Outcome, reading: &Reading) ->
             _ => Outcome::DidNotBuild,
         },
         _ if reading.failed > 0 => Outcome::Failed,
+        // Whatever the sums and the exit code say: a failure that is shown is one.
+        0 if !reading.failures.is_empty() => Outcome::Failed,
+        0 if reading.trouble == Some(Trouble::NotCollected) && !reading.diagnostics.is_empty() => {
+            Outcome::DidNotCollect
+        }
         0 if reading.passed > 0 => Outcome::Passed,
         0 => Outcome::NothingRan,
         _ if reading.trouble == Some(Trouble::Environment) => Outcome::DidNotStart,

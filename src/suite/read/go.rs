@@ -6,7 +6,7 @@
 mod build;
 mod text;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -148,13 +148,18 @@ fn read_events(events: &[Event], text: &str) -> Reading {
         tell(&mut reading, *key, &tests[key], &packages);
     }
     let dead: Vec<(&&str, &Package)> = packages.iter().filter(|(_, package)| package.is_dead()).collect();
+    let blamed: HashSet<&str> = order
+        .iter()
+        .filter(|key| {
+            let package = packages.get(key.0).filter(|package| package.is_dead());
+            package.is_some_and(|package| tests[key].action == "fail" || is_under_way(&tests[key], package))
+        })
+        .map(|key| key.0)
+        .collect();
     for (name, package) in dead {
         let said = package.death.as_ref().map_or("", |(_, text)| text.as_str());
         reading.trouble = reading.trouble.or(Some(cause(said)));
-        let blames_a_test = order
-            .iter()
-            .any(|key| key.0 == *name && (tests[key].action == "fail" || is_under_way(&tests[key], package)));
-        if !blames_a_test {
+        if !blamed.contains(*name) {
             let message = if said.is_empty() { &package.output } else { said };
             reading.note(name, place(message, name), message);
         }
@@ -173,6 +178,9 @@ fn read_events(events: &[Event], text: &str) -> Reading {
 fn tell(reading: &mut Reading, (package, name): (&str, &str), test: &Test, packages: &HashMap<&str, Package>) {
     let name = format!("{package} {name}");
     let state = packages.get(package).filter(|package| package.is_dead());
+    if test.action == "fail" && !reading.has_room() && packages.get(package).is_none_or(|own| own.action != "pass") {
+        return reading.fail(&name, None, "");
+    }
     let mut message = shown(&test.output);
     if message.trim().is_empty()
         && let Some((_, death)) = state.and_then(|state| state.death.as_ref())

@@ -254,14 +254,25 @@ pub(super) fn passed_in_tree(text: &str, between: &str, reading: &mut Reading) {
         };
         // Files are shown with the same mark as tests.
         if matches!(&found[2], "✓" | "✔" | "√") && !found[3].contains(" tests") && !found[3].ends_with(" test)") {
-            let names: Vec<&str> = suites
-                .iter()
-                .map(|(_, name)| name.as_str())
-                .chain([&found[3]])
-                .collect();
-            reading.pass(&names.join(between));
+            let names = suites.iter().map(|(_, name)| name.as_str()).chain([&found[3]]);
+            reading.pass(&joined(names, between));
         }
     }
+}
+
+/// A name from its parts, no longer than is kept of it: the long names of suites stand in those of all their tests.
+pub(super) fn joined<'a>(parts: impl Iterator<Item = &'a str>, between: &str) -> String {
+    let mut name = String::new();
+    for (index, part) in parts.enumerate() {
+        if name.len() > super::MAX_NAME {
+            break;
+        }
+        if index > 0 {
+            name.push_str(between);
+        }
+        name.push_str(part);
+    }
+    name
 }
 
 /// Cuts a text into what stands below each title.

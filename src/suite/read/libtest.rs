@@ -79,6 +79,8 @@ struct Sums {
 struct Scan {
     place: Place,
     binaries: Vec<String>,
+    /// How many of them have the same label.
+    labels: HashMap<String, usize>,
     tests: Vec<Test>,
     /// What is shown for a failed test, by binary and printed name.
     shown: HashMap<(usize, String), String>,
@@ -100,6 +102,7 @@ pub(super) fn read(text: &str) -> Reading {
     let mut scan = Scan {
         place: Place::Outside,
         binaries: vec![String::new()],
+        labels: HashMap::new(),
         tests: Vec::new(),
         shown: HashMap::new(),
         current: None,
@@ -150,16 +153,10 @@ impl Scan {
 
     /// Packages of a workspace may have binaries of one name; cargo runs them in a fixed order.
     fn begin(&mut self, label: String) {
-        let same = self
-            .binaries
-            .iter()
-            .filter(|other| other.split('#').next() == Some(label.as_str()))
-            .count();
-        self.binaries.push(if same == 0 {
-            label
-        } else {
-            format!("{label}#{}", same + 1)
-        });
+        let same = self.labels.entry(label.clone()).or_default();
+        *same += 1;
+        self.binaries
+            .push(if *same == 1 { label } else { format!("{label}#{same}") });
     }
 
     /// Takes the sums of a harness over what was counted. Harnesses inside of tests, such as trybuild's, print results of
@@ -167,11 +164,10 @@ impl Scan {
     fn finish_block(&mut self, [passed, failed, ignored, measured, filtered_out]: [u32; 5]) {
         let counted = self.tests.len() - self.block.min(self.tests.len());
         if counted as u64 > u64::from(passed) + u64::from(failed) + u64::from(ignored) {
-            let mut index = 0;
-            self.tests.retain(|test| {
-                index += 1;
-                index <= self.block || test.line.is_some() || !test.printed.contains(".rs")
-            });
+            // Only those of the block are looked at: there may be many blocks.
+            let block = self.tests.split_off(self.block.min(self.tests.len()));
+            let is_own = |test: &Test| test.line.is_some() || !test.printed.contains(".rs");
+            self.tests.extend(block.into_iter().filter(is_own));
         }
         for test in self.tests.iter_mut().skip(self.block) {
             test.is_summed = true;
@@ -290,6 +286,7 @@ impl Scan {
             match test.verdict {
                 Verdict::Passed => reading.pass(&name),
                 Verdict::Ignored => reading.skip_named(&name),
+                Verdict::Failed if !reading.has_room() => reading.fail(&name, None, ""),
                 Verdict::Failed => {
                     let shown = self.shown.get(&(test.binary, test.printed.clone()));
                     let (location, message) = explained(test, shown.map_or("", String::as_str));

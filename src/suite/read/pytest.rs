@@ -2,6 +2,7 @@
 
 mod report;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -139,22 +140,26 @@ pub(super) fn is_foreign(path: &str) -> bool {
 /// Reads the terminal text: the short summary, and the sections of the failures.
 fn named(text: &str) -> Reading {
     let mut reading = Reading::default();
-    let sections = sections(text);
+    let mut seen = HashSet::new();
+    // The first of a title.
+    let sections: HashMap<String, String> = sections(text).into_iter().rev().collect();
     let collecting = text.contains("ERROR collecting ") || text.contains(" during collection ");
     for line in text.lines() {
         let Some(short) = SHORT.as_ref().and_then(|short| short.captures(line)) else {
             continue;
         };
         let (name, message) = (&short[2], short.get(3).map_or("", |message| message.as_str()));
-        let section = sections
-            .iter()
-            .find(|(title, _)| is_title_of(title, name))
-            .map_or(message, |(_, section)| section.as_str());
+        let section = sections.get(&title_of(name)).map_or(message, String::as_str);
         let section = if section.trim().is_empty() { message } else { section };
         match &short[1] {
             "PASSED" | "XPASS" => reading.pass(name),
             "XFAIL" => reading.fail_as_expected(),
-            "ERROR" if collecting && !name.contains("::") => reading.diagnose(name, last_place(section), section),
+            "ERROR" if collecting && !name.contains("::") => {
+                if seen.insert(name.to_string()) {
+                    reading.diagnose(name, last_place(section), section);
+                }
+            }
+            _ if !reading.has_room() => reading.fail(name, None, ""),
             _ => {
                 reading.fail(name, last_place(section), section);
                 if let Some((expected, actual)) = assertion::compared(message) {
@@ -222,9 +227,9 @@ fn sections(text: &str) -> Vec<(String, String)> {
 }
 
 /// Titles have the test without its file and with dots: `TestBasket.test_empty`.
-fn is_title_of(title: &str, name: &str) -> bool {
+fn title_of(name: &str) -> String {
     match name.split_once("::") {
-        Some((_, test)) => test.replace("::", ".") == title,
-        None => name == title,
+        Some((_, test)) => test.replace("::", "."),
+        None => name.to_string(),
     }
 }

@@ -98,6 +98,12 @@ impl Reading {
         }
     }
 
+    /// Whether another failure would be kept, and not only counted. Where one shown text belongs to many failures, it is
+    /// not worth reading again for those that are dropped.
+    pub(super) fn has_room(&self) -> bool {
+        self.failures.len() < TestRun::MAX_FAILURES
+    }
+
     pub(super) fn fail(&mut self, name: &str, location: Option<Location>, message: &str) {
         self.failed = self.failed.saturating_add(1);
         if self.failures.len() < TestRun::MAX_FAILURES {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::javascript::{FRAME, compared, frame, not_loaded, notice_memory};
+use super::javascript::{FRAME, compared, frame, joined, not_loaded, notice_memory};
 use super::{MAX_MESSAGE, Printed, Reading, location, node, prove, sums, yaml};
 use crate::domain::test_run::Location;
 use crate::suite::text::{pattern, tail};
@@ -273,11 +273,8 @@ impl Reader {
         let details = yaml::entries(&point.yaml);
         let value = |key: &str| details.get(key).map(String::as_str);
         let parents = self.parents.iter().take(point.depth).map(String::as_str);
-        let names: Vec<&str> = parents
-            .filter(|name| !name.is_empty())
-            .chain([point.name.as_str()])
-            .collect();
-        let name = names.join(" > ");
+        let names = parents.filter(|name| !name.is_empty()).chain([point.name.as_str()]);
+        let name = joined(names, " > ");
         let name = if name.is_empty() { "(unnamed)".to_string() } else { name };
         let is_suite = if self.by_node {
             value("type") == Some("suite") || value("failureType") == Some("subtestsFailed")

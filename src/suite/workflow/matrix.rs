@@ -6,6 +6,8 @@ use super::node::Node;
 
 /// More jobs than this GitHub makes of no matrix.
 const MAX_COMBINATIONS: usize = 256;
+/// Values, counted with all that is in them, that the combinations of one matrix may come to.
+const MAX_VALUES: usize = 200_000;
 
 /// The values of one job, in the order in which its name shows them.
 pub(super) type Combination = Vec<(String, Node)>;
@@ -20,10 +22,13 @@ pub(super) fn combinations(matrix: &Node, scope: &Scope) -> Option<Vec<Combinati
         .iter()
         .filter(|(name, _)| name != "include" && name != "exclude");
     let mut has_axes = false;
+    let mut weight = 0_usize;
     for (name, values) in axes {
         has_axes = true;
         let Node::List(values) = values else { return None };
-        if all.len() * values.len() > MAX_COMBINATIONS * 4 {
+        weight += values.iter().map(Node::weight).max().unwrap_or_default();
+        let count = all.len() * values.len();
+        if count > MAX_COMBINATIONS * 4 || count * weight > MAX_VALUES {
             return None;
         }
         let with = |one: &Combination, value: &Node| {
@@ -45,6 +50,10 @@ pub(super) fn combinations(matrix: &Node, scope: &Scope) -> Option<Vec<Combinati
     all.retain(|one| !entry("exclude").iter().any(|excluded| agrees(one, excluded.entries())));
     if !has_axes {
         all.clear();
+    }
+    let included: usize = entry("include").iter().map(Node::weight).sum();
+    if included * all.len().max(1) > MAX_VALUES {
+        return None;
     }
     include(&mut all, entry("include"));
     (!all.is_empty() && all.len() <= MAX_COMBINATIONS).then_some(all)
@@ -158,5 +167,9 @@ mod tests {
             &[],
         );
         check("{a: []}", &[]);
+        let many: Vec<&str> = ["1"; 256].into();
+        let large = format!("[{}]", "1, ".repeat(5_000));
+        check(&format!("{{a: [{large}], b: [{}]}}", many.join(",")), &[]);
+        check(&format!("{{b: [{}], include: [{{a: {large}}}]}}", many.join(",")), &[]);
     }
 }

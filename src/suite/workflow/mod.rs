@@ -5,11 +5,15 @@
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax>
 
 mod expression;
+mod files;
 mod matrix;
 mod node;
 mod steps;
 
+use std::rc::Rc;
+
 use self::expression::{Scope, interpolate, literals};
+use self::files::Files;
 use self::node::Node;
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
@@ -41,37 +45,46 @@ pub type ReadFile<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 ///
 /// Files are asked for as they are needed; a reader that does not have one yet may note it, get it, and ask again.
 pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiStep> {
-    let found = in_workflow((failed.workflow.as_str(), failed.job), &Scope::default(), 0, read)?;
-    let mut steps = Vec::new();
+    let mut files = Files::new(read);
+    let found = in_workflow((failed.workflow.as_str(), failed.job), &Scope::default(), 0, &mut files)?;
+    let mut step = None;
     for place in &found {
-        steps.push(steps::resolve(failed, place, read)?);
+        let other = steps::resolve(failed, place, &mut files)?;
+        // Where several jobs have the same name it must not matter which one is meant.
+        if step.get_or_insert_with(|| other.clone()) != &other {
+            return None;
+        }
     }
-    // Where several jobs have the same name it must not matter which one is meant.
-    steps.dedup();
-    let step = steps.pop();
-    step.filter(|_| steps.is_empty())
+    step
 }
 
 /// A job that may be the one that failed, with the workflow it stands in.
 struct Place {
-    workflow: Node,
-    job: Node,
+    workflow: Rc<Node>,
+    /// Which of its jobs.
+    job: usize,
     scope: Scope,
 }
 
 /// The jobs of a workflow that GitHub would show under a name.
-fn in_workflow((path, name): (&str, &str), scope: &Scope, depth: usize, read: &mut ReadFile<'_>) -> Option<Vec<Place>> {
+fn in_workflow(
+    (path, name): (&str, &str),
+    scope: &Scope,
+    depth: usize,
+    files: &mut Files<'_, '_>,
+) -> Option<Vec<Place>> {
     if depth > MAX_CALLS {
         return None;
     }
-    let workflow = node::parse(&read(path)?)?;
+    let workflow = files.document(path)?;
     let mut places = Vec::new();
-    for (key, job) in workflow.get("jobs")?.entries() {
+    for (number, (key, job)) in workflow.get("jobs")?.entries().iter().enumerate() {
         let combinations = match job.get("strategy").and_then(|strategy| strategy.get("matrix")) {
             // One that is computed may still be told by its job's name to be another one.
             Some(matrix) => matrix::combinations(matrix, scope).unwrap_or_default(),
             None => vec![Vec::new()],
         };
+        files.look_at(1 + combinations.len())?;
         for combination in combinations {
             let own = Scope {
                 matrix: combination,
@@ -86,14 +99,13 @@ fn in_workflow((path, name): (&str, &str), scope: &Scope, depth: usize, read: &m
                 let (Some(rest), Some(called)) = (rest, local(called)) else {
                     continue;
                 };
-                let called_scope = called_scope(job, &own, &called, read);
-                places.extend(in_workflow((&called, rest), &called_scope?, depth + 1, read)?);
+                let called_scope = called_scope(job, &own, &called, files);
+                places.extend(in_workflow((&called, rest), &called_scope?, depth + 1, files)?);
             } else if names.iter().any(|own| is_shown_as(own, name)) {
-                let scope = own;
                 places.push(Place {
-                    workflow: workflow.clone(),
-                    job: job.clone(),
-                    scope,
+                    workflow: Rc::clone(&workflow),
+                    job: number,
+                    scope: own,
                 });
             }
         }
@@ -128,8 +140,8 @@ fn local(uses: &str) -> Option<String> {
 }
 
 /// What a workflow that is called may name: its inputs, given or by default.
-fn called_scope(job: &Node, scope: &Scope, called: &str, read: &mut ReadFile<'_>) -> Option<Scope> {
-    let workflow = node::parse(&read(called)?)?;
+fn called_scope(job: &Node, scope: &Scope, called: &str, files: &mut Files<'_, '_>) -> Option<Scope> {
+    let workflow = files.document(called)?;
     let declared = workflow
         .get("on")
         .and_then(|on| on.get("workflow_call"))

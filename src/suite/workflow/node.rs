@@ -75,6 +75,15 @@ impl Node {
         }
     }
 
+    /// How many values it is made of, itself included.
+    pub(super) fn weight(&self) -> usize {
+        1 + match self {
+            Self::List(items) => items.iter().map(Self::weight).sum(),
+            Self::Map(entries) => entries.iter().map(|(_, value)| value.weight()).sum(),
+            _ => 0,
+        }
+    }
+
     /// A scalar as text.
     pub(super) fn scalar(&self) -> Option<String> {
         Some(match self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Failed, Node, Place, ReadFile, Scope, WORKSPACE, inputs, interpolate, literals, local, node};
+use super::{Failed, Files, Node, Place, Scope, WORKSPACE, inputs, interpolate, literals, local};
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
 use crate::suite::find::runs_tests;
@@ -31,9 +31,10 @@ struct Script {
 }
 
 /// The step that failed; none if the workflow does not tell what it ran.
-pub(super) fn resolve(failed: &Failed<'_>, place: &Place, read: &mut ReadFile<'_>) -> Option<CiStep> {
-    let Place { workflow, job, scope } = place;
-    let mut scope = scope.clone();
+pub(super) fn resolve(failed: &Failed<'_>, place: &Place, files: &mut Files<'_, '_>) -> Option<CiStep> {
+    let workflow = &place.workflow;
+    let (_, job) = workflow.get("jobs")?.entries().get(place.job)?;
+    let mut scope = place.scope.clone();
     scope.runner_os = runner_os(job, &scope);
     for env in [workflow.get("env"), job.get("env")].into_iter().flatten() {
         add_variables(&mut scope, env);
@@ -48,8 +49,10 @@ pub(super) fn resolve(failed: &Failed<'_>, place: &Place, read: &mut ReadFile<'_
         defaults: defaults.iter().collect(),
     };
     let name = failed.steps.get(failed.failed)?;
-    let step = find(job.get("steps")?.items(), failed, &around.scope)?;
-    let script = script(step, &around, 0, read)?;
+    let steps = job.get("steps")?.items();
+    files.look_at(steps.len())?;
+    let step = find(steps, failed, &around.scope)?;
+    let script = script(step, &around, 0, files)?;
     Some(CiStep {
         workflow: failed.workflow.clone(),
         job: failed.job.to_string(),
@@ -110,13 +113,13 @@ fn fits(parts: &[&str], text: &str) -> bool {
     parts.iter().any(|part| !part.trim().is_empty()) && rest.ends_with(last)
 }
 
-fn script(step: &Node, around: &Around<'_>, depth: usize, read: &mut ReadFile<'_>) -> Option<Script> {
+fn script(step: &Node, around: &Around<'_>, depth: usize, files: &mut Files<'_, '_>) -> Option<Script> {
     let mut scope = around.scope.clone();
     if let Some(env) = step.get("env") {
         add_variables(&mut scope, env);
     }
     if let Some(uses) = step.get("uses").and_then(Node::text) {
-        return in_action(&local(uses)?, (step, scope), depth, read);
+        return in_action(&local(uses)?, (step, scope), depth, files);
     }
     let run = step.get("run")?.text()?;
     let setting = |name: &str| {
@@ -145,15 +148,14 @@ fn script(step: &Node, around: &Around<'_>, depth: usize, read: &mut ReadFile<'_
 }
 
 /// What a local composite action ran; only one of its scripts may be the one with the tests.
-fn in_action(path: &str, (step, scope): (&Node, Scope), depth: usize, read: &mut ReadFile<'_>) -> Option<Script> {
+fn in_action(path: &str, (step, scope): (&Node, Scope), depth: usize, files: &mut Files<'_, '_>) -> Option<Script> {
     if depth >= MAX_ACTIONS {
         return None;
     }
-    let text = match read(&format!("{path}/action.yml")) {
-        Some(text) => text,
-        None => read(&format!("{path}/action.yaml"))?,
+    let action = match files.document(&format!("{path}/action.yml")) {
+        Some(action) => action,
+        None => files.document(&format!("{path}/action.yaml"))?,
     };
-    let action = node::parse(&text)?;
     let runs = action.get("runs")?;
     if runs.get("using").and_then(Node::text) != Some("composite") {
         return None;
@@ -167,9 +169,11 @@ fn in_action(path: &str, (step, scope): (&Node, Scope), depth: usize, read: &mut
         defaults: Vec::new(),
     };
     let mut with_tests = Vec::new();
-    for step in runs.get("steps")?.items() {
+    let steps = runs.get("steps")?.items();
+    files.look_at(steps.len())?;
+    for step in steps {
         // Whether an unknown script runs tests is not known, but those that do are most often plain.
-        let found = script(step, &around, depth + 1, read);
+        let found = script(step, &around, depth + 1, files);
         with_tests.extend(found.filter(|script| runs_tests(&script.text)));
     }
     let one = with_tests.pop();

@@ -243,3 +243,41 @@ fn hostile_files_are_bounded() {
     let failed = Failed { job: "a", ..failed };
     assert_eq!(failed_step(&failed, &mut |_| Some(own.into())), None);
 }
+
+/// Files that name each other over and over are given up, whatever that would come to.
+#[test]
+fn files_that_multiply_are_bounded() {
+    let workflow: RepoPath = "a.yml".parse().unwrap();
+    let steps = ["x".to_string()];
+    let read = |job: &str, text: &str| {
+        let mut reads = 0;
+        let failed = Failed {
+            workflow: &workflow,
+            job,
+            steps: &steps,
+            failed: 0,
+        };
+        let found = failed_step(&failed, &mut |_| {
+            reads += 1;
+            Some(text.to_string())
+        });
+        assert!(reads <= 100, "{reads}");
+        found
+    };
+    let numbers: Vec<String> = (0..256).map(|number| number.to_string()).collect();
+    let matrix = format!("strategy: {{matrix: {{v: [{}]}}}}", numbers.join(","));
+    // Each of 256 jobs calls 256 jobs, and so on.
+    let calls = format!("jobs: {{a: {{name: a, {matrix}, uses: ./a.yml}}}}");
+    assert_eq!(read("a / a / a / a / a", &calls), None);
+    // Each of a thousand steps runs an action of a thousand steps.
+    let own = "{name: y, uses: ./a}, ".repeat(1_000);
+    let actions =
+        format!("jobs: {{a: {{steps: [{{name: x, uses: ./a}}]}}}}\nruns: {{using: composite, steps: [{own}]}}");
+    assert_eq!(read("a", &actions), None);
+    // Many jobs of one name with many steps each, which all agree.
+    let fillers = "{run: z}, ".repeat(2_000);
+    let alike = format!("jobs: {{a: {{name: a, {matrix}, steps: [{fillers}{{name: x, run: pytest}}]}}}}");
+    assert_eq!(read("a", &alike), None);
+    let alike = format!("jobs: {{a: {{name: a, {matrix}, steps: [{{name: x, run: pytest}}]}}}}");
+    assert_eq!(read("a", &alike).unwrap().script, "pytest");
+}

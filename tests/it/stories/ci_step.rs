@@ -144,3 +144,16 @@ async fn failed_jobs_that_nobody_told_of_are_run_again() {
     assert_eq!(again.count(), 1, "{:?}", story.answers());
     story.finish().await;
 }
+
+/// A run of a pull request goes by the name of its own branch, which in a fork may be that of the base.
+#[tokio::test]
+async fn a_green_run_of_a_fork_is_not_taken_for_one_of_the_base_branch() {
+    let story = scene(WORKFLOW).forked(true).branch("main").begin().await;
+    story.double.pass_ci(story.number, failed(LOG)).await.unwrap();
+    story.settle().await;
+    story.double.fail_ci(story.number, failed(LOG)).await.unwrap();
+    story.settle().await;
+    let reading = story.run().await.reading.unwrap();
+    assert!(reading.excerpt.contains("AssertionError"), "{}", reading.excerpt);
+    story.finish().await;
+}

@@ -87,6 +87,10 @@ impl Package {
         }
         let died = !self.death.is_empty() && !self.has_ended && !line.starts_with("ok");
         for (name, message) in &self.failing {
+            if !reading.has_room() {
+                reading.fail(name, None, "");
+                continue;
+            }
             let message = if message.trim().is_empty() && died {
                 &self.death
             } else {

@@ -232,13 +232,81 @@ fn a_report_and_an_output_that_contradict_each_other_are_red() {
         (Framework::Rspec, "rspec", "json"),
         (Framework::Phpunit, "phpunit", "xml"),
         (Framework::Ctest, "ctest", "xml"),
+        (Framework::Pytest, "pytest", "xml"),
+        (Framework::Jest, "jest/report", "json"),
+        (Framework::Vitest, "vitest/report", "json"),
+        (Framework::Mocha, "mocha/report", "json"),
+        (Framework::Bun, "bun/report", "xml"),
     ] {
-        let file = |name: &str, ending: &str| fixture(&format!("{folder}/{name}.{ending}"));
-        for (text, report) in [("pass", "fail"), ("fail", "pass")] {
+        let between = if folder.contains('/') { '_' } else { '/' };
+        let file = |name: &str, ending: &str| fixture(&format!("{folder}{between}{name}.{ending}"));
+        for (text, report) in [("pass", "fail"), ("fail", "pass"), ("fail", "fail")] {
             let run = read_with_report(framework, &exited(0, &file(text, "txt")), &file(report, ending));
             assert_eq!(run.outcome, Outcome::Failed, "{folder}: {text} and {report}");
         }
         let run = read_with_report(framework, &exited(1, &file("pass", "txt")), &file("pass", ending));
         assert_eq!(run.outcome, Outcome::Crashed, "{folder}");
     }
+}
+
+/// A build that ignores failing tests and exits well, and one that prints sums which its reports deny.
+#[test]
+fn maven_is_red_by_its_reports_alone() {
+    let report =
+        b"<testsuite><testcase classname='a.B' name='adds'><failure message='no'>no</failure></testcase></testsuite>";
+    let green = b"[INFO] Tests run: 1, Failures: 0, Errors: 0, Skipped: 0\n[INFO] BUILD SUCCESS\n";
+    for text in [&b""[..], green] {
+        let run = read_with_report(Framework::Maven, &exited(0, text), report);
+        assert_eq!(run.outcome, Outcome::Failed, "{}", String::from_utf8_lossy(text));
+    }
+    let red = b"[ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0\n[INFO] BUILD SUCCESS\n";
+    let passed = b"<testsuite><testcase classname='a.B' name='adds'/></testsuite>";
+    let run = read_with_report(Framework::Maven, &exited(0, red), passed);
+    assert_eq!(run.outcome, Outcome::Failed);
+}
+
+/// Shapes in which one text belongs to many results, so that each result could cost as much as all of them.
+#[test]
+fn many_results_that_share_a_text_are_each_counted() {
+    const MANY: usize = 3_000;
+    let shared = "x".repeat(7_000);
+    let check = |framework, text: String, failed: u32| {
+        let run = read(framework, &exited(1, text.as_bytes()));
+        check_bounds(framework, &run);
+        assert_eq!(run.failed, failed, "{framework:?}");
+    };
+    let many = u32::try_from(MANY).unwrap();
+    // One binary after another of the same name, each with more results than sums.
+    let block = "     Running unittests src/lib.rs (target/debug/deps/a-0)\nrunning 1 test\ntest a.rs ... ok\n\
+        test b ... FAILED\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    check(Framework::Cargo, block.repeat(MANY), many);
+    let shown = format!(
+        "running 1 test\n{}failures:\n---- a stdout ----\n{shared}\n",
+        "test a ... FAILED\n".repeat(MANY)
+    );
+    check(Framework::Cargo, shown, many);
+    let summary = "FAILED a.py::b - c\n".repeat(MANY);
+    check(
+        Framework::Pytest,
+        format!("____ b ____\n{shared}\n====\n{summary}"),
+        many,
+    );
+    let failing = "--- FAIL: TestA (0.00s)\n".repeat(MANY);
+    check(
+        Framework::Go,
+        format!("{failing}panic: {shared}\nFAIL\ta\t0.1s\n"),
+        many,
+    );
+    let event = |package: usize, action: &str| {
+        format!("{{\"Action\":\"{action}\",\"Package\":\"p{package}\",\"Test\":\"TestA\"}}\n")
+    };
+    let events: String = (0..MANY)
+        .map(|package| event(package, "run") + &event(package, "fail"))
+        .collect();
+    check(Framework::Go, events, many);
+    let suites: String = (0..32)
+        .map(|depth| format!("{}# Subtest: {shared}\n", "    ".repeat(depth)))
+        .collect();
+    let results = format!("{}not ok 1\n", "    ".repeat(32)).repeat(MANY);
+    check(Framework::Tap, format!("TAP version 13\n{suites}{results}1..1\n"), many);
 }
