@@ -127,12 +127,6 @@ mod tests {
             "python3 -m pytest -q -n 4 tests/test_a.py::T::test_b[x y]",
         );
         check(
-            Pytest,
-            "pytest pkg -k fast -x other --cov shop",
-            &["pkg/test_a.py::b"],
-            "pytest -k fast -x --cov shop pkg/test_a.py::b",
-        );
-        check(
             Unittest,
             "python3 -m unittest discover -v",
             &["t.T.a"],
@@ -176,6 +170,16 @@ mod tests {
         );
         check(Other, "make check", &["a"], "make check");
         check(Cargo, "cargo test", &[], "cargo test");
+    }
+
+    #[test]
+    fn ids_stand_in_place_of_the_directories_that_pytest_was_given() {
+        check(
+            Framework::Pytest,
+            "pytest pkg -k fast -x other --cov shop",
+            &["pkg/test_a.py::b"],
+            "pytest -k fast -x --cov shop pkg/test_a.py::b",
+        );
     }
 
     #[test]
