@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::plan::{Phase, Place, Plan, Project, Shown, Step};
+use crate::domain::id::RepoPath;
 
 pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
     project.path("Cargo.toml")?;
@@ -61,12 +62,14 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     project.path("pom.xml")?;
     let script = ["sh", "-c", EMPTY_BUILD, "sh"];
     let argv: Vec<&str> = script.into_iter().chain(maven_goals(project.argv)).collect();
-    let files = project.checkout.paths().into_iter();
-    let files = files.filter(|path| shapes_maven(path.as_str())).cloned().collect();
+    let paths = || project.checkout.paths().into_iter();
+    let files = paths().filter(|path| shapes_maven(path.as_str())).cloned().collect();
+    let empty = paths().filter_map(|path| below_sources(path.as_str())).collect();
     // A build may well ask for what is not shown, such as a script, or a class to shrink.
     Some(Plan {
         may_see_all: true,
-        ..only("mvn", project, files, &argv)
+        shown: Shown::Only { files, empty },
+        ..only("mvn", project, BTreeSet::new(), &argv)
     })
 }
 
@@ -85,6 +88,14 @@ fn maven_goals(argv: &[String]) -> Vec<&str> {
         )
     };
     argv.iter().skip(1).map(String::as_str).filter(is_kept).collect()
+}
+
+/// An empty file that makes a directory such as `src/main/java` be there, as profiles ask; one that no plugin looks at.
+fn below_sources(path: &str) -> Option<RepoPath> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let at = parts.iter().position(|part| *part == "src")?;
+    let directory = parts.get(..at + 3).filter(|directory| directory.len() < parts.len())?;
+    format!("{}/.gitignore", directory.join("/")).parse().ok()
 }
 
 /// Whether a file is part of the build without being part of what is built: poms, Maven's own extensions and options,
@@ -121,12 +132,7 @@ pub(super) fn gradle(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
-fn only(
-    tool: &'static str,
-    project: &Project<'_>,
-    files: BTreeSet<crate::domain::id::RepoPath>,
-    argv: &[&str],
-) -> Plan {
+fn only(tool: &'static str, project: &Project<'_>, files: BTreeSet<RepoPath>, argv: &[&str]) -> Plan {
     Plan {
         tools: BTreeSet::from([tool]),
         steps: vec![Step::new(
@@ -168,6 +174,18 @@ mod tests {
         ];
         assert_eq!(shown.map(shapes_maven), [true; 9]);
         assert_eq!(hidden.map(shapes_maven), [false; 4]);
+    }
+
+    #[test]
+    fn directories_of_sources_are_there() {
+        #[track_caller]
+        fn check(path: &str, expected: Option<&str>) {
+            assert_eq!(below_sources(path).as_ref().map(RepoPath::as_str), expected);
+        }
+        check("src/main/java/a/B.java", Some("src/main/java/.gitignore"));
+        check("core/src/test/resources/x", Some("core/src/test/resources/.gitignore"));
+        check("src/checkstyle/rules.xml", None);
+        check("README.md", None);
     }
 
     #[test]
