@@ -7,7 +7,9 @@ use super::{Printed, Reading, Trouble};
 
 pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let mut reading = Reading::default();
-    if !read_results(printed.reports, &mut reading) {
+    // A report that knows of no failure may not be the one that the run wrote: red text goes before it.
+    let is_read = read_results(printed.reports, &mut reading);
+    if !is_read || !reading.shows_a_failure() && read_text(printed.text).failed > 0 {
         reading = read_text(printed.text);
     }
     if !reading.ran() && reading.diagnostics.is_empty() && printed.text.contains("No tests found, exiting with code 1")

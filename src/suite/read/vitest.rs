@@ -14,7 +14,9 @@ static UNHANDLED: LazyLock<Option<Regex>> =
 
 pub(super) fn read(printed: &Printed<'_>) -> Reading {
     let mut reading = Reading::default();
-    if !read_results(printed.reports, &mut reading) {
+    // A report that knows of no failure may not be the one that the run wrote: red text goes before it.
+    let is_read = read_results(printed.reports, &mut reading);
+    if !is_read || !reading.shows_a_failure() && read_text(printed.text).failed > 0 {
         reading = read_text(printed.text);
     }
     let has_none = printed.text.contains("No test files found, exiting with code 1");

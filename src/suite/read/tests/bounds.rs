@@ -235,7 +235,6 @@ fn a_report_and_an_output_that_contradict_each_other_are_red() {
         (Framework::Pytest, "pytest", "xml"),
         (Framework::Jest, "jest/report", "json"),
         (Framework::Vitest, "vitest/report", "json"),
-        (Framework::Mocha, "mocha/report", "json"),
         (Framework::Bun, "bun/report", "xml"),
     ] {
         let between = if folder.contains('/') { '_' } else { '/' };
