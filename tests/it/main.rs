@@ -9,8 +9,8 @@
 mod agent;
 mod anchor;
 mod config;
-mod doors;
 mod docs;
+mod doors;
 mod double;
 mod fuzz;
 mod git;

@@ -117,7 +117,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
             ..step
         });
     }
-    let (sources, empty) = sources(project);
+    let (sources, empty) = if own { sources(project) } else { Default::default() };
     files.extend(sources);
     Some(Plan {
         tools: BTreeSet::from(["python3"]),

@@ -156,8 +156,13 @@ fn settle(text: &str, reading: &mut Reading) {
 
 fn read_points(text: &str) -> Reading {
     let mut reader = Reader {
-        by_node: is_by_node(text),
-        by_perl: prove::is_perl(text),
+        producer: if is_by_node(text) {
+            Producer::Node
+        } else if prove::is_perl(text) {
+            Producer::Perl
+        } else {
+            Producer::Any
+        },
         ..Reader::default()
     };
     for line in text.lines() {
@@ -167,10 +172,18 @@ fn read_points(text: &str) -> Reading {
     reader.reading
 }
 
+/// Who wrote it: two of them nest their tests in ways of their own.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Producer {
+    Node,
+    Perl,
+    #[default]
+    Any,
+}
+
 #[derive(Default)]
 struct Reader {
-    by_node: bool,
-    by_perl: bool,
+    producer: Producer,
     reading: Reading,
     /// The comments before a result: what its file printed.
     comments: Vec<String>,
@@ -215,7 +228,7 @@ impl Reader {
             let remarks = self
                 .point
                 .as_mut()
-                .filter(|_| !self.by_node)
+                .filter(|_| self.producer != Producer::Node)
                 .map(|point| &mut point.remarks);
             for lines in [Some(&mut self.comments), remarks].into_iter().flatten() {
                 if lines.len() < MAX_LINES {
@@ -229,7 +242,9 @@ impl Reader {
     fn point(&mut self, found: &regex::Captures<'_>) {
         let (number, name) = (found.get(3), found.get(4));
         // Of Perl the parts of a test are no tests, and what stands alone is the verdict of `prove` on a file.
-        if self.by_perl && (!found[1].is_empty() || number.or(name.filter(|name| !name.is_empty())).is_none()) {
+        if self.producer == Producer::Perl
+            && (!found[1].is_empty() || number.or(name.filter(|name| !name.is_empty())).is_none())
+        {
             return;
         }
         self.close();
@@ -276,12 +291,12 @@ impl Reader {
         let names = parents.filter(|name| !name.is_empty()).chain([point.name.as_str()]);
         let name = joined(names, " > ");
         let name = if name.is_empty() { "(unnamed)".to_string() } else { name };
-        let is_suite = if self.by_node {
+        let is_suite = if self.producer == Producer::Node {
             value("type") == Some("suite") || value("failureType") == Some("subtestsFailed")
         } else {
             point.has_parts
         };
-        let is_file = value("exitCode").is_some_and(|_| self.by_node);
+        let is_file = value("exitCode").is_some_and(|_| self.producer == Producer::Node);
         match (point.ok, point.directive.as_deref()) {
             (_, Some(_)) if is_suite => {}
             (false, Some("todo")) => self.reading.fail_as_expected(),

@@ -137,9 +137,14 @@ async fn the_failing_test_is_neither_changed_nor_deleted_to_make_it_pass() {
         write("conftest.py", "collect_ignore = ['test_fare.py']\n"),
         calls("edit_file", edit),
         calls("submit", json!({ "summary": "It passes now." })),
+        write("test_fare.py", TESTS),
+        calls("submit", json!({ "summary": "It gives change again." })),
     ];
     let story = Scene::default().model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
+    let results = story.model().results();
+    assert!(results[2].contains("decides how tests run"), "{results:#?}");
+    assert!(results[4].contains("not accepted"), "{results:#?}");
     let patch = story.run().await.proposal.unwrap().patch;
     assert!(patch.paths().all(|path| path.as_str() != "test_fare.py"));
     story.maintainer_says("/greenlight approve").await;
@@ -152,14 +157,12 @@ async fn the_failing_test_is_neither_changed_nor_deleted_to_make_it_pass() {
 async fn tests_that_do_not_run_any_more_prove_nothing() {
     let write = json!({ "path": "fare.py", "text": "import os\nprint('OK', flush=True)\nos._exit(0)\n" });
     let submit = || calls("submit", json!({ "summary": "It passes now." }));
-    let turns = [calls("write_file", write), submit(), submit(), submit(), submit()];
+    let give_up = calls("submit", json!({ "summary": "I cannot.", "no_fix": true }));
+    let turns = [calls("write_file", write), submit(), submit(), give_up];
     let story = Scene::default().model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
-    assert!(
-        story.sticky().contains("did not prove themselves"),
-        "{}",
-        story.sticky()
-    );
+    let results = story.model().results();
+    assert!(results[1].contains("not accepted"), "{results:#?}");
     story.has_no_review();
     story.finish().await;
 }

@@ -98,6 +98,10 @@ async fn a_model_that_goes_too_far_writes_nothing() {
             "edit_file",
             json!({ "path": "test_sums.py", "old": "3)", "new": "-1)" }),
         ),
+        calls(
+            "edit_file",
+            json!({ "path": "test_sums.py", "old": "-1)", "new": "3)" }),
+        ),
         calls("write_file", json!({ "path": "../outside.py", "text": "" })),
         calls("write_file", json!({ "path": ".env", "text": "KEY=theirs\n" })),
     ])

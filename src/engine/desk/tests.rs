@@ -1,0 +1,35 @@
+//! What an approval says is executed.
+
+use super::*;
+
+#[track_caller]
+fn check(config: &str, executes: &str, hosts: &[&str], registries: bool) {
+    let tree = tempfile::tempdir().unwrap();
+    std::fs::write(tree.path().join("test_a.py"), "def test_a(): pass").unwrap();
+    let config = RepoConfig::parse(config).unwrap();
+    let desk = Desk::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
+    let settings = desk.install_settings(Vec::new());
+    assert_eq!(desk.executes(&desk.test_command().unwrap()), executes);
+    assert_eq!(
+        (settings.hosts, settings.registries),
+        (hosts.iter().map(ToString::to_string).collect(), registries)
+    );
+    assert_eq!(settings.never, [""; 0]);
+}
+
+#[test]
+fn an_approval_says_what_is_installed_and_from_where() {
+    check("", "python3 -m pytest", &[], false);
+    check(
+        "[sandbox]\nnetwork = [\"registries\", \"pypi.corp.example\"]",
+        "install the dependencies (network: registries, pypi.corp.example) && python3 -m pytest",
+        &["pypi.corp.example"],
+        true,
+    );
+    check(
+        "[test]\ninstall = \"make deps\"",
+        "make deps && python3 -m pytest",
+        &[],
+        false,
+    );
+}
