@@ -116,7 +116,8 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
             ..step
         });
     }
-    let (sources, empty) = sources(project);
+    // Where nothing is built, the lists are all there is to see.
+    let (sources, empty) = if own { sources(project) } else { Default::default() };
     files.extend(sources);
     Some(Plan {
         tools: BTreeSet::from(["python3"]),
