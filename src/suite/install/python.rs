@@ -117,6 +117,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
             ..step
         });
     }
+    // Where nothing is built, the lists are all there is to see.
     let (sources, empty) = if own { sources(project) } else { Default::default() };
     files.extend(sources);
     Some(Plan {
