@@ -62,9 +62,10 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     project.path("pom.xml")?;
     let script = ["sh", "-c", EMPTY_BUILD, "sh"];
     let argv: Vec<&str> = script.into_iter().chain(maven_goals(project.argv)).collect();
-    let paths = || project.checkout.paths().into_iter();
-    let files = paths().filter(|path| shapes_maven(path.as_str())).cloned().collect();
-    let empty = paths().filter_map(|path| stand_in(path.as_str())).collect();
+    let paths = project.checkout.paths().into_iter();
+    let (files, rest): (BTreeSet<&RepoPath>, BTreeSet<_>) = paths.partition(|path| shapes_maven(path.as_str()));
+    let empty = rest.into_iter().filter_map(|path| stand_in(path.as_str())).collect();
+    let files = files.into_iter().cloned().collect();
     // A build may well ask for what is not shown, such as a script, or a class to shrink.
     Some(Plan {
         may_see_all: true,
