@@ -186,7 +186,11 @@ fn rust_go_and_java_projects() {
         &["go mod download"],
         &["go.mod", "go.sum"],
     );
-    check(&[("pom.xml", "<project/>")], &["sh -c"], &["pom.xml"]);
+    check(
+        &[("pom.xml", "<project/>"), ("src/main/java/A.java", "")],
+        &["sh -c"],
+        &["pom.xml", "src/main/java/.gitignore"],
+    );
 }
 
 /// A place to install in, for one repository.

@@ -62,9 +62,10 @@ pub(super) fn maven(project: &Project<'_>) -> Option<Plan> {
     project.path("pom.xml")?;
     let script = ["sh", "-c", EMPTY_BUILD, "sh"];
     let argv: Vec<&str> = script.into_iter().chain(maven_goals(project.argv)).collect();
-    let paths = || project.checkout.paths().into_iter();
-    let files = paths().filter(|path| shapes_maven(path.as_str())).cloned().collect();
-    let empty = paths().filter_map(|path| below_sources(path.as_str())).collect();
+    let paths = project.checkout.paths().into_iter();
+    let (files, rest): (BTreeSet<&RepoPath>, BTreeSet<_>) = paths.partition(|path| shapes_maven(path.as_str()));
+    let empty = rest.into_iter().filter_map(|path| stand_in(path.as_str())).collect();
+    let files = files.into_iter().cloned().collect();
     // A build may well ask for what is not shown, such as a script, or a class to shrink.
     Some(Plan {
         may_see_all: true,
@@ -90,12 +91,22 @@ fn maven_goals(argv: &[String]) -> Vec<&str> {
     argv.iter().skip(1).map(String::as_str).filter(is_kept).collect()
 }
 
-/// An empty file that makes a directory such as `src/main/java` be there, as profiles ask; one that no plugin looks at.
-fn below_sources(path: &str) -> Option<RepoPath> {
+/// What only has to be there, as profiles ask: files beside the sources, and for sources an empty file that makes their
+/// directory, one that no plugin looks at.
+fn stand_in(path: &str) -> Option<RepoPath> {
     let parts: Vec<&str> = path.split('/').collect();
-    let at = parts.iter().position(|part| *part == "src")?;
+    let Some(at) = sources(&parts) else {
+        return path.parse().ok();
+    };
     let directory = parts.get(..at + 3).filter(|directory| directory.len() < parts.len())?;
     format!("{}/.gitignore", directory.join("/")).parse().ok()
+}
+
+/// Where in a path `src/main`, `src/test` or `src/it` begins.
+fn sources(parts: &[&str]) -> Option<usize> {
+    parts
+        .windows(2)
+        .position(|pair| pair[0] == "src" && matches!(pair[1], "main" | "test" | "it"))
 }
 
 /// Whether a file is part of the build without being part of what is built: poms, Maven's own extensions and options,
@@ -106,9 +117,7 @@ fn shapes_maven(path: &str) -> bool {
     if name == "pom.xml" || parts.contains(&".mvn") {
         return true;
     }
-    let is_source = parts
-        .windows(2)
-        .any(|pair| pair[0] == "src" && matches!(pair[1], "main" | "test" | "it"));
+    let is_source = sources(&parts).is_some();
     let is_rule = [".xml", ".properties"].iter().any(|ending| name.ends_with(ending));
     let is_header = ["header", "license", "notice"]
         .iter()
@@ -177,15 +186,18 @@ mod tests {
     }
 
     #[test]
-    fn directories_of_sources_are_there() {
+    fn what_profiles_ask_for_is_there() {
         #[track_caller]
         fn check(path: &str, expected: Option<&str>) {
-            assert_eq!(below_sources(path).as_ref().map(RepoPath::as_str), expected);
+            assert_eq!(stand_in(path).as_ref().map(RepoPath::as_str), expected);
         }
         check("src/main/java/a/B.java", Some("src/main/java/.gitignore"));
         check("core/src/test/resources/x", Some("core/src/test/resources/.gitignore"));
-        check("src/checkstyle/rules.xml", None);
-        check("README.md", None);
+        check(
+            "src/site/resources/profile.jacoco",
+            Some("src/site/resources/profile.jacoco"),
+        );
+        check("src/main/A.java", None);
     }
 
     #[test]
