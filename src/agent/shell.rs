@@ -68,6 +68,15 @@ impl<'a> Shell<'a> {
         self.checkout = self.start.clone();
     }
 
+    /// Removes a file that was made through this shell; false if there is none of this path.
+    pub(super) fn take_back(&mut self, path: &RepoPath) -> bool {
+        let was_made = self.checkout.contains(path.as_str()) && self.checkout.read_original(path).is_none();
+        if was_made {
+            self.checkout.edit(path.clone(), None);
+        }
+        was_made
+    }
+
     /// Puts a text in place of a file, or says in a sentence why that may not be.
     pub(super) fn write(&mut self, path: &RepoPath, text: String) -> Result<(), String> {
         if (self.bounds.is_protected)(path) {

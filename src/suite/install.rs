@@ -176,9 +176,9 @@ async fn make(
         request,
         proxy: Proxy::start(&hosts(request.settings, tools, plan), World::internet()).map_err(sandbox::Error::from)?,
         policy: policy(request.policy),
-        env: plan
-            .environment(request.sandbox)
-            .into_iter()
+        env: std::iter::once(super::ask::jvm::heap(request.policy.limits.memory))
+            .filter(|_| ["mvn", "gradle"].iter().any(|tool| plan.tools.contains(tool)))
+            .chain(plan.environment(request.sandbox))
             .chain(tools.env.clone())
             .collect(),
         into: new.path().to_path_buf(),

@@ -91,6 +91,8 @@ pub async fn run(
     let mut policy = suite.policy.clone();
     policy.limits.wall = command.timeout;
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
+    let is_java = matches!(command.framework, Framework::Maven | Framework::Gradle);
+    let heap = is_java.then(|| ask::jvm::heap(policy.limits.memory));
     let in_sandbox = sandbox::Command {
         argv: wrapped(command, asked.argv),
         workspace: workspace.path().to_path_buf(),
@@ -99,6 +101,7 @@ pub async fn run(
         env: environment()
             .into_iter()
             .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
+            .chain(heap)
             .chain(suite.installed.env.clone())
             .chain(of_the_command(&command.env))
             .chain(asked.env)

@@ -37,7 +37,7 @@ pub(in crate::agent) struct EditFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::agent) struct WriteFile {
     path: String,
-    /// The whole new text of the file.
+    /// The whole new text of the file. An empty one takes back a file that you made.
     text: String,
 }
 
@@ -61,6 +61,7 @@ pub(super) fn edit_file(wanted: &EditFile, shell: &mut Shell<'_>) -> String {
 
 pub(super) fn write_file(wanted: WriteFile, shell: &mut Shell<'_>) -> String {
     match repo_path(&wanted.path) {
+        Ok(path) if wanted.text.is_empty() && shell.take_back(&path) => format!("`{path}` is gone again."),
         Ok(path) => written(&path, wanted.text, (1, 1), shell),
         Err(sentence) => sentence,
     }

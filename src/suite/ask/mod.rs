@@ -5,7 +5,7 @@
 
 mod go;
 pub(in crate::suite) mod javascript;
-mod jvm;
+pub(super) mod jvm;
 mod others;
 mod python;
 mod rust;

@@ -138,12 +138,13 @@ async fn the_failing_test_is_neither_changed_nor_deleted_to_make_it_pass() {
         calls("edit_file", edit),
         calls("submit", json!({ "summary": "It passes now." })),
         write("test_fare.py", TESTS),
+        write("conftest.py", ""),
         calls("submit", json!({ "summary": "It gives change again." })),
     ];
     let story = Scene::default().model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
     let results = story.model().results();
-    assert!(results[2].contains("decides how tests run"), "{results:#?}");
+    assert!(results[2].contains("it runs before every test"), "{results:#?}");
     assert!(results[4].contains("not accepted"), "{results:#?}");
     let patch = story.run().await.proposal.unwrap().patch;
     assert!(patch.paths().all(|path| path.as_str() != "test_fare.py"));

@@ -208,7 +208,14 @@ async fn a_test_that_needs_the_others_before_it_is_confirmed_among_them() {
                    def test_zone(self):\n        import sys\n        \
                    self.assertEqual((change(500, 2), getattr(sys, 'first', False)), (200, True))\n";
     let tests = format!("{TESTS}{company}");
-    let story = Scene::default().adds("test_fare.py", &tests).begin().await;
+    // The built-in engine tries the red tests by themselves, where this one stays red.
+    let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
+    let turns = [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "It gives change again." })),
+    ];
+    let scene = Scene::default().adds("test_fare.py", &tests);
+    let story = scene.model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
     let evidence = story.run().await.evidence.unwrap();
     assert_eq!(
