@@ -5,6 +5,14 @@ use crate::domain::test_run::{Outcome, TestRun};
 use crate::sandbox::{self, Output};
 use crate::suite::{Framework, text};
 
+/// What npm says of a program that is not installed: it would fetch it, and there is no network.
+const NOT_INSTALLED: [&str; 4] = [
+    "npm error code ENOTCACHED",
+    "npm ERR! code ENOTCACHED",
+    "npm error could not determine executable to run",
+    "npm error npx canceled due to missing packages",
+];
+
 /// The one test of a command whose output nobody understands.
 pub(super) const WHOLE_COMMAND: &str = "the test command";
 
@@ -18,6 +26,9 @@ pub(super) fn conclude(framework: Framework, output: &Output, mut reading: Readi
             sandbox::Outcome::Exited(2) => Some(Trouble::Environment),
             _ => reading.trouble,
         };
+    }
+    if unread && reading.trouble.is_none() && NOT_INSTALLED.iter().any(|mark| text.contains(mark)) {
+        reading.trouble = Some(Trouble::Environment);
     }
     let is_unusable = reading.trouble == Some(Trouble::Environment);
     let ran = match output.outcome {

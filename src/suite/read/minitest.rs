@@ -27,7 +27,7 @@ static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*(/?[^
 static COMPARED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^Expected: (.*)\n *Actual: (.*)$|^<(.*)> expected but was\n<(.*)>"));
 static SYNTAX: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(/?[^\s:]+\.rb):(\d+): (syntax error.*)$"));
-/// `test/a.rb:3:in `<main>': uninitialized constant Nothing (NameError)`.
+/// ``test/a.rb:3:in `<main>': uninitialized constant Nothing (NameError)``.
 static RAISED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(<internal:[^>]*>|/?[^\s:]+\.?\w*):(\d+):in .+?': (.+?) ?\(([A-Z][\w:]*)\)$"));
 /// `    from test/shop_test.rb:1:in …`, of a file that is not Ruby's own.

@@ -12,6 +12,20 @@ fn check(framework: Framework, ended: sandbox::Outcome, text: &str, expected: Ou
 }
 
 #[test]
+fn a_runner_that_is_not_installed_did_not_start() {
+    let text = "npm error code ENOTCACHED\nnpm error request to https://registry.npmjs.org/mocha failed\n";
+    check(
+        Framework::Mocha,
+        sandbox::Outcome::Exited(1),
+        text,
+        Outcome::DidNotStart,
+    );
+    // A test may print the same.
+    let printed = format!("{text}\n  0 passing (1ms)\n  1 failing\n\n  1) adds:\n     Error: boom\n");
+    check(Framework::Mocha, sandbox::Outcome::Exited(1), &printed, Outcome::Failed);
+}
+
+#[test]
 fn printed_success_does_not_outweigh_the_exit_code() {
     use sandbox::Outcome::{DiskLimit, Exited, OutOfMemory, Signalled, TimedOut};
     check(Framework::Cargo, Exited(0), GREEN, Outcome::Passed);
