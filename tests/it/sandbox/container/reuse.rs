@@ -55,7 +55,7 @@ print(len(os.listdir('/tmp')))
     let script = "
 home = os.environ['HOME']
 for place in ['/tmp', '/dev/shm', home, home + '/.cargo']:
-    if os.path.isdir(place) and [name for name in os.listdir(place) if name not in ['.cargo', 'registry']]:
+    if os.path.isdir(place) and [name for name in os.listdir(place) if name not in ['.cargo', 'registry', 'git', '.m2', '.gradle']]:
         print('LEFT', place, os.listdir(place))
 refused('socket', lambda: socket.socket(socket.AF_UNIX).connect('\\0left'))
 print(os.getpid() > 2)
