@@ -1,7 +1,14 @@
 //! What people see: text without control characters of strangers, and questions only where somebody can answer.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
+use super::Exit;
+
+/// How long the work gets to stop by itself once somebody asked for it.
+const GRACE: Duration = Duration::from_secs(3);
 /// Longest line of an answer that is read, in bytes.
 const MAX_ANSWER: usize = 8 << 10;
 
@@ -59,6 +66,20 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
         }
     }
     escaped
+}
+
+/// Does a piece of work to its end; once somebody asks this process to end, it is told so and gets a moment to stop by
+/// itself.
+pub(super) async fn unless_stopped(work: impl Future<Output = Result<(), Exit>>, cancel: &CancellationToken) -> Exit {
+    let stopped = async {
+        stopped().await;
+        cancel.cancel();
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        result = work => result.err().unwrap_or(Exit::Done),
+        () = stopped => Exit::Stopped,
+    }
 }
 
 /// Resolves when somebody asks this process to end: ctrl-c, or `kill`.

@@ -7,7 +7,6 @@ mod report;
 mod whole;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -21,9 +20,6 @@ use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::suite::{self, Suite, TestCommand};
 
 use report::Report;
-
-/// How long the work gets to stop by itself once somebody asked for it.
-const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -55,15 +51,7 @@ pub(super) async fn tests(arguments: Arguments) -> Exit {
     let as_json = arguments.json;
     let mut report = Report::default();
     let cancel = CancellationToken::new();
-    let stopped = async {
-        terminal::stopped().await;
-        cancel.cancel();
-        tokio::time::sleep(GRACE).await;
-    };
-    let exit = tokio::select! {
-        result = try_tests(arguments, &mut report, &cancel) => result.err().unwrap_or(Exit::Done),
-        () = stopped => Exit::Stopped,
-    };
+    let exit = terminal::unless_stopped(try_tests(arguments, &mut report, &cancel), &cancel).await;
     if as_json {
         terminal::show_document(&report.document(&exit));
     }

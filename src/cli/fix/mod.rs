@@ -5,7 +5,6 @@ mod report;
 mod write;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -26,9 +25,6 @@ use crate::openai::OpenAi;
 use crate::suite::Suite;
 
 use report::Report;
-
-/// How long the work gets to stop by itself once somebody asked for it.
-const GRACE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -69,15 +65,7 @@ pub(super) async fn fix(arguments: Arguments) -> Exit {
     let as_json = arguments.json;
     let mut report = Report::default();
     let cancel = CancellationToken::new();
-    let stopped = async {
-        terminal::stopped().await;
-        cancel.cancel();
-        tokio::time::sleep(GRACE).await;
-    };
-    let exit = tokio::select! {
-        result = try_fix(arguments, &mut report, &cancel) => result.err().unwrap_or(Exit::Done),
-        () = stopped => Exit::Stopped,
-    };
+    let exit = terminal::unless_stopped(try_fix(arguments, &mut report, &cancel), &cancel).await;
     if as_json {
         terminal::show_document(&report.document(&exit));
     }
