@@ -9,6 +9,7 @@
 mod ask;
 mod distil;
 mod find;
+mod framework;
 mod install;
 mod lend;
 mod node_ids;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::distil::{Distillate, Distiller, GreenLog, distil, distil_archive};
 pub use self::find::{CiStep, Hints, NothingFound, find, find_all, has_member};
+pub use self::framework::Framework;
 pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
 pub use self::lend::lend;
 pub use self::read::{Report, read};
@@ -69,6 +71,21 @@ pub struct TestCommand {
     pub env: BTreeMap<String, String>,
 }
 
+impl TestCommand {
+    /// A command that runs at the root, with nothing but its arguments.
+    pub fn new(argv: Vec<String>, framework: Framework, source: Source) -> Self {
+        Self {
+            argv,
+            directory: None,
+            framework,
+            source,
+            timeout: DEFAULT_TIMEOUT,
+            import_root: None,
+            env: BTreeMap::new(),
+        }
+    }
+}
+
 impl fmt::Display for TestCommand {
     /// Writes the command as a person would type it, with the variables that are set for it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,125 +102,6 @@ impl fmt::Display for TestCommand {
                 f.write_str(&words.join(" "))
             }
         }
-    }
-}
-
-/// What prints the results, and therefore how they are asked for and read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Framework {
-    /// `cargo test` with Rust's own test harness.
-    Cargo,
-    /// `cargo nextest run`.
-    Nextest,
-    /// `cargo check`, `cargo build` and `cargo clippy`: diagnostics of rustc.
-    Rustc,
-    Pytest,
-    /// Python's own `unittest`.
-    Unittest,
-    Ruff,
-    Mypy,
-    /// `node --test`.
-    Node,
-    Jest,
-    Vitest,
-    Mocha,
-    /// `bun test`.
-    Bun,
-    /// Anything that prints the Test Anything Protocol.
-    Tap,
-    /// The TypeScript compiler.
-    Tsc,
-    Eslint,
-    /// `go test`.
-    Go,
-    GoVet,
-    /// Surefire and Failsafe, as Maven runs them.
-    Maven,
-    Gradle,
-    /// `dotnet test`.
-    Dotnet,
-    Rspec,
-    /// Minitest and test-unit.
-    Minitest,
-    Phpunit,
-    Ctest,
-    /// gcc, clang or javac: diagnostics, whoever called them.
-    Compiler,
-    /// Anything else. Read by what its output looks like; failing that, the command as a whole is one test.
-    Other,
-}
-
-impl Framework {
-    /// Every one that is known.
-    pub const ALL: [Self; 26] = [
-        Self::Cargo,
-        Self::Nextest,
-        Self::Rustc,
-        Self::Pytest,
-        Self::Unittest,
-        Self::Ruff,
-        Self::Mypy,
-        Self::Node,
-        Self::Jest,
-        Self::Vitest,
-        Self::Mocha,
-        Self::Bun,
-        Self::Tap,
-        Self::Tsc,
-        Self::Eslint,
-        Self::Go,
-        Self::GoVet,
-        Self::Maven,
-        Self::Gradle,
-        Self::Dotnet,
-        Self::Rspec,
-        Self::Minitest,
-        Self::Phpunit,
-        Self::Ctest,
-        Self::Compiler,
-        Self::Other,
-    ];
-
-    /// Whether it finds faults in the code without running any of it.
-    pub fn is_linter(self) -> bool {
-        matches!(
-            self,
-            Self::Rustc | Self::Ruff | Self::Mypy | Self::Tsc | Self::Eslint | Self::GoVet | Self::Compiler
-        )
-    }
-}
-
-impl fmt::Display for Framework {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cargo => "cargo test",
-            Self::Nextest => "cargo nextest",
-            Self::Rustc => "rustc",
-            Self::Pytest => "pytest",
-            Self::Unittest => "unittest",
-            Self::Ruff => "Ruff",
-            Self::Mypy => "mypy",
-            Self::Node => "node --test",
-            Self::Jest => "Jest",
-            Self::Vitest => "Vitest",
-            Self::Mocha => "Mocha",
-            Self::Bun => "bun test",
-            Self::Tap => "TAP",
-            Self::Tsc => "tsc",
-            Self::Eslint => "ESLint",
-            Self::Go => "go test",
-            Self::GoVet => "go vet",
-            Self::Maven => "Maven",
-            Self::Gradle => "Gradle",
-            Self::Dotnet => "dotnet test",
-            Self::Rspec => "RSpec",
-            Self::Minitest => "Minitest",
-            Self::Phpunit => "PHPUnit",
-            Self::Ctest => "CTest",
-            Self::Compiler => "a compiler",
-            Self::Other => "an unknown framework",
-        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
+use super::framework::Ecosystem;
 use super::places::Places;
 use super::{Framework, Installed, TestCommand, ask, node_ids, read, reports, select};
 use crate::checkout::{self, Checkout, Workspace};
@@ -91,7 +92,7 @@ pub async fn run(
     let mut policy = suite.policy.clone();
     policy.limits.wall = command.timeout;
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
-    let is_java = matches!(command.framework, Framework::Maven | Framework::Gradle);
+    let is_java = command.framework.ecosystem() == Ecosystem::Java;
     let heap = is_java.then(|| ask::jvm::heap(policy.limits.memory));
     let in_sandbox = sandbox::Command {
         argv: wrapped(command, asked.argv),

@@ -12,7 +12,8 @@ mod rust;
 
 use std::collections::BTreeMap;
 
-use super::{Framework, TestCommand};
+use super::TestCommand;
+use super::framework::Ecosystem;
 
 /// What is run instead of the bare command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,26 +30,13 @@ pub(super) fn ask(command: &TestCommand, argv: Vec<String>) -> Asked {
         argv,
         ..Asked::default()
     };
-    match command.framework {
-        Framework::Cargo | Framework::Nextest | Framework::Rustc => rust::ask(command, asked),
-        Framework::Pytest | Framework::Unittest | Framework::Ruff | Framework::Mypy => python::ask(command, asked),
-        Framework::Node
-        | Framework::Jest
-        | Framework::Vitest
-        | Framework::Mocha
-        | Framework::Bun
-        | Framework::Tap
-        | Framework::Tsc
-        | Framework::Eslint => javascript::ask(asked),
-        Framework::Go | Framework::GoVet => go::ask(command, asked),
-        Framework::Maven | Framework::Gradle => jvm::ask(command, asked),
-        Framework::Dotnet
-        | Framework::Rspec
-        | Framework::Minitest
-        | Framework::Phpunit
-        | Framework::Ctest
-        | Framework::Compiler
-        | Framework::Other => others::ask(command, asked),
+    match command.framework.ecosystem() {
+        Ecosystem::Rust => rust::ask(command, asked),
+        Ecosystem::Python => python::ask(command, asked),
+        Ecosystem::JavaScript => javascript::ask(asked),
+        Ecosystem::Go => go::ask(command, asked),
+        Ecosystem::Java => jvm::ask(command, asked),
+        Ecosystem::NotInstalled | Ecosystem::Any => others::ask(command, asked),
     }
 }
 
@@ -65,25 +53,15 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::suite::Source;
+    use crate::suite::{Framework, Source};
 
     #[test]
     fn readable_results_are_asked_for_once() {
         #[track_caller]
         fn check(framework: Framework, command: &str, expected: &str) {
             let argv = shlex::split(command).unwrap();
-            let command = TestCommand {
-                argv: argv.clone(),
-                directory: None,
-                framework,
-                source: Source::Settings,
-                timeout: Duration::from_secs(1),
-                import_root: None,
-                env: BTreeMap::new(),
-            };
+            let command = TestCommand::new(argv.clone(), framework, Source::Settings);
             assert_eq!(ask(&command, argv).argv.join(" "), expected);
         }
         check(Framework::Cargo, "cargo test -p a", "cargo test --no-fail-fast -p a");

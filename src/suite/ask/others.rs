@@ -95,9 +95,6 @@ fn behind(argv: &mut Vec<String>, program: &str, options: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::time::Duration;
-
     use super::super::ask;
     use super::*;
     use crate::suite::Source;
@@ -106,15 +103,7 @@ mod tests {
     #[track_caller]
     fn check(framework: Framework, argv: &[&str], expected: &str) {
         let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
-        let command = TestCommand {
-            argv: argv.clone(),
-            directory: None,
-            framework,
-            source: Source::Settings,
-            timeout: Duration::from_secs(1),
-            import_root: None,
-            env: BTreeMap::new(),
-        };
+        let command = TestCommand::new(argv.clone(), framework, Source::Settings);
         let asked = ask(&command, argv);
         let env: Vec<String> = asked
             .env

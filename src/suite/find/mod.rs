@@ -12,7 +12,6 @@ mod rust;
 mod step;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
@@ -126,14 +125,10 @@ impl Place<'_> {
     }
 
     fn command(&self, argv: &[&str], framework: Framework, file: &str) -> Option<TestCommand> {
+        let argv = argv.iter().map(ToString::to_string).collect();
         Some(TestCommand {
-            argv: argv.iter().map(ToString::to_string).collect(),
             directory: self.directory.clone(),
-            framework,
-            source: Source::File(self.path(file).parse().ok()?),
-            timeout: DEFAULT_TIMEOUT,
-            import_root: None,
-            env: BTreeMap::new(),
+            ..TestCommand::new(argv, framework, Source::File(self.path(file).parse().ok()?))
         })
     }
 }
@@ -210,13 +205,8 @@ fn configured(checkout: &Checkout, line: &str) -> TestCommand {
         _ => (vec!["sh".into(), "-c".into(), line.into()], Framework::Other),
     };
     TestCommand {
-        argv,
-        directory: None,
-        framework,
-        source: Source::Settings,
-        timeout: DEFAULT_TIMEOUT,
         import_root: python::import_root(&root),
-        env: BTreeMap::new(),
+        ..TestCommand::new(argv, framework, Source::Settings)
     }
 }
 

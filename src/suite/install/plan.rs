@@ -11,6 +11,7 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
 use crate::sandbox::Sandbox;
+use crate::suite::framework::Ecosystem;
 use crate::suite::{Framework, TestCommand, find};
 
 /// What the tests are not told any more.
@@ -118,25 +119,16 @@ pub(super) const ALL: &[&str] = &["python3", "uv", "npm", "pnpm", "yarn", "cargo
 
 /// Which tools could have something to do for a test command.
 pub(super) fn tools_for(command: &TestCommand, settings: &InstallSettings) -> &'static [&'static str] {
-    const JAVASCRIPT: &[&str] = &["npm", "pnpm", "yarn"];
-    const PYTHON: &[&str] = &["python3", "uv"];
-    match command.framework {
+    match command.framework.ecosystem() {
         _ if settings.command.is_some() => ALL,
-        Framework::Cargo | Framework::Nextest | Framework::Rustc => &["cargo"],
-        Framework::Go | Framework::GoVet => &["go"],
-        Framework::Maven => &["mvn"],
-        Framework::Gradle => &["gradle"],
-        Framework::Pytest | Framework::Unittest | Framework::Ruff | Framework::Mypy => PYTHON,
-        Framework::Node
-        | Framework::Jest
-        | Framework::Vitest
-        | Framework::Mocha
-        | Framework::Bun
-        | Framework::Tap
-        | Framework::Tsc
-        | Framework::Eslint => JAVASCRIPT,
-        Framework::Dotnet | Framework::Rspec | Framework::Minitest | Framework::Phpunit => &[],
-        Framework::Ctest | Framework::Compiler | Framework::Other => ALL,
+        Ecosystem::Rust => &["cargo"],
+        Ecosystem::Python => &["python3", "uv"],
+        Ecosystem::JavaScript => &["npm", "pnpm", "yarn"],
+        Ecosystem::Go => &["go"],
+        Ecosystem::Java if command.framework == Framework::Maven => &["mvn"],
+        Ecosystem::Java => &["gradle"],
+        Ecosystem::NotInstalled => &[],
+        Ecosystem::Any => ALL,
     }
 }
 

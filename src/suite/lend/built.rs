@@ -182,22 +182,15 @@ fn take(path: &Path, depth: usize, left: &mut Left, pieces: &mut Vec<PathBuf>) -
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::time::Duration;
-
     use super::*;
     use crate::suite::{Framework, Source};
 
     fn lent(root: &Path, argv: &[&str]) -> Vec<String> {
-        let command = TestCommand {
-            argv: argv.iter().map(ToString::to_string).collect(),
-            directory: None,
-            framework: Framework::Mocha,
-            source: Source::Settings,
-            timeout: Duration::from_secs(1),
-            import_root: None,
-            env: BTreeMap::new(),
-        };
+        let command = TestCommand::new(
+            argv.iter().map(ToString::to_string).collect(),
+            Framework::Mocha,
+            Source::Settings,
+        );
         let mut lent = Installed::default();
         lend(root, &command, &mut lent);
         assert!(lent.mounts.iter().all(|mount| mount.access == Access::ReadOnly));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 
 use crate::sandbox::{Access, Mount, WORKSPACE};
+use crate::suite::framework::Ecosystem;
 use crate::suite::{Framework, Installed, TestCommand};
 
 /// Workspaces lie no deeper than this.
@@ -19,18 +20,7 @@ const LENT: &str = "/lent";
 
 /// Lends the packages; whether the command is one of JavaScript, and there are any.
 pub(super) fn lend(root: &Path, command: &TestCommand, lent: &mut Installed) -> bool {
-    let is_javascript = matches!(
-        command.framework,
-        Framework::Node
-            | Framework::Jest
-            | Framework::Vitest
-            | Framework::Mocha
-            | Framework::Bun
-            | Framework::Tap
-            | Framework::Tsc
-            | Framework::Eslint
-            | Framework::Other
-    );
+    let is_javascript = command.framework.ecosystem() == Ecosystem::JavaScript || command.framework == Framework::Other;
     let folders = if is_javascript { folders(root) } else { Vec::new() };
     if folders.is_empty() {
         return false;
@@ -88,8 +78,6 @@ fn folders(root: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::suite::Source;
 
@@ -99,15 +87,7 @@ mod tests {
         for path in ["node_modules/a/node_modules/b", "packages/c/node_modules/d", "src"] {
             std::fs::create_dir_all(tree.path().join(path)).unwrap();
         }
-        let command = |framework| TestCommand {
-            argv: vec!["npx".into(), "mocha".into()],
-            directory: None,
-            framework,
-            source: Source::Settings,
-            timeout: Duration::from_secs(1),
-            import_root: None,
-            env: std::collections::BTreeMap::new(),
-        };
+        let command = |framework| TestCommand::new(vec!["npx".into(), "mocha".into()], framework, Source::Settings);
         let mut lent = Installed::default();
         lend(tree.path(), &command(Framework::Mocha), &mut lent);
         assert_eq!(

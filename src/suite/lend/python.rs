@@ -185,8 +185,7 @@ fn base(root: &Path, environment: &Path) -> Option<(PathBuf, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
-    use std::time::Duration;
+    use std::collections::BTreeSet;
 
     use super::*;
     use crate::suite::Source;
@@ -200,15 +199,7 @@ mod tests {
     }
 
     fn lent(root: &Path, active: Option<&Path>) -> Installed {
-        let command = TestCommand {
-            argv: vec!["pytest".into()],
-            directory: None,
-            framework: Framework::Pytest,
-            source: Source::Settings,
-            timeout: Duration::from_secs(1),
-            import_root: None,
-            env: BTreeMap::new(),
-        };
+        let command = TestCommand::new(vec!["pytest".into()], Framework::Pytest, Source::Settings);
         let mut lent = Installed::default();
         lend(root, &command, active, &mut lent);
         lent

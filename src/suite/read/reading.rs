@@ -159,6 +159,17 @@ impl Reading {
         (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
     }
 
+    /// Takes the sum of a linter that tells one, of which so many findings were read.
+    pub(super) fn settle_found(&mut self, read: u32, told: Option<u32>) {
+        let total = told.unwrap_or(read);
+        if total > 0 {
+            self.tell("errors", total);
+        }
+        // The findings themselves are counted with the diagnostics.
+        let listed = u32::try_from(self.diagnostics.len()).unwrap_or(0);
+        self.settle(0, total.max(read).saturating_sub(listed), 0);
+    }
+
     /// Takes the framework's own sum of tests that failed as they are marked to.
     pub(super) fn settle_expected(&mut self, expected_failures: u32) {
         self.expected_failures = expected_failures.min(MAX_SUM);

@@ -57,13 +57,7 @@ pub(super) fn read(text: &str) -> Reading {
     let total = text
         .lines()
         .find_map(|line| FOUND.as_ref()?.captures(line)?[1].parse().ok());
-    let total: u32 = total.unwrap_or(found);
-    if total > 0 {
-        reading.tell("errors", total);
-    }
-    // The findings themselves are counted with the diagnostics.
-    let listed = u32::try_from(reading.diagnostics.len()).unwrap_or(0);
-    reading.settle(0, total.max(found).saturating_sub(listed), 0);
+    reading.settle_found(found, total);
     reading
 }
 

@@ -55,9 +55,14 @@ pub(super) fn tests(command: &TestCommand, only: &[String]) -> Option<Vec<String
             }
         }
     }
+    with_options(command, runner.options, options)
+}
+
+/// The command with options for its runner, which stand at this place, or behind a script of the shell.
+fn with_options(command: &TestCommand, at: usize, options: Vec<String>) -> Option<Vec<String>> {
     let mut argv = command.argv.clone();
     let in_shell = argv.first().is_some_and(|word| word == "sh");
-    let at = if in_shell { argv.len() } else { runner.options };
+    let at = if in_shell { argv.len() } else { at };
     (at <= argv.len()).then(|| {
         argv.splice(at..at, options);
         argv
@@ -95,13 +100,7 @@ pub(super) fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPa
         Framework::Vitest => file.to_string(),
         _ => format!("./{file}"),
     }));
-    let mut argv = command.argv.clone();
-    let in_shell = argv.first().is_some_and(|word| word == "sh");
-    let at = if in_shell { argv.len() } else { runner.options };
-    (at <= argv.len()).then(|| {
-        argv.splice(at..at, options);
-        argv
-    })
+    with_options(command, runner.options, options)
 }
 
 /// The name of a test, taken apart.

@@ -73,22 +73,12 @@ pub fn package(checkout: &Checkout, command: &TestCommand, near: &[RepoPath]) ->
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::suite::Source;
 
     #[track_caller]
     fn check(framework: Framework, command: &str, only: &[&str], expected: &str) {
-        let command = TestCommand {
-            argv: shlex::split(command).unwrap(),
-            directory: None,
-            framework,
-            source: Source::Settings,
-            timeout: Duration::from_secs(1),
-            import_root: None,
-            env: std::collections::BTreeMap::new(),
-        };
+        let command = TestCommand::new(shlex::split(command).unwrap(), framework, Source::Settings);
         let only: Vec<String> = only.iter().map(ToString::to_string).collect();
         assert_eq!(argv(&command, &only).join(" "), expected);
     }

@@ -143,24 +143,17 @@ fn dotnet(argv: &[String], only: &[String]) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::time::Duration;
-
     use super::super::argv;
     use super::*;
     use crate::suite::Source;
 
     #[track_caller]
     fn check(framework: Framework, command: &[&str], only: &[&str], expected: &str) {
-        let command = TestCommand {
-            argv: command.iter().map(ToString::to_string).collect(),
-            directory: None,
+        let command = TestCommand::new(
+            command.iter().map(ToString::to_string).collect(),
             framework,
-            source: Source::Settings,
-            timeout: Duration::from_secs(1),
-            import_root: None,
-            env: BTreeMap::new(),
-        };
+            Source::Settings,
+        );
         let only: Vec<String> = only.iter().map(ToString::to_string).collect();
         assert_eq!(argv(&command, &only).join(" "), expected);
     }

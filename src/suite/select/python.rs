@@ -128,9 +128,6 @@ fn unittest(argv: &[String], only: &[String]) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::time::Duration;
-
     use super::*;
     use crate::suite::{Source, select};
 
@@ -151,15 +148,7 @@ mod tests {
         }
         let checkout = Checkout::open(tree.path()).unwrap();
         let check = |framework: Framework, command: &str, near: &[&str], expected: Option<&str>| {
-            let command = TestCommand {
-                argv: shlex::split(command).unwrap(),
-                directory: None,
-                framework,
-                source: Source::Settings,
-                timeout: Duration::from_secs(1),
-                import_root: None,
-                env: BTreeMap::new(),
-            };
+            let command = TestCommand::new(shlex::split(command).unwrap(), framework, Source::Settings);
             let near: Vec<RepoPath> = near.iter().map(|path| path.parse().unwrap()).collect();
             let narrowed = select::package(&checkout, &command, &near);
             assert_eq!(narrowed.map(|command| command.argv.join(" ")).as_deref(), expected);

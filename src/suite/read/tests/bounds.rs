@@ -4,36 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Every framework, with a recorded output of it where there is one.
-const FRAMEWORKS: [Framework; 26] = [
-    Framework::Cargo,
-    Framework::Nextest,
-    Framework::Rustc,
-    Framework::Pytest,
-    Framework::Unittest,
-    Framework::Ruff,
-    Framework::Mypy,
-    Framework::Node,
-    Framework::Jest,
-    Framework::Vitest,
-    Framework::Mocha,
-    Framework::Bun,
-    Framework::Tap,
-    Framework::Tsc,
-    Framework::Eslint,
-    Framework::Go,
-    Framework::GoVet,
-    Framework::Maven,
-    Framework::Gradle,
-    Framework::Dotnet,
-    Framework::Rspec,
-    Framework::Minitest,
-    Framework::Phpunit,
-    Framework::Ctest,
-    Framework::Compiler,
-    Framework::Other,
-];
-
 /// All recorded files: outputs and reports, those of whole trees of modules too.
 fn recorded() -> Vec<Vec<u8>> {
     let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs")];
@@ -153,7 +123,7 @@ proptest! {
     fn no_mutation_of_a_recorded_output_breaks_a_reader(
         one in any::<prop::sample::Index>(),
         other in any::<prop::sample::Index>(),
-        framework in prop::sample::select(FRAMEWORKS.to_vec()),
+        framework in prop::sample::select(Framework::ALL.to_vec()),
         changes in changes(),
     ) {
         let files = recorded();
@@ -198,7 +168,7 @@ fn what_only_an_attacker_writes_is_bounded() {
         lines("a.rb:1: syntax error"),
     ];
     for input in &inputs {
-        for framework in FRAMEWORKS {
+        for framework in Framework::ALL {
             for (text, report) in [(input.as_bytes(), &b"<testsuite/>"[..]), (b"", input.as_bytes())] {
                 let run = read_with_report(framework, &exited(1, text), report);
                 check_bounds(framework, &run);
