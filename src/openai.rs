@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use self::endpoint::Endpoint;
-use crate::agent::{Item, Model, ModelError, Reply, ToolSpec};
+use crate::agent::{Item, Model, ModelError, Reply, Speech, ToolSpec, Turn};
 use crate::domain::redact::{redact, visible};
 
 /// The largest answer that is read, in bytes.
@@ -115,13 +115,12 @@ impl OpenAi {
 }
 
 impl Model for OpenAi {
-    async fn reply(
-        &self,
-        history: &[Item],
-        tools: &[ToolSpec],
-        cancel: &CancellationToken,
-    ) -> Result<Reply, ModelError> {
-        let body = request(&self.model, history, tools);
+    async fn speech(&self, _cancel: &CancellationToken) -> Result<Speech, ModelError> {
+        Ok(Speech::Tools)
+    }
+
+    async fn reply(&self, turn: &Turn<'_>) -> Result<Reply, ModelError> {
+        let body = request(&self.model, turn.history, turn.tools);
         let waits = ExponentialBuilder::default()
             .with_min_delay(self.first_wait)
             .with_max_delay(MAX_WAIT)
@@ -140,7 +139,7 @@ impl Model for OpenAi {
             });
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(ModelError::Cancelled),
+            () = turn.cancel.cancelled() => Err(ModelError::Cancelled),
             reply = answered => reply.map_err(|failure| failure.explain(self.client.config())),
         }
     }
@@ -165,6 +164,7 @@ fn messages(item: &Item) -> Vec<Value> {
             json!({ "role": "system", "content": instructions }),
             json!({ "role": "user", "content": task }),
         ],
+        Item::Called { .. } | Item::Compacted { .. } => Vec::new(),
         Item::Note(text) => vec![json!({ "role": "user", "content": text })],
         Item::Result { call_id, text, .. } => vec![json!({ "role": "tool", "tool_call_id": call_id, "content": text })],
         Item::Reply(reply) if reply.calls.is_empty() => {

@@ -20,6 +20,8 @@ pub struct Limits {
     pub turns: u32,
     /// Tokens of prompts and completions together.
     pub tokens: u64,
+    /// Millionths of a US dollar, for models whose price is known; none means without limit.
+    pub cost_micros: Option<u64>,
     /// Counted from when the [`Shell`](super::Shell) is made.
     pub wall: Duration,
 }
@@ -30,6 +32,7 @@ pub struct Limits {
 pub enum LimitKind {
     Turns,
     Tokens,
+    Money,
     Wall,
 }
 
@@ -41,6 +44,8 @@ impl Limits {
             Some(LimitKind::Turns)
         } else if usage.prompt_tokens.saturating_add(usage.completion_tokens) >= self.tokens {
             Some(LimitKind::Tokens)
+        } else if self.cost_micros.is_some_and(|limit| usage.cost_micros >= Some(limit)) {
+            Some(LimitKind::Money)
         } else {
             None
         }

@@ -16,9 +16,11 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 pub use self::limits::{LimitKind, Limits};
-pub use self::model::{Model, ModelError, Recorded, ToolSpec};
+pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
 pub use self::shell::Shell;
+pub use self::tools::carry_out;
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
+use crate::domain::execution::Deferred;
 use crate::{checkout, sandbox};
 
 /// How a run of the agent ended.
@@ -36,6 +38,12 @@ pub enum Exit {
     GaveUp {
         reason: String,
     },
+    /// Why the tests fail, with the lines that rests on; untrusted.
+    Explained {
+        text: String,
+    },
+    /// A call needs a person's word. Its result is appended by whoever asked that person, and the run goes on.
+    Deferred(Box<Deferred>),
     Limit(LimitKind),
     Cancelled,
 }
@@ -110,11 +118,15 @@ async fn work(
                 return Ok(Exit::Cancelled);
             }
             let tools::Answer { text, exit: ended } = answer?;
+            if let Some(Exit::Deferred(_)) = ended {
+                return Ok(ended.unwrap_or(Exit::Cancelled));
+            }
             exit = exit.or(ended.clone());
             let result = Item::Result {
                 call_id: call.id,
                 text,
                 exit: ended,
+                granted: false,
             };
             append(result, transcript, journal).await?;
         }
@@ -130,7 +142,13 @@ async fn work(
         if matches!(transcript.items().last(), Some(Item::Reply(_))) {
             append(Item::Note(prompt::NUDGE.into()), transcript, journal).await?;
         }
-        let reply = match model.reply(transcript.items(), &tools, stop).await {
+        let turn = Turn {
+            history: transcript.items(),
+            tools: &tools,
+            live: shell.live,
+            cancel: stop,
+        };
+        let reply = match model.reply(&turn).await {
             Err(ModelError::Cancelled) => return Ok(Exit::Cancelled),
             reply => reply?.tidied(transcript.turns()),
         };
@@ -158,6 +176,7 @@ fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) 
                 }
             }
             Item::Task { .. } | Item::Note(_) => ended = None,
+            Item::Called { .. } | Item::Compacted { .. } => {}
         }
     }
     ended

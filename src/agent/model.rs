@@ -2,22 +2,58 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::transcript::{Item, Reply};
 
 /// Something that answers a transcript.
 pub trait Model: Send + Sync {
+    /// How this model acts; an endpoint may have to be asked.
+    ///
+    /// # Errors
+    /// As for [`Self::reply`].
+    fn speech(&self, cancel: &CancellationToken) -> impl Future<Output = Result<Speech, ModelError>> + Send;
+
     /// Answers the whole history so far, and may call the tools.
     ///
     /// # Errors
     /// When no usable answer could be had after all retries, or the run was cancelled.
-    fn reply(
-        &self,
-        history: &[Item],
-        tools: &[ToolSpec],
-        cancel: &CancellationToken,
-    ) -> impl Future<Output = Result<Reply, ModelError>> + Send;
+    fn reply(&self, turn: &Turn<'_>) -> impl Future<Output = Result<Reply, ModelError>> + Send;
+}
+
+/// What one reply is asked for with.
+#[derive(Clone, Copy)]
+pub struct Turn<'a> {
+    pub history: &'a [Item],
+    pub tools: &'a [ToolSpec],
+    /// Hears of the reply as it comes in; nothing may rely on that.
+    pub live: &'a Live,
+    pub cancel: &'a CancellationToken,
+}
+
+/// Hears of replies as they come in.
+pub type Live = dyn Fn(Delta<'_>) + Send + Sync;
+
+/// A piece of a reply, untrusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delta<'a> {
+    Text(&'a str),
+    /// What the model thinks before it answers, where an endpoint shows that.
+    Reasoning(&'a str),
+    /// It begins to call this tool.
+    Call(&'a str),
+}
+
+/// How a model acts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speech {
+    /// By tool calls of the endpoint's own.
+    #[default]
+    Tools,
+    /// By blocks of code in what it says, which run in an interpreter where the tools are functions.
+    Code,
 }
 
 /// A tool as it is offered to a model.
@@ -67,13 +103,12 @@ impl Recorded {
 }
 
 impl Model for Recorded {
-    async fn reply(
-        &self,
-        _history: &[Item],
-        _tools: &[ToolSpec],
-        cancel: &CancellationToken,
-    ) -> Result<Reply, ModelError> {
-        if cancel.is_cancelled() {
+    async fn speech(&self, _cancel: &CancellationToken) -> Result<Speech, ModelError> {
+        Ok(Speech::Tools)
+    }
+
+    async fn reply(&self, turn: &Turn<'_>) -> Result<Reply, ModelError> {
+        if turn.cancel.is_cancelled() {
             return Err(ModelError::Cancelled);
         }
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).next();

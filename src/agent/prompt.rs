@@ -70,6 +70,17 @@ pub fn debug_task(
     parts.join("\n") + "\n"
 }
 
+/// The result of a call that a person turned down.
+pub fn rejected(reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!(
+            "rejected by a maintainer, who says:\n{}",
+            fenced("text", reason, MAX_REMARKS)
+        ),
+        None => "rejected by a maintainer, without a reason.".into(),
+    }
+}
+
 /// A note for a model whose submission was not good enough: what is wrong, in greenlight's words, and the test run
 /// that shows it.
 pub fn not_good_enough(why: &str, run: Option<&TestRun>) -> String {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::model::Live;
 use super::{Error, Limits};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
@@ -32,6 +33,12 @@ pub struct Shell<'a> {
     pub tests: Option<Suite>,
     pub bounds: Bounds<'a>,
     pub limits: Limits,
+    /// How many more calls may be put before a person; at none, what would have to be is refused at once.
+    pub may_ask: u32,
+    /// Host names that a person may grant to such a call.
+    pub grantable: Vec<String>,
+    /// Hears of the model's replies as they come in.
+    pub live: &'a Live,
     /// When the time of the limits is used up.
     pub(super) deadline: Instant,
     /// The tree as the transcript found it.
@@ -54,6 +61,9 @@ impl<'a> Shell<'a> {
             tests,
             bounds,
             limits,
+            may_ask: 0,
+            grantable: Vec::new(),
+            live: &|_| {},
             deadline: Instant::now() + limits.wall.min(LONGEST_WALL),
             workspace: None,
         }
@@ -218,6 +228,7 @@ mod tests {
         let limits = Limits {
             turns: 1,
             tokens: 1,
+            cost_micros: None,
             wall: Duration::from_secs(1),
         };
         let mut shell = Shell::new(checkout, None, bounds, limits);

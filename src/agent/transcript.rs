@@ -36,7 +36,14 @@ pub enum Item {
         /// Set when this call ended the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<Exit>,
+        /// A person allowed what the run's own policy does not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        granted: bool,
     },
+    /// A call that code of the model made while it ran, as part of the call of that name. Its result follows.
+    Called { within: String, call: ToolCall },
+    /// From here on the results of these calls are not shown to the model any more: it can ask again.
+    Compacted { results: Vec<String> },
     /// A word of greenlight's between two replies: a nudge, or why a submission was not good enough.
     Note(String),
 }
@@ -62,9 +69,14 @@ pub struct ToolCall {
 
 /// What one round trip cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     pub prompt_tokens: u64,
+    /// Those of them that the endpoint had cached.
+    pub cached_tokens: u64,
     pub completion_tokens: u64,
+    /// Millionths of a US dollar; none if the price of the model is not known.
+    pub cost_micros: Option<u64>,
 }
 
 /// The history of one run.
@@ -103,7 +115,12 @@ impl Transcript {
     pub fn usage(&self) -> Usage {
         self.replies().fold(Usage::default(), |sum, reply| Usage {
             prompt_tokens: sum.prompt_tokens.saturating_add(reply.usage.prompt_tokens),
+            cached_tokens: sum.cached_tokens.saturating_add(reply.usage.cached_tokens),
             completion_tokens: sum.completion_tokens.saturating_add(reply.usage.completion_tokens),
+            cost_micros: match (sum.cost_micros, reply.usage.cost_micros) {
+                (None, None) => None,
+                (one, two) => Some(one.unwrap_or(0).saturating_add(two.unwrap_or(0))),
+            },
         })
     }
 
@@ -119,7 +136,7 @@ impl Transcript {
                     let open = reply.calls.iter().filter(|call| !answered.contains(call.id.as_str()));
                     return open.cloned().collect();
                 }
-                Item::Task { .. } | Item::Note(_) => {}
+                Item::Task { .. } | Item::Note(_) | Item::Called { .. } | Item::Compacted { .. } => {}
             }
         }
         Vec::new()
@@ -259,6 +276,7 @@ mod tests {
             call_id: id.into(),
             text: String::new(),
             exit: None,
+            granted: false,
         };
         let mut transcript = Transcript::new("i", "t");
         assert!(transcript.unanswered().is_empty());

@@ -159,6 +159,7 @@ fn tell(step: &WorkflowStep, run: &Run, branch: &str) -> Result<(), Exit> {
         None if run.open_gates().is_empty() => "working",
         None => "waiting",
         Some(End::Landed { .. }) => "landed",
+        Some(End::Explained { .. }) => "explained",
         Some(End::Suggested) => "suggested",
         Some(End::Rejected { .. }) => "rejected",
         Some(End::Refused { .. }) => "refused",

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::execution::Execution;
 use super::id::{CommitSha, InvalidName, Login, RunId};
 
 /// The short name of a gate that people type: `g`, four characters of base 32, and a digit, so that it is no word.
@@ -86,12 +87,21 @@ pub enum GateKind {
     Land { files: usize },
     /// Commits a change of tests that makes them say less, because they may be wrong. It is only ever approved by name.
     ChangeTests { files: usize, weakenings: usize },
+    /// Carries out one thing that a model asked for, and hands it the result; nothing lands.
+    Execute(Box<Execution>),
+    /// Goes on to the code of a specification with these tests, which were seen to fail.
+    Tests { files: usize, tests: usize },
 }
 
 impl GateKind {
     /// Whether whoever approves it has to say its name.
     pub fn wants_its_name(&self) -> bool {
         matches!(self, Self::ChangeTests { .. })
+    }
+
+    /// Whether its answer is for the model, and ends nothing.
+    pub fn is_for_the_model(&self) -> bool {
+        matches!(self, Self::Execute(_))
     }
 }
 

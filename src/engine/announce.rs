@@ -119,6 +119,8 @@ fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
             GateKind::VerifyAndLand { .. } => "Run the tests and commit if green",
             GateKind::Land { .. } => "Commit exactly what was tested",
             GateKind::ChangeTests { .. } => "Commit a change of tests",
+            GateKind::Execute(_) => "Do exactly what the request says",
+            GateKind::Tests { .. } => "Write the code for these tests",
         };
         // Nobody who presses it in passing should take it for a fix.
         let approve = if gate.kind.wants_its_name() {

@@ -5,6 +5,7 @@
 
 use futures::FutureExt as _;
 
+use crate::domain::execution::Resolution;
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
 use crate::domain::reply;
@@ -18,7 +19,7 @@ use super::desk::{self, Desk};
 use super::interrupt::Working;
 use super::stop::stop;
 use super::work::{self, Brief, Engine, Outcome, Red};
-use super::{App, Broken, Context, announce, base, propose, reading, retry};
+use super::{App, Broken, Context, announce, base, propose, reading, resolve, retry};
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
@@ -87,8 +88,10 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             }
             continue;
         }
-        if matches!(next, Next::Reproduce | Next::Work { .. } | Next::Verify)
-            || matches!(next, Next::OpenGate(GateNeeded::Search))
+        if matches!(
+            next,
+            Next::Reproduce | Next::Work { .. } | Next::Verify | Next::Resolve(_)
+        ) || matches!(next, Next::OpenGate(GateNeeded::Search))
         {
             announce::announce(context, run).await?;
             if desk.is_none() {
@@ -120,7 +123,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             Next::PostReview => propose::post_review(context, run).await?,
             Next::Land => land(context, run).await?,
             Next::OpenGate(needed) => propose::open_gate(context, run, needed, desk.as_ref()).await?,
-            Next::Reproduce | Next::Verify | Next::Work { .. } => {
+            Next::Reproduce | Next::Verify | Next::Work { .. } | Next::Resolve(_) => {
                 let Some(desk) = &desk else {
                     return Err(Broken::Bug("no desk".into()));
                 };
@@ -202,7 +205,10 @@ async fn execute(
     working: &Working,
 ) -> Result<Option<Step>, Broken> {
     let cancel = working.token();
-    let may_execute = matches!(next, Next::Reproduce | Next::Verify | Next::Work { may_execute: true });
+    let may_execute = matches!(
+        next,
+        Next::Reproduce | Next::Verify | Next::Work { may_execute: true } | Next::Resolve(Resolution::Approved)
+    );
     let code = if context.pull_request.is_from_fork() {
         Code::OfFork
     } else {
@@ -236,6 +242,9 @@ async fn execute(
         (Next::Reproduce, Some(suite)) => {
             let (before, triage) = base::reproduce(context, run, (desk, suite), cancel).await?;
             Step::Reproduced { before, triage }
+        }
+        (Next::Resolve(resolution), suite) => {
+            resolve::resolve(context, run, (desk, suite.as_ref()), resolution, cancel).await?
         }
         (Next::Verify, Some(suite)) => verify(context, run, (desk, suite), cancel).await?,
         _ => attempt(context, run, (desk, suite.as_ref()), cancel).await?,
@@ -288,6 +297,10 @@ async fn attempt(
     let before = run.clone();
     let brief = Brief {
         head: &before.started.head,
+        mode: &before.started.mode,
+        tests_first: before.tests_first.as_ref(),
+        turned_down_tests: &before.turned_down_tests,
+        may_ask: before.may_ask(),
         before: before.reproduced.as_ref().map(|(before, _)| before),
         triage: before.reproduced.as_ref().map(|(_, triage)| triage),
         reading: before.reading.as_ref(),
@@ -308,10 +321,14 @@ async fn attempt(
     let watch = work::Watch {
         keep: &mut keep,
         progress: &mut progress,
+        live: &|_| {},
         cancel,
     };
     Ok(match work::work(desk, suite, engine, &brief, watch).await? {
         Outcome::Proposed(proposal) => Step::Proposed(proposal),
+        Outcome::TestsWritten(tests) => Step::TestsWritten(tests),
+        Outcome::Explained { text } => Step::Ended(End::Explained { text }),
+        Outcome::Deferred(deferred) => Step::Deferred(deferred),
         Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
         Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
     })

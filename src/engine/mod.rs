@@ -14,6 +14,7 @@ mod drive;
 mod interrupt;
 mod propose;
 mod reading;
+mod resolve;
 mod retry;
 mod settle;
 mod start;

@@ -69,7 +69,8 @@ pub(super) async fn open_gate(
         .as_ref()
         .map(|proposal| proposal.patch.digest())
         .unwrap_or_default();
-    if needed != GateNeeded::Search && !can_be_pushed(&context.pull_request) {
+    let lands = !matches!(needed, GateNeeded::Search | GateNeeded::Execute | GateNeeded::Tests);
+    if lands && !can_be_pushed(&context.pull_request) {
         return Ok(Step::Ended(End::Suggested));
     }
     let (kind, content) = match needed {
@@ -77,6 +78,22 @@ pub(super) async fn open_gate(
         GateNeeded::ChangeTests => {
             let weakenings = run.proposal.as_ref().map_or(0, |proposal| proposal.weakens.len());
             (GateKind::ChangeTests { files, weakenings }, patch)
+        }
+        GateNeeded::Execute => {
+            let Some(deferred) = &run.deferred else {
+                return Err(Broken::Bug("nothing is asked for".into()));
+            };
+            (GateKind::Execute(Box::new(deferred.execution.clone())), patch)
+        }
+        GateNeeded::Tests => {
+            let Some(tests) = &run.tests_first else {
+                return Err(Broken::Bug("no tests are written".into()));
+            };
+            let kind = GateKind::Tests {
+                files: tests.patch.paths().count(),
+                tests: tests.names.len(),
+            };
+            (kind, tests.patch.digest())
         }
         GateNeeded::Search | GateNeeded::VerifyAndLand => {
             let command = command(context, run, desk).await?;

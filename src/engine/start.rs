@@ -4,6 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::repository::{Execution, RepoConfig};
 use crate::domain::id::{Login, PullRequestId, RunId};
+use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, Origin, Run, Started};
 
 use super::{Broken, Context};
@@ -27,6 +28,8 @@ pub(super) async fn start(
         base: pull_request.base.clone(),
         origin,
         consent,
+        mode: Mode::Debug,
+        asks_about_tests: false,
         approvers: config.gate.approvers,
         gate_seconds: config.gate.expires.as_secs(),
         at: jiff::Timestamp::now(),

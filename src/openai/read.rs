@@ -30,6 +30,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, Failure> {
         usage: Usage {
             prompt_tokens: count(&answer["usage"]["prompt_tokens"]),
             completion_tokens: count(&answer["usage"]["completion_tokens"]),
+            ..Usage::default()
         },
     })
 }
@@ -171,7 +172,8 @@ mod tests {
             usage(json!({ "prompt_tokens": 3.0, "completion_tokens": -1 })),
             Usage {
                 prompt_tokens: 3,
-                completion_tokens: 0
+                completion_tokens: 0,
+                ..Usage::default()
             }
         );
     }

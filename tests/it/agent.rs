@@ -37,6 +37,7 @@ const FIXED: &str = "The range included its end; it no longer does.";
 const LIMITS: Limits = Limits {
     turns: 30,
     tokens: 1_000_000,
+    cost_micros: None,
     wall: Duration::from_secs(60),
 };
 

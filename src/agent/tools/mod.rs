@@ -6,9 +6,11 @@
 mod edit;
 mod finish;
 mod look;
+mod request;
 mod run_tests;
 mod search;
 
+pub use request::carry_out;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;

@@ -15,6 +15,7 @@ use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFla
 use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
+use crate::domain::mode::Mode;
 use crate::domain::proposal::Proposal;
 use crate::domain::run::{MAX_PROPOSALS, TurnedDown};
 use crate::domain::test_run::TestRun;
@@ -213,6 +214,10 @@ async fn attempt(
         Engine::Model { .. } => "the model is at work",
     });
     let brief = Brief {
+        mode: &Mode::Debug,
+        tests_first: None,
+        turned_down_tests: &[],
+        may_ask: 0,
         head,
         before: Some(before),
         triage: Some(triage),
@@ -234,10 +239,14 @@ async fn attempt(
     let watch = work::Watch {
         keep: &mut keep,
         progress: &mut progress,
+        live: &|_| {},
         cancel,
     };
     match work::work(desk, Some(suite), engine, &brief, watch).await? {
         Outcome::Proposed(proposal) => Ok(*proposal),
+        Outcome::TestsWritten(_) | Outcome::Explained { .. } | Outcome::Deferred(_) => {
+            Err(Exit::Fault("the work ended in a way that fix does not know".into()))
+        }
         Outcome::GaveUp { reason } => Err(Exit::NoFix(format!("no fix found. {reason}"))),
         Outcome::LimitReached { reason } => Err(Exit::Limit(reason)),
         Outcome::Interrupted => Err(Exit::Stopped),

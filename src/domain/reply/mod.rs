@@ -4,6 +4,7 @@
 //! log or a stranger wrote goes through `redact` on its way in.
 
 mod evidence;
+mod execution;
 mod remainder;
 mod review;
 mod source;
@@ -89,6 +90,11 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
             } else {
                 format!("{weakenings} places")
             },
+        ),
+        GateKind::Execute(execution) => execution::request(execution, &gate.head),
+        GateKind::Tests { files, tests } => format!(
+            "go on with {tests} new tests in {}, and write the code that makes them pass; nothing lands",
+            changed_files(*files),
         ),
     };
     let people = if gate.approvers > 1 {

@@ -129,6 +129,7 @@ fn headline(run: &Run) -> String {
             format!("⚪ **Rejected** by {}{reason}", redact::inline(by.as_str(), 60))
         }
         Some(End::Refused { reason }) => format!("🔴 **Refused.** {}", redact::prose(reason, 1_500)),
+        Some(End::Explained { text }) => format!("🔵 **Why it fails** on {head}:\n\n{}", redact::prose(text, 6_000)),
         Some(End::PassedMeanwhile) => "⚪ **CI passed meanwhile.**".into(),
         Some(End::NothingToFix { reason }) => format!("⚪ **Nothing to fix.** {}", sentence(reason)),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
@@ -174,6 +175,8 @@ fn open_headline(run: &Run, head: &str) -> String {
         Some(GateKind::ChangeTests { .. }) => {
             format!("🟠 **The test may be wrong** on {head}: a change of tests is suggested, not a fix of the code.")
         }
+        Some(GateKind::Execute(_)) => format!("🟡 **Working on {head}: the model asks for something.**"),
+        Some(GateKind::Tests { .. }) => format!("🟡 **Tests for {head} are written, and fail as they should.**"),
         Some(GateKind::Land { .. }) => format!("🟡 **A tested fix for {head} is suggested.**"),
         None if run.started.consent == Consent::None && !run.may_execute() => {
             format!("⏳ Reading what went wrong on {head}.")
@@ -235,7 +238,9 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         None => CheckState::Waiting,
         Some(End::Landed { .. }) => CheckState::Green,
         Some(_) if run.is_all_accepted() => CheckState::NothingDone,
-        Some(End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => CheckState::NothingDone,
+        Some(End::Explained { .. } | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => {
+            CheckState::NothingDone
+        }
         Some(End::GaveUp { .. } | End::Refused { .. }) => CheckState::NoFix,
         Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {
             CheckState::Stopped

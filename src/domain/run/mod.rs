@@ -3,21 +3,27 @@
 //! [`Run::next`] is pure: after a crash the same steps give the same next thing to do, so a finished step is never
 //! done again and an unfinished one is done with the same markers. What a step does to GitHub is in `engine`.
 
+mod next;
 mod step;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-pub use step::{Consent, End, Origin, Reading, Settled, Started, Step};
+pub use next::{GateNeeded, Next};
+pub use step::{Consent, End, Origin, Reading, Settled, Started, Step, TestsFirst};
 
 use super::anchor::Fate;
+use super::execution::Deferred;
 use super::gate::{Answer, Gate, GateId, GateKind, Terms};
 use super::id::{CommitSha, Login, RunId};
 use super::proposal::{Evidence, Proposal};
+use super::spend::Spend;
 use super::test_run::TestRun;
 use super::triage::Triage;
 
+/// How many calls of its model a run puts before a person at most.
+pub const MAX_REQUESTS: usize = 8;
 /// How often a rejected proposal may be followed by another one.
 pub const MAX_PROPOSALS: usize = 3;
 
@@ -55,6 +61,14 @@ pub struct Run {
     pub reproduced: Option<(TestRun, Triage)>,
     /// Transcript of the current attempt.
     pub said: Vec<serde_json::Value>,
+    /// What the model waits for.
+    pub deferred: Option<Deferred>,
+    /// The tests of a specification, once they are written.
+    pub tests_first: Option<TestsFirst>,
+    /// Why tests that were written were turned down.
+    pub turned_down_tests: Vec<String>,
+    /// What all work so far used up.
+    pub spent: Spend,
     pub proposal: Option<Proposal>,
     pub turned_down: Vec<TurnedDown>,
     /// The review of the current proposal.
@@ -65,6 +79,8 @@ pub struct Run {
     /// What became of its suggestions, by comment.
     pub settled: BTreeMap<u64, Fate>,
     pub gates: Vec<Asked>,
+    /// How many of the gates were there when the last of the model's requests was answered.
+    resolved_gates: usize,
     pub evidence: Option<Evidence>,
     pub end: Option<End>,
     pub announced: bool,
@@ -80,37 +96,6 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the journal of this run does not begin with its start")]
 pub struct Unreadable;
-
-/// What a run does next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Next {
-    ReadLog,
-    Reproduce,
-    /// Looks for a patch; `may_execute` says whether tests may run meanwhile.
-    Work {
-        may_execute: bool,
-    },
-    PostReview,
-    OpenGate(GateNeeded),
-    /// Runs what the gate's approval allows.
-    Verify,
-    Land,
-    End(End),
-    Announce,
-    /// A person has to answer.
-    Wait,
-    Done,
-}
-
-/// Which gate comes next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GateNeeded {
-    Search,
-    VerifyAndLand,
-    Land,
-    /// As [`Self::Land`], for what is said to be wrong in the tests.
-    ChangeTests,
-}
 
 impl Run {
     /// Folds a journal.
@@ -136,6 +121,10 @@ impl Run {
             reading: None,
             reproduced: None,
             said: Vec::new(),
+            deferred: None,
+            tests_first: None,
+            turned_down_tests: Vec::new(),
+            spent: Spend::default(),
             proposal: None,
             turned_down: Vec::new(),
             review: None,
@@ -143,6 +132,7 @@ impl Run {
             carried: Vec::new(),
             settled: BTreeMap::new(),
             gates: Vec::new(),
+            resolved_gates: 0,
             evidence: None,
             end: None,
             announced: false,
@@ -159,7 +149,21 @@ impl Run {
             Step::Started(_) => {}
             Step::Read(reading) => self.reading = Some(reading),
             Step::Reproduced { before, triage } => self.reproduced = Some((before, triage)),
-            Step::Said(item) => self.said.push(item),
+            Step::Said(item) => {
+                self.spent = self.spent + Spend::of_item(&item);
+                self.said.push(item);
+            }
+            Step::Deferred(deferred) => self.deferred = Some(*deferred),
+            Step::Resolved(item) => {
+                self.resolved_gates = self.gates.len();
+                self.said.push(item);
+                self.deferred = None;
+            }
+            Step::TestsWritten(tests) => {
+                self.tests_first = Some(*tests);
+                self.said.clear();
+            }
+            Step::Spent(spend) => self.spent = self.spent + spend,
             Step::Proposed(proposal) => {
                 self.evidence.clone_from(&proposal.evidence);
                 self.proposal = Some(*proposal);
@@ -204,7 +208,18 @@ impl Run {
             Answer::Expired => asked.expired = true,
             Answer::Rejected { by, reason } => {
                 asked.rejected = Some((by.clone(), reason.clone()));
-                let about_a_proposal = !matches!(asked.gate.kind, GateKind::Search { .. });
+                let about_a_proposal = match asked.gate.kind {
+                    GateKind::Search { .. } | GateKind::Execute(_) => false,
+                    GateKind::Tests { .. } => {
+                        let why = reason
+                            .clone()
+                            .unwrap_or_else(|| format!("{by} rejected them without a reason"));
+                        self.turned_down_tests.push(why);
+                        self.tests_first = None;
+                        false
+                    }
+                    _ => true,
+                };
                 if let Some(proposal) = self.proposal.take_if(|_| about_a_proposal) {
                     let reason = reason.unwrap_or_else(|| format!("{by} rejected it without a reason"));
                     self.turned_down.push(TurnedDown { proposal, reason });
@@ -216,6 +231,12 @@ impl Run {
 
     pub fn id(&self) -> &RunId {
         &self.started.run
+    }
+
+    /// How many more calls of the model may be put before a person.
+    pub fn may_ask(&self) -> u32 {
+        let asked = self.gates.iter().filter(|asked| asked.gate.kind.is_for_the_model());
+        u32::try_from(MAX_REQUESTS.saturating_sub(asked.count())).unwrap_or(0)
     }
 
     /// The gates that wait for an answer.
@@ -274,7 +295,9 @@ impl Run {
             GateKind::Search { command, minutes } | GateKind::VerifyAndLand { command, minutes, .. } => {
                 Some((command.as_str(), *minutes))
             }
-            GateKind::Land { .. } | GateKind::ChangeTests { .. } => None,
+            GateKind::Land { .. } | GateKind::ChangeTests { .. } | GateKind::Execute(_) | GateKind::Tests { .. } => {
+                None
+            }
         });
         commands.next().filter(|_| self.started.consent == Consent::None)
     }
@@ -290,72 +313,6 @@ impl Run {
             approvers: self.started.approvers,
             opened: now,
             expires,
-        }
-    }
-
-    /// What comes next, given whether a model is configured.
-    pub fn next(&self, has_model: bool) -> Next {
-        if self.end.is_some() {
-            return if self.announced { Next::Done } else { Next::Announce };
-        }
-        if let Some(last) = self.gates.last() {
-            if last.is_open() {
-                return Next::Wait;
-            }
-            if last.expired {
-                return Next::End(End::Expired);
-            }
-        }
-        match &self.proposal {
-            Some(proposal) => self.next_with(proposal),
-            None => self.next_without(has_model),
-        }
-    }
-
-    fn next_with(&self, proposal: &Proposal) -> Next {
-        if self.review.is_none() {
-            return Next::PostReview;
-        }
-        let gate = self
-            .gates
-            .last()
-            .filter(|asked| !matches!(asked.gate.kind, GateKind::Search { .. }));
-        match gate.filter(|asked| asked.is_approved()) {
-            None if !proposal.weakens.is_empty() => Next::OpenGate(GateNeeded::ChangeTests),
-            None if proposal.evidence.is_some() => Next::OpenGate(GateNeeded::Land),
-            None => Next::OpenGate(GateNeeded::VerifyAndLand),
-            Some(_) if self.evidence.is_none() => Next::Verify,
-            Some(_) => Next::Land,
-        }
-    }
-
-    fn next_without(&self, has_model: bool) -> Next {
-        if let Some((by, reason)) = self.gates.last().and_then(|asked| asked.rejected.clone()) {
-            let of_a_search = self
-                .gates
-                .last()
-                .is_some_and(|asked| matches!(asked.gate.kind, GateKind::Search { .. }));
-            if of_a_search || reason.is_none() || self.turned_down.len() >= MAX_PROPOSALS {
-                return Next::End(End::Rejected { by, reason });
-            }
-        }
-        // Before anything that rests on it: the failed step may say how the tests are run, and a gate names that.
-        if self.reading.is_none() && self.reproduced.is_none() && self.gates.is_empty() {
-            return Next::ReadLog;
-        }
-        if self.may_execute() {
-            return match &self.reproduced {
-                None => Next::Reproduce,
-                Some((_, triage)) if triage.is_worked_on() => Next::Work { may_execute: true },
-                Some((before, triage)) => Next::End(End::NothingToFix {
-                    reason: triage.why_not(before),
-                }),
-            };
-        }
-        if has_model {
-            Next::Work { may_execute: false }
-        } else {
-            Next::OpenGate(GateNeeded::Search)
         }
     }
 }

@@ -5,9 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::super::anchor::Fate;
 use super::super::ci_step::CiStep;
+use super::super::execution::Deferred;
 use super::super::gate::{Answer, Gate, GateId};
 use super::super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
+use super::super::mode::Mode;
+use super::super::patch::Patch;
 use super::super::proposal::{Evidence, Proposal};
+use super::super::spend::Spend;
 use super::super::test_run::{Failure, TestRun};
 use super::super::triage::Triage;
 
@@ -21,6 +25,11 @@ pub struct Started {
     pub base: CommitSha,
     pub origin: Origin,
     pub consent: Consent,
+    #[serde(default, skip_serializing_if = "Mode::is_debug")]
+    pub mode: Mode,
+    /// Whether the tests of a specification wait for an approval of their own.
+    #[serde(default)]
+    pub asks_about_tests: bool,
     /// How many people must approve what lands; from the base branch's configuration at the start.
     pub approvers: u32,
     /// How long its gates stay open, in seconds.
@@ -86,6 +95,10 @@ pub enum End {
     GaveUp {
         reason: String,
     },
+    /// Why it fails, with the lines that rests on; untrusted.
+    Explained {
+        text: String,
+    },
     Superseded {
         head: CommitSha,
     },
@@ -103,6 +116,19 @@ pub struct Settled {
     pub fate: Fate,
 }
 
+/// Tests that were written before the code they are for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestsFirst {
+    /// The tests alone.
+    pub patch: Patch,
+    /// The run that saw them fail.
+    pub red: TestRun,
+    /// Which tests are new, and fail because the code is not there.
+    pub names: Vec<String>,
+    /// What they demand; untrusted.
+    pub summary: String,
+}
+
 /// One journaled unit of a run's work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -116,6 +142,14 @@ pub enum Step {
     },
     /// One item of the agent's transcript, opaque here.
     Said(serde_json::Value),
+    /// The model asked for something that its run may not do by itself.
+    Deferred(Box<Deferred>),
+    /// What came of that, as the next item of the transcript.
+    Resolved(serde_json::Value),
+    /// The tests of a specification are written and were seen to fail.
+    TestsWritten(Box<TestsFirst>),
+    /// What the work since the last of these used up besides the model's part, which the transcript tells.
+    Spent(Spend),
     Proposed(Box<Proposal>),
     ReviewPosted {
         review: u64,

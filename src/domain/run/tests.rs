@@ -6,6 +6,7 @@ use super::super::proposal::Author;
 use super::super::test_run::Outcome;
 use super::super::triage::Verdict;
 use super::*;
+use crate::domain::mode::Mode;
 
 fn sha(digit: char) -> CommitSha {
     digit.to_string().repeat(40).parse().unwrap()
@@ -23,6 +24,8 @@ fn run(consent: Consent, origin: Origin) -> Run {
         base: sha('b'),
         origin,
         consent,
+        mode: Mode::Debug,
+        asks_about_tests: false,
         approvers: 1,
         gate_seconds: 3600,
         at: Timestamp::UNIX_EPOCH,

@@ -6,15 +6,19 @@ mod model;
 mod pace;
 mod prove;
 mod reproduce;
+mod resolve;
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::Live;
 use crate::checkout::{Checkout, Workspace};
+use crate::domain::execution::Deferred;
 use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
-use crate::domain::run::{Reading, TurnedDown};
+use crate::domain::run::{Reading, TestsFirst, TurnedDown};
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
 use crate::guard;
@@ -24,6 +28,7 @@ use crate::suite::Suite;
 
 pub use prove::prove;
 pub use reproduce::{Base, LayOut, Wants, reproduce};
+pub use resolve::resolve;
 
 use super::Broken;
 use super::desk::Desk;
@@ -40,6 +45,13 @@ pub enum Engine<'a> {
 
 /// What the work starts from.
 pub struct Brief<'a> {
+    pub mode: &'a Mode,
+    /// The tests that were written first, once they are.
+    pub tests_first: Option<&'a TestsFirst>,
+    /// Why such tests were turned down.
+    pub turned_down_tests: &'a [String],
+    /// How many calls of the model may still be put before a person.
+    pub may_ask: u32,
     pub head: &'a CommitSha,
     /// The red run; none when nothing may be executed.
     pub before: Option<&'a TestRun>,
@@ -64,6 +76,14 @@ pub struct Red<'a> {
 /// What came of it.
 pub enum Outcome {
     Proposed(Box<Proposal>),
+    /// The tests of a specification, which fail as they should.
+    TestsWritten(Box<TestsFirst>),
+    /// Why the tests fail; untrusted.
+    Explained {
+        text: String,
+    },
+    /// The model waits for a person's word.
+    Deferred(Box<Deferred>),
     GaveUp {
         reason: String,
     },
@@ -84,6 +104,8 @@ pub type Progress<'a> = dyn FnMut(repair::Progress) + Send + 'a;
 pub struct Watch<'a, 'k> {
     pub keep: &'a mut Keep<'k>,
     pub progress: &'a mut Progress<'k>,
+    /// Hears of the model's replies as they come in.
+    pub live: &'a Live,
     pub cancel: &'a CancellationToken,
 }
 

@@ -27,18 +27,16 @@ pub(super) async fn work(
     brief: &Brief<'_>,
     watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {
-    let Watch { keep, cancel, .. } = watch;
+    let Watch { keep, cancel, live, .. } = watch;
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let limits = &desk.config.limits;
     let inputs = desk.inputs(brief.before);
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
     let bounds = desk.bounds(&is_protected, &weakenings);
-    let limits = agent::Limits {
-        turns: limits.turns,
-        tokens: limits.tokens,
-        wall: limits.wall,
-    };
+    let limits = limits(desk);
     let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
+    shell.live = live;
+    shell.may_ask = brief.may_ask;
+    shell.grantable.clone_from(&desk.config.sandbox.network);
     let mut transcript = transcript(desk, suite, brief, keep).await?;
     for _ in 0..MAX_SUBMISSIONS {
         let mut journal = |item: Item| match serde_json::to_value(item) {
@@ -51,6 +49,8 @@ pub(super) async fn work(
                 test_may_be_wrong,
             } => (summary, Claim::of(test_may_be_wrong)),
             Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
+            Exit::Explained { text } => return Ok(Outcome::Explained { text }),
+            Exit::Deferred(deferred) => return Ok(Outcome::Deferred(deferred)),
             Exit::Cancelled => return Ok(Outcome::Interrupted),
             Exit::Limit(limit) => {
                 return Ok(Outcome::LimitReached {
@@ -97,6 +97,17 @@ pub(super) async fn work(
     })
 }
 
+/// The limits of the base branch.
+pub(super) fn limits(desk: &Desk) -> agent::Limits {
+    let limits = &desk.config.limits;
+    agent::Limits {
+        turns: limits.turns,
+        tokens: limits.tokens,
+        cost_micros: None,
+        wall: limits.wall,
+    }
+}
+
 fn proposed(
     brief: &Brief<'_>,
     name: &str,
@@ -118,6 +129,7 @@ fn limit_reached(limit: LimitKind, limits: &agent::Limits) -> String {
     match limit {
         LimitKind::Turns => format!("The limit of {} turns was reached", limits.turns),
         LimitKind::Tokens => format!("The limit of {} tokens was reached", limits.tokens),
+        LimitKind::Money => "The limit of money was reached".into(),
         LimitKind::Wall => format!(
             "The time limit of {} was reached",
             humantime::format_duration(limits.wall)

@@ -153,6 +153,8 @@ fn run(text: &str) -> Run {
         base: sha("b"),
         origin: Origin::Comment { id: 1, by: ada.clone() },
         consent: Consent::Command { by: ada },
+        mode: Default::default(),
+        asks_about_tests: false,
         approvers: 1,
         gate_seconds: 60,
         at: Timestamp::UNIX_EPOCH,

@@ -32,6 +32,8 @@ fn started(run: &str) -> Started {
         base: CommitSha::none(),
         origin: Origin::Ci { workflow_run: None },
         consent: Consent::None,
+        mode: Default::default(),
+        asks_about_tests: false,
         approvers: 1,
         gate_seconds: 60,
         at: jiff::Timestamp::now(),

@@ -1,0 +1,146 @@
+//! What comes next: the one function that decides it, from nothing but what is in the journal.
+
+use super::super::execution::{Deferred, Resolution};
+use super::super::gate::GateKind;
+use super::super::mode::Mode;
+use super::super::proposal::Proposal;
+use super::{Asked, End, MAX_PROPOSALS, Run};
+
+/// What a run does next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    ReadLog,
+    Reproduce,
+    /// Looks for a patch; `may_execute` says whether tests may run meanwhile.
+    Work {
+        may_execute: bool,
+    },
+    PostReview,
+    OpenGate(GateNeeded),
+    /// Runs what the gate's approval allows.
+    Verify,
+    /// Hands the answer to what the model waits for back to it, and first carries it out if it was approved.
+    Resolve(Resolution),
+    Land,
+    End(End),
+    Announce,
+    /// A person has to answer.
+    Wait,
+    Done,
+}
+
+/// Which gate comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateNeeded {
+    Search,
+    VerifyAndLand,
+    Land,
+    /// As [`Self::Land`], for what is said to be wrong in the tests.
+    ChangeTests,
+    /// For what the model waits for.
+    Execute,
+    /// For the tests of a specification.
+    Tests,
+}
+
+impl Run {
+    /// What comes next, given whether a model is configured.
+    pub fn next(&self, has_model: bool) -> Next {
+        if self.end.is_some() {
+            return if self.announced { Next::Done } else { Next::Announce };
+        }
+        if let Some(last) = self.gates.last() {
+            if last.is_open() {
+                return Next::Wait;
+            }
+            if last.expired && !last.gate.kind.is_for_the_model() {
+                return Next::End(End::Expired);
+            }
+        }
+        if let Some(deferred) = &self.deferred {
+            return self.next_deferred(deferred);
+        }
+        match &self.proposal {
+            Some(proposal) => self.next_with(proposal),
+            None => self.next_without(has_model),
+        }
+    }
+
+    /// The last gate whose answer decides how the run goes on.
+    fn last_gate(&self) -> Option<&Asked> {
+        self.gates.iter().rfind(|asked| !asked.gate.kind.is_for_the_model())
+    }
+
+    fn next_deferred(&self, deferred: &Deferred) -> Next {
+        let is_for_it = |asked: &&Asked| match &asked.gate.kind {
+            GateKind::Execute(execution) => **execution == deferred.execution,
+            _ => false,
+        };
+        // The last one: the model may ask for the same once more, and is then answered once more.
+        let of_earlier = self.resolved_gates;
+        match self.gates.iter().skip(of_earlier).rfind(is_for_it) {
+            None => Next::OpenGate(GateNeeded::Execute),
+            Some(asked) => Next::Resolve(match &asked.rejected {
+                Some((_, reason)) => Resolution::Rejected { reason: reason.clone() },
+                None if asked.expired => Resolution::NoAnswer,
+                None => Resolution::Approved,
+            }),
+        }
+    }
+
+    fn next_with(&self, proposal: &Proposal) -> Next {
+        if self.review.is_none() {
+            return Next::PostReview;
+        }
+        let is_about_it = |asked: &&Asked| !matches!(asked.gate.kind, GateKind::Search { .. } | GateKind::Tests { .. });
+        let gate = self.last_gate().filter(is_about_it);
+        match gate.filter(|asked| asked.is_approved()) {
+            None if !proposal.weakens.is_empty() => Next::OpenGate(GateNeeded::ChangeTests),
+            None if proposal.evidence.is_some() => Next::OpenGate(GateNeeded::Land),
+            None => Next::OpenGate(GateNeeded::VerifyAndLand),
+            Some(_) if self.evidence.is_none() => Next::Verify,
+            Some(_) => Next::Land,
+        }
+    }
+
+    fn next_after_tests(&self) -> Next {
+        let is_approved = |asked: &Asked| matches!(asked.gate.kind, GateKind::Tests { .. }) && asked.is_approved();
+        let wants_a_gate = self.tests_first.is_some() && self.started.asks_about_tests;
+        if wants_a_gate && !self.last_gate().is_some_and(is_approved) {
+            return Next::OpenGate(GateNeeded::Tests);
+        }
+        Next::Work { may_execute: true }
+    }
+
+    fn next_without(&self, has_model: bool) -> Next {
+        if let Some((by, reason)) = self.last_gate().and_then(|asked| asked.rejected.clone()) {
+            let of_a_search = self
+                .last_gate()
+                .is_some_and(|asked| matches!(asked.gate.kind, GateKind::Search { .. }));
+            let attempts = self.turned_down.len().max(self.turned_down_tests.len());
+            if of_a_search || reason.is_none() || attempts >= MAX_PROPOSALS {
+                return Next::End(End::Rejected { by, reason });
+            }
+        }
+        // Before anything that rests on it: the failed step may say how the tests are run, and a gate names that.
+        if self.reading.is_none() && self.reproduced.is_none() && self.gates.is_empty() {
+            return Next::ReadLog;
+        }
+        if self.may_execute() {
+            return match &self.reproduced {
+                None => Next::Reproduce,
+                // What a red suite means for them is for the work to tell.
+                Some(_) if self.started.mode != Mode::Debug => self.next_after_tests(),
+                Some((_, triage)) if triage.is_worked_on() => Next::Work { may_execute: true },
+                Some((before, triage)) => Next::End(End::NothingToFix {
+                    reason: triage.why_not(before),
+                }),
+            };
+        }
+        if has_model {
+            Next::Work { may_execute: false }
+        } else {
+            Next::OpenGate(GateNeeded::Search)
+        }
+    }
+}
