@@ -103,7 +103,8 @@ async fn work(
     journal: &mut Journal<'_>,
     stop: &CancellationToken,
 ) -> Result<Exit, Error> {
-    let tools = tools::offered(shell.may_execute());
+    let mut tools = tools::offered(shell.may_execute());
+    tools.retain(|tool| !shell.without.contains(&tool.name));
     let mut exit = catch_up(shell, transcript, &tools);
     loop {
         for call in transcript.unanswered() {

@@ -33,6 +33,10 @@ pub struct Shell<'a> {
     pub tests: Option<Suite>,
     pub bounds: Bounds<'a>,
     pub limits: Limits,
+    /// Tools that this run is not offered.
+    pub without: &'static [&'static str],
+    /// Why a file must stay as it is, besides being protected.
+    pub leave_alone: &'a (dyn Fn(&RepoPath) -> Option<String> + Send + Sync),
     /// How many more calls may be put before a person; at none, what would have to be is refused at once.
     pub may_ask: u32,
     /// Host names that a person may grant to such a call.
@@ -61,6 +65,8 @@ impl<'a> Shell<'a> {
             tests,
             bounds,
             limits,
+            without: &[],
+            leave_alone: &|_| None,
             may_ask: 0,
             grantable: Vec::new(),
             live: &|_| {},
@@ -91,6 +97,9 @@ impl<'a> Shell<'a> {
     pub(super) fn write(&mut self, path: &RepoPath, text: String) -> Result<(), String> {
         if (self.bounds.is_protected)(path) {
             return Err(format!("`{path}` is protected: it may be read, but never changed."));
+        }
+        if let Some(why) = (self.leave_alone)(path) {
+            return Err(why);
         }
         if text.len() > MAX_WRITE {
             return Err(format!("`{path}` would be larger than {MAX_WRITE} bytes."));
