@@ -7,7 +7,7 @@ mod refs;
 mod sqlite;
 
 use crate::domain::event::Event;
-use crate::domain::id::{DeliveryId, PullRequestId, RunId};
+use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
 use crate::domain::run::{Run, Started, Step};
 
 pub use refs::Refs;
@@ -115,6 +115,18 @@ impl Journal {
         match self {
             Self::Sqlite(sqlite) => sqlite.runs_of(pull_request).await,
             Self::Refs(refs) => refs.runs_of(pull_request).await,
+        }
+    }
+
+    /// The runs of a repository, newest first, at most so many. Their transcripts hold no more than what each reply took.
+    /// From other pull requests, a git ref only has those that are over.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.runs_in(repository, limit).await,
+            Self::Refs(refs) => refs.runs_in(repository, limit).await,
         }
     }
 

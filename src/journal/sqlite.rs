@@ -10,7 +10,7 @@ use sqlx::sqlite::{
 
 use super::{Admission, Error};
 use crate::domain::event::Event;
-use crate::domain::id::{DeliveryId, PullRequestId};
+use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName};
 use crate::domain::run::{Run, Started, Step};
 
 /// How many unfinished deliveries a restart takes up at most.
@@ -157,6 +157,24 @@ impl Sqlite {
         )
         .bind(pull_request.repository.to_string())
         .bind(i64::try_from(pull_request.number).map_err(broken)?)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        fold(&rows)
+    }
+
+    pub(super) async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
+        let rows = sqlx::query(
+            "SELECT step.run AS run, CASE \
+               WHEN json_type(step.step, '$.said.reply') = 'object' THEN json_object('said', json_object('reply', \
+                 json_object('usage', json_extract(step.step, '$.said.reply.usage')))) \
+               WHEN json_type(step.step, '$.said') IS NOT NULL THEN '{\"said\":null}' \
+               ELSE step.step END AS step \
+             FROM (SELECT id, rowid AS nth, started FROM run WHERE repository = ? ORDER BY started DESC, rowid DESC LIMIT ?) AS recent \
+             JOIN step ON step.run = recent.id ORDER BY recent.started DESC, recent.nth DESC, step.place",
+        )
+        .bind(repository.to_string())
+        .bind(i64::try_from(limit).map_err(broken)?)
         .fetch_all(&self.pool)
         .await
         .map_err(broken)?;

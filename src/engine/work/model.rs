@@ -19,6 +19,9 @@ use super::{Brief, Broken, Keep, Outcome, Red, Watch, prove};
 /// How often a submission that does not prove itself may be followed by another one.
 const MAX_SUBMISSIONS: usize = 4;
 
+/// How many reasons of earlier runs the model is told.
+const MAX_EARLIER: usize = 3;
+
 /// Lets a model work until a submission proves itself.
 pub(super) async fn work(
     desk: &Desk,
@@ -145,7 +148,12 @@ async fn transcript(
     keep: &mut Keep<'_>,
 ) -> Result<Transcript, Broken> {
     let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
-    let remarks: Vec<String> = brief.turned_down.iter().map(|down| down.reason.clone()).collect();
+    let earlier = brief
+        .before
+        .map(|before| brief.memory.turned_down(before).1)
+        .unwrap_or_default();
+    let now = brief.turned_down.iter().map(|down| down.reason.clone());
+    let remarks: Vec<String> = earlier.into_iter().take(MAX_EARLIER).chain(now).collect();
     let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
     let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
     let begun = Transcript::new(agent::prompt::DEBUG, task);
