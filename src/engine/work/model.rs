@@ -2,7 +2,7 @@
 
 use futures::FutureExt as _;
 
-use crate::agent::{self, Exit, Item, LimitKind, Shell, Transcript};
+use crate::agent::{self, Exit, Item, LimitKind, Model as _, Shell, Transcript};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
@@ -38,6 +38,7 @@ pub(super) async fn work(
     let limits = limits(desk);
     let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
     shell.live = live;
+    shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
     shell.may_ask = brief.may_ask;
     shell.grantable.clone_from(&desk.config.sandbox.network);
     let mut transcript = transcript(desk, suite, brief, keep).await?;
@@ -61,7 +62,7 @@ pub(super) async fn work(
                 });
             }
         };
-        let patch = shell.checkout.patch();
+        let patch = shell.proposal_patch();
         let unfit = match (suite, brief.before) {
             (Some(suite), Some(before)) => {
                 let (head, triage) = (brief.head, brief.triage);
