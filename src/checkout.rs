@@ -157,6 +157,14 @@ impl Checkout {
         }
     }
 
+    /// How the file is stored, with its edits; none if it does not exist.
+    pub fn mode(&self, path: &RepoPath) -> Option<FileMode> {
+        match self.edits.get(path) {
+            Some(edit) => edit.as_ref().map(|blob| blob.mode),
+            None => self.files.get(path).copied(),
+        }
+    }
+
     /// The text of the file with its edits, if it is text.
     pub fn read_text(&self, path: &str) -> Option<String> {
         let blob = self.read(&path.parse().ok()?)?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::domain::budget::Allowance;
 use crate::domain::guarantees::Property;
 
 use super::protect::Protected;
@@ -116,14 +117,18 @@ pub struct Limits {
     /// Removed plus added lines of a proposal.
     #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
     pub patch_lines: u32,
+    /// The same, for all runs of one pull request.
+    pub pull_request: Allowed,
+    /// The same, for all runs of the repository within 24 hours that one person started.
+    pub user: Allowed,
     /// The same, for all runs of the repository within 24 hours.
-    pub day: DayLimits,
+    pub day: Allowed,
 }
 
-/// What all runs of a repository may use up within 24 hours; none means that only the limits of each run count.
+/// What several runs may use up together; none means that only the limits of each run count.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub struct DayLimits {
+pub struct Allowed {
     /// Round-trips to the model.
     #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
     pub turns: Option<u32>,
@@ -216,9 +221,47 @@ impl Default for Limits {
             cost_usd: 2.0,
             wall: Duration::from_secs(30 * MINUTE),
             patch_lines: 200,
-            day: DayLimits::default(),
+            pull_request: Allowed::default(),
+            user: Allowed::default(),
+            day: Allowed::default(),
         }
     }
+}
+
+impl Limits {
+    /// The limits of one run, as they are counted.
+    pub fn allowance(&self) -> Allowance {
+        Allowance {
+            turns: Some(self.turns),
+            tokens: Some(self.tokens),
+            cost_micros: Some(micros(self.cost_usd)),
+            wall: Some(self.wall),
+            patch_lines: Some(u64::from(self.patch_lines)),
+        }
+    }
+}
+
+impl Allowed {
+    /// The same, as it is counted.
+    pub fn allowance(&self) -> Allowance {
+        Allowance {
+            turns: self.turns,
+            tokens: self.tokens,
+            cost_micros: self.cost_usd.map(micros),
+            wall: self.wall,
+            patch_lines: self.patch_lines.map(u64::from),
+        }
+    }
+}
+
+/// Dollars as millionths; what is read is neither negative nor beyond a million.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the bounds of the file keep it far inside"
+)]
+fn micros(dollars: f64) -> u64 {
+    (dollars * 1e6).round() as u64
 }
 
 impl Default for Sandbox {

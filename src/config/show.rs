@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::repository::{DayLimits, Execution, RepoConfig};
+use super::repository::{Allowed, Execution, RepoConfig};
 
 impl fmt::Display for RepoConfig {
     /// Every field, whether it was set or not; what has no value is left out.
@@ -32,13 +32,19 @@ impl fmt::Display for RepoConfig {
         writeln!(f, "\n[limits]\nturns = {}\ntokens = {}", limits.turns, limits.tokens)?;
         writeln!(f, "cost_usd = {:?}\nwall = {}", limits.cost_usd, duration(limits.wall))?;
         writeln!(f, "patch_lines = {}", limits.patch_lines)?;
-        if limits.day != DayLimits::default() {
-            writeln!(f, "\n[limits.day]")?;
-            optional(f, "turns", limits.day.turns)?;
-            optional(f, "tokens", limits.day.tokens)?;
-            optional(f, "cost_usd", limits.day.cost_usd.map(|usd| format!("{usd:?}")))?;
-            optional(f, "wall", limits.day.wall.map(duration))?;
-            optional(f, "patch_lines", limits.day.patch_lines)?;
+        for (name, allowed) in [
+            ("pull_request", &limits.pull_request),
+            ("user", &limits.user),
+            ("day", &limits.day),
+        ] {
+            if *allowed != Allowed::default() {
+                writeln!(f, "\n[limits.{name}]")?;
+                optional(f, "turns", allowed.turns)?;
+                optional(f, "tokens", allowed.tokens)?;
+                optional(f, "cost_usd", allowed.cost_usd.map(|usd| format!("{usd:?}")))?;
+                optional(f, "wall", allowed.wall.map(duration))?;
+                optional(f, "patch_lines", allowed.patch_lines)?;
+            }
         }
 
         writeln!(f, "\n[protect]\npaths = {}", list(self.protect.paths.patterns()))?;
@@ -87,7 +93,7 @@ mod tests {
     fn what_is_shown_means_the_same() {
         let own = "execution = \"sandbox\"\n[trigger]\nci = false\nlabel = \"\"\n\
             [test]\ncommand = \"pytest -k 'a \\\"b\\\"'\"\ninstall = \"x\"\n\
-            [limits]\ncost_usd = 0.5\n[limits.day]\nturns = 5\ntokens = 5000\ncost_usd = 3\nwall = \"1h 1s\"\n\
+            [limits]\ncost_usd = 0.5\n[limits.pull_request]\nturns = 9\n[limits.user]\ncost_usd = 1.5\n[limits.day]\nturns = 5\ntokens = 5000\ncost_usd = 3\nwall = \"1h 1s\"\n\
             patch_lines = 7\n[protect]\npaths = [\"a\\\\*\", \"b\"]\n\
             [sandbox]\nmemory = \"65537KiB\"\ndisk = \"1TiB\"\nnetwork = [\"pypi.org\"]\n\
             require = [\"memory\", \"disk\"]\n";

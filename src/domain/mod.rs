@@ -4,6 +4,7 @@
 //! wire format of GitHub or of a model appears. Everything can therefore be tested with plain values.
 
 pub mod anchor;
+pub mod budget;
 pub mod ci_step;
 pub mod command;
 pub mod event;
@@ -11,6 +12,7 @@ pub mod execution;
 pub mod gate;
 pub mod guarantees;
 pub mod id;
+pub mod memory;
 pub mod minimize;
 pub mod mode;
 pub mod patch;

@@ -6,6 +6,7 @@
 mod announce;
 mod answer;
 mod base;
+pub mod bundle;
 mod cancel;
 mod checks_failed;
 mod comment;

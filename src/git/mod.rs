@@ -20,6 +20,7 @@ mod store;
 mod tracked;
 mod transfer;
 mod tree;
+mod tree_name;
 mod unified;
 mod wire;
 mod working;
@@ -40,6 +41,7 @@ pub use local::LocalRepository;
 pub use store::local_head;
 pub use tracked::tracked;
 pub use tree::Exported;
+pub use tree_name::tree_name;
 
 /// Why git could not do it.
 #[derive(Debug, thiserror::Error)]

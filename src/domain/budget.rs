@@ -1,0 +1,258 @@
+//! What a run may still use up: its own limits, and what its pull request, whoever it works for and its repository's
+//! day have left.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::spend::Spend;
+
+/// For whom an amount is counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    Run,
+    /// All runs of a pull request.
+    PullRequest,
+    /// All runs within 24 hours, in one repository, for one person.
+    User,
+    /// All runs within 24 hours, in one repository.
+    Day,
+}
+
+/// What may be used up; none means that there is no limit of this kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Allowance {
+    pub turns: Option<u32>,
+    pub tokens: Option<u64>,
+    /// Millionths of a US dollar.
+    pub cost_micros: Option<u64>,
+    pub wall: Option<Duration>,
+    /// Removed plus added lines of proposals.
+    pub patch_lines: Option<u64>,
+}
+
+/// What has been used up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Used {
+    pub spend: Spend,
+    pub patch_lines: u64,
+}
+
+/// One amount that is left, of which whole, and whose limit it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amount {
+    pub left: u64,
+    pub of: u64,
+    pub scope: Scope,
+}
+
+/// What is left of each kind; none where nothing limits it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Left {
+    pub turns: Option<Amount>,
+    pub tokens: Option<Amount>,
+    /// Millionths of a US dollar.
+    pub cost_micros: Option<Amount>,
+    /// Milliseconds.
+    pub wall_ms: Option<Amount>,
+    pub patch_lines: Option<Amount>,
+}
+
+/// What a limit is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Turns,
+    Tokens,
+    Money,
+    Wall,
+    PatchLines,
+}
+
+/// Works out what is left where several limits hold: of each kind the least.
+pub fn left(limits: &[(Scope, Allowance, Used)]) -> Left {
+    let least = |of: fn(&Allowance) -> Option<u64>, used: fn(&Used) -> u64| {
+        let amounts = limits.iter().filter_map(|(scope, allowance, so_far)| {
+            let of = of(allowance)?;
+            let left = of.saturating_sub(used(so_far));
+            Some(Amount {
+                left,
+                of,
+                scope: *scope,
+            })
+        });
+        amounts.min_by_key(|amount| amount.left)
+    };
+    Left {
+        turns: least(|may| may.turns.map(u64::from), |used| u64::from(used.spend.turns)),
+        tokens: least(|may| may.tokens, |used| used.spend.tokens()),
+        cost_micros: least(|may| may.cost_micros, |used| used.spend.cost_micros.unwrap_or(0)),
+        wall_ms: least(|may| may.wall.map(millis), |used| used.spend.wall_ms),
+        patch_lines: least(|may| may.patch_lines, |used| used.patch_lines),
+    }
+}
+
+fn millis(wall: Duration) -> u64 {
+    u64::try_from(wall.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Left {
+    fn amount(&self, kind: Kind) -> Option<Amount> {
+        match kind {
+            Kind::Turns => self.turns,
+            Kind::Tokens => self.tokens,
+            Kind::Money => self.cost_micros,
+            Kind::Wall => self.wall_ms,
+            Kind::PatchLines => self.patch_lines,
+        }
+    }
+
+    /// A kind of which nothing is left, so that there is no use in beginning.
+    pub fn exhausted(&self) -> Option<Kind> {
+        let kinds = [Kind::Turns, Kind::Tokens, Kind::Money, Kind::Wall, Kind::PatchLines];
+        kinds
+            .into_iter()
+            .find(|kind| self.amount(*kind).is_some_and(|amount| amount.left == 0))
+    }
+
+    /// Says that a limit was reached, and whose it is.
+    pub fn reached(&self, kind: Kind) -> String {
+        let Some(amount) = self.amount(kind) else {
+            return "A limit was reached".into();
+        };
+        let of = Shown(kind, amount.of);
+        match amount.scope {
+            Scope::Run if kind == Kind::Wall => format!("The time limit of {of} was reached"),
+            Scope::Run => format!("The limit of {of} was reached"),
+            Scope::PullRequest => format!("The limit of {of} for this pull request was reached"),
+            Scope::User => format!("The limit of {of} a day for one person was reached"),
+            Scope::Day => format!("The limit of {of} a day for this repository was reached"),
+        }
+    }
+
+    /// What the model may still use up, for a person who decides whether it goes on.
+    pub fn at_most(&self) -> String {
+        let kinds = [Kind::Turns, Kind::Tokens, Kind::Money, Kind::Wall];
+        let shown = kinds
+            .into_iter()
+            .filter_map(|kind| Some(Shown(kind, self.amount(kind)?.left).to_string()));
+        shown.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// An amount with its unit.
+struct Shown(Kind, u64);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(kind, amount) = self;
+        match kind {
+            Kind::Turns => write!(f, "{amount} turns"),
+            Kind::Tokens => write!(f, "{amount} tokens"),
+            Kind::Money => f.write_str(&dollars(*amount)),
+            Kind::Wall => {
+                let whole = Duration::from_secs(amount.div_ceil(1000));
+                write!(f, "{}", humantime::format_duration(whole))
+            }
+            Kind::PatchLines => write!(f, "{amount} changed lines"),
+        }
+    }
+}
+
+/// Millionths of a US dollar, as people write them: at least two and at most four digits after the point.
+pub fn dollars(micros: u64) -> String {
+    let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
+    let digits = format!("{:04}", rest / 100);
+    let kept = digits.trim_end_matches('0').len().max(2);
+    format!("${whole}.{}", &digits[..kept])
+}
+
+/// What was used up, in one line.
+pub fn spent(spend: &Spend) -> String {
+    let turns = if spend.turns == 1 { "turn" } else { "turns" };
+    let cost = spend.cost_micros.map_or_else(
+        || ", at a price that is not known".into(),
+        |micros| format!(", {}", dollars(micros)),
+    );
+    format!("{} {turns}, {} tokens{cost}", spend.turns, spend.tokens())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(turns: u32, tokens: u64, cost_micros: Option<u64>) -> Used {
+        Used {
+            spend: Spend {
+                turns,
+                prompt_tokens: tokens,
+                cost_micros,
+                ..Spend::default()
+            },
+            patch_lines: 0,
+        }
+    }
+
+    #[test]
+    fn the_least_of_each_kind_counts_and_says_whose_it_is() {
+        let run = Allowance {
+            turns: Some(30),
+            tokens: Some(400_000),
+            cost_micros: Some(2_000_000),
+            wall: Some(Duration::from_secs(1800)),
+            patch_lines: Some(200),
+        };
+        let day = Allowance {
+            tokens: Some(500_000),
+            cost_micros: Some(5_000_000),
+            ..Allowance::default()
+        };
+        let left = left(&[
+            (Scope::Run, run, used(10, 50_000, Some(100_000))),
+            (Scope::Day, day, used(90, 499_999, None)),
+        ]);
+        assert_eq!(left.exhausted(), None);
+        assert_eq!(left.at_most(), "20 turns, 1 tokens, $1.90, 30m");
+        let told = [Kind::Turns, Kind::Tokens, Kind::Money, Kind::Wall].map(|kind| left.reached(kind));
+        assert_eq!(
+            told,
+            [
+                "The limit of 30 turns was reached",
+                "The limit of 500000 tokens a day for this repository was reached",
+                "The limit of $2.00 was reached",
+                "The time limit of 30m was reached",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_left_is_found_before_anything_begins() {
+        let may = Allowance {
+            cost_micros: Some(1_000_000),
+            ..Allowance::default()
+        };
+        let of = |micros| left(&[(Scope::PullRequest, may, used(1, 1, Some(micros)))]);
+        assert_eq!(of(999_999).exhausted(), None);
+        assert_eq!(of(1_000_000).exhausted(), Some(Kind::Money));
+        assert_eq!(of(3_000_000).exhausted(), Some(Kind::Money));
+        assert_eq!(left(&[]).exhausted(), None);
+    }
+
+    #[test]
+    fn money_is_written_as_people_write_it() {
+        for (micros, shown) in [
+            (0, "$0.00"),
+            (1_000_000, "$1.00"),
+            (2_500_000, "$2.50"),
+            (12_345, "$0.0123"),
+            (40_000, "$0.04"),
+            (99, "$0.00"),
+        ] {
+            assert_eq!(dollars(micros), shown);
+        }
+        let spend = used(1, 1200, None).spend;
+        assert_eq!(spent(&spend), "1 turn, 1200 tokens, at a price that is not known");
+    }
+}

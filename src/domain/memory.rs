@@ -1,0 +1,215 @@
+//! What a repository taught: a fold over its runs, like everything that is remembered.
+//!
+//! Nothing in here is believed. A remembered fix is tried first and proved like any other; a remembered command is only
+//! preferred among those that the tree offers by itself; a remembered reason is a remark.
+
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::id::{CommitSha, RunId};
+use super::patch::Patch;
+use super::redact;
+use super::run::{End, Run};
+use super::test_run::TestRun;
+
+/// How many of each kind are kept.
+const MAX_FIXES: usize = 100;
+const MAX_REJECTIONS: usize = 50;
+
+/// Tells one failure from another, wherever and whenever it happens: the failing tests by name, and what they say
+/// without numbers, addresses and places.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    /// None for a run in which nothing failed that could be recognised again.
+    pub fn of(run: &TestRun) -> Option<Self> {
+        if run.failures.is_empty() {
+            return None;
+        }
+        let mut lines: Vec<String> = run
+            .failures
+            .iter()
+            .map(|failure| format!("{}\n{}", failure.name, stable(&failure.message)))
+            .collect();
+        lines.sort_unstable();
+        Some(Self(hex::encode(Sha256::digest(lines.join("\n\n")))))
+    }
+}
+
+/// The first lines of a message, without what differs from run to run.
+fn stable(message: &str) -> String {
+    static CHANGING: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"0x[0-9a-fA-F]+|[0-9]+|(/[\w.+-]+)+/").ok());
+    let start: String = message.trim().lines().take(5).collect::<Vec<_>>().join("\n");
+    match &*CHANGING {
+        Some(changing) => changing.replace_all(&start, "#").into_owned(),
+        None => start,
+    }
+}
+
+/// A fix that a person accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fix {
+    pub fingerprint: Fingerprint,
+    pub patch: Patch,
+    /// Untrusted, as everything a model wrote.
+    pub summary: String,
+    pub run: RunId,
+    /// None where it was written to a local checkout.
+    pub commit: Option<CommitSha>,
+    pub at: Timestamp,
+}
+
+/// What a person had against a proposal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// None where nothing had been executed.
+    pub fingerprint: Option<Fingerprint>,
+    /// [`Patch::digest`] of what was turned down.
+    pub patch: String,
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+/// What a repository taught.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    /// The test command of the last run that proved something.
+    pub test_command: Option<String>,
+    /// What was installed for it.
+    pub setup: Option<String>,
+    /// Newest first.
+    pub fixes: Vec<Fix>,
+    /// Newest first.
+    pub rejections: Vec<Rejection>,
+}
+
+/// Recalls what runs taught; they come newest first.
+pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Memory {
+    let mut memory = Memory::default();
+    for run in runs {
+        memory.learn(run);
+    }
+    memory.fixes.truncate(MAX_FIXES);
+    memory.rejections.truncate(MAX_REJECTIONS);
+    memory
+}
+
+impl Memory {
+    fn learn(&mut self, run: &Run) {
+        let before = run.reproduced.as_ref().map(|(before, _)| before);
+        let fingerprint = before.and_then(Fingerprint::of);
+        if let Some(evidence) = &run.evidence {
+            if self.test_command.is_none() {
+                self.test_command = Some(evidence.after.command.clone());
+                self.setup.clone_from(&evidence.install);
+            }
+            let landed = match &run.end {
+                Some(End::Landed { commit }) if run.undone.is_none() => Some(Some(commit.clone())),
+                _ if run.is_all_accepted() => Some(None),
+                _ => None,
+            };
+            let seen = fingerprint.clone().or_else(|| Fingerprint::of(&evidence.before));
+            if let (Some(commit), Some(proposal), Some(fingerprint)) = (landed, &run.proposal, seen)
+                && proposal.weakens.is_empty()
+            {
+                self.fixes.push(Fix {
+                    fingerprint,
+                    patch: proposal.patch.clone(),
+                    summary: proposal.summary.clone(),
+                    run: run.id().clone(),
+                    commit,
+                    at: run.started.at,
+                });
+            }
+        }
+        for down in run.turned_down.iter().rev() {
+            self.rejections.push(Rejection {
+                fingerprint: fingerprint.clone(),
+                patch: down.proposal.patch.digest(),
+                reason: redact::bounded(&down.reason, 500),
+                at: run.started.at,
+            });
+        }
+    }
+
+    /// Fixes of this very failure, newest first, without those that somebody had something against since.
+    pub fn fixes_of(&self, red: &TestRun) -> Vec<&Fix> {
+        let Some(fingerprint) = Fingerprint::of(red) else {
+            return Vec::new();
+        };
+        let is_turned_down = |fix: &Fix| {
+            let digest = fix.patch.digest();
+            self.rejections
+                .iter()
+                .any(|down| down.patch == digest && down.at >= fix.at)
+        };
+        self.fixes
+            .iter()
+            .filter(|fix| fix.fingerprint == fingerprint && !is_turned_down(fix))
+            .collect()
+    }
+
+    /// What was turned down of this very failure: the digests of the patches, and the reasons, newest first.
+    pub fn turned_down(&self, red: &TestRun) -> (Vec<String>, Vec<String>) {
+        let fingerprint = Fingerprint::of(red);
+        let same = self
+            .rejections
+            .iter()
+            .filter(|down| fingerprint.is_some() && down.fingerprint == fingerprint);
+        same.map(|down| (down.patch.clone(), down.reason.clone())).unzip()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_run::{Failure, Outcome};
+    use super::*;
+
+    fn red(failures: &[(&str, &str)]) -> TestRun {
+        let failure = |(name, message): &(&str, &str)| Failure {
+            name: (*name).into(),
+            message: (*message).into(),
+            ..Failure::default()
+        };
+        TestRun {
+            failures: failures.iter().map(failure).collect(),
+            ..TestRun::without_result("t", Outcome::Failed, "")
+        }
+    }
+
+    #[test]
+    fn the_same_failure_is_recognised_wherever_it_happens() {
+        let one = red(&[
+            ("a", "assert 3 == 4\n  at /tmp/ws-1/src/a.py:17"),
+            ("b", "boom at 0x7f00"),
+        ]);
+        let same = red(&[("b", "boom at 0x1"), ("a", "assert 30 == 41\n  at /home/x/a.py:3")]);
+        assert_eq!(Fingerprint::of(&one), Fingerprint::of(&same));
+        for other in [
+            red(&[("a", "assert 3 == 4\n  at /tmp/ws-1/src/a.py:17")]),
+            red(&[
+                ("a", "assert 3 < 4\n  at /tmp/ws-1/src/a.py:17"),
+                ("b", "boom at 0x7f00"),
+            ]),
+            red(&[
+                ("c", "assert 3 == 4\n  at /tmp/ws-1/src/a.py:17"),
+                ("b", "boom at 0x7f00"),
+            ]),
+        ] {
+            assert_ne!(Fingerprint::of(&one), Fingerprint::of(&other));
+        }
+        assert_eq!(Fingerprint::of(&red(&[])), None);
+    }
+}
