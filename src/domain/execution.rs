@@ -44,6 +44,9 @@ pub enum What {
     Edit { path: RepoPath, difference: String },
 }
 
+/// The word that stands for the package registries among host names.
+pub const REGISTRIES: &str = "registries";
+
 impl Execution {
     /// Why no person can be asked for it, if that is so: whoever says yes has to see all of it, as it is.
     pub fn unfit(&self) -> Option<&'static str> {

@@ -48,9 +48,7 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
         // The branch of a fork, or a protected one: the suggestions are there for whoever may push.
-        Err(LandError::GitHub(Error::Refused { status: 403 | 404, .. })) => {
-            Ok(Step::Ended(End::Suggested))
-        }
+        Err(LandError::GitHub(Error::Refused { status: 403 | 404, .. })) => Ok(Step::Ended(End::Suggested)),
         Err(error) => Err(error.into()),
     }
 }

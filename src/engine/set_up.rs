@@ -62,7 +62,11 @@ fn differs(run: &Run, desk: &Desk) -> Option<End> {
     }
     let asked = run.request().filter(|asked| asked.is_approved())?;
     let now = desk.executes_for(&run.deferred.as_ref()?.execution.what);
-    let shown = |command: &Option<String>| command.as_ref().map_or("nothing else".into(), |text| format!("{text:?}"));
+    let shown = |command: &Option<String>| {
+        command
+            .as_ref()
+            .map_or("nothing else".into(), |text| format!("{text:?}"))
+    };
     if now != asked.gate.circumstances.command {
         return refused(&shown(&asked.gate.circumstances.command), &shown(&now));
     }

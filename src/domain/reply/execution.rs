@@ -1,6 +1,6 @@
 //! What a model asks for, as a person reads it before they say yes: all of it, as it is, and nothing that hides.
 
-use super::super::execution::{Execution, MAX_SHOWN, What};
+use super::super::execution::{Execution, MAX_SHOWN, REGISTRIES, What};
 use super::super::gate::Gate;
 use super::super::redact;
 use super::changed_files;
@@ -65,19 +65,27 @@ fn sentence(execution: &Execution, gate: &Gate) -> String {
 }
 
 fn network(execution: &Execution) -> String {
-    if execution.network.is_empty() {
-        return "without network".into();
-    }
-    let mut hosts: Vec<String> = execution
+    let with_packages = matches!(&execution.what, What::Code { packages, .. } if !packages.is_empty());
+    // Where packages are installed, the registries are for that alone.
+    let hosts = execution
         .network
         .iter()
-        .take(MAX_HOSTS)
-        .map(|host| redact::inline(host, 260))
+        .filter(|host| !with_packages || *host != REGISTRIES);
+    let mut shown: Vec<String> = hosts
+        .map(|host| match host.as_str() {
+            REGISTRIES => "the package registries".into(),
+            host => redact::inline(host, 260),
+        })
         .collect();
-    if execution.network.len() > MAX_HOSTS {
-        hosts.push(format!("{} more", execution.network.len() - MAX_HOSTS));
+    let more = shown.len().saturating_sub(MAX_HOSTS);
+    shown.truncate(MAX_HOSTS);
+    if more > 0 {
+        shown.push(format!("{more} more"));
     }
-    format!("**with network access** to {}", hosts.join(", "))
+    match shown.join(", ").as_str() {
+        "" => "without network".into(),
+        hosts => format!("with network access to {hosts}"),
+    }
 }
 
 /// Exactly: what is allowed in seconds is not said in minutes that it does not have.
@@ -103,7 +111,7 @@ fn shown(execution: &Execution) -> String {
 fn packages(execution: &Execution) -> Option<String> {
     match &execution.what {
         What::Code { packages, .. } if !packages.is_empty() => Some(format!(
-            "These packages are installed before it, from their registry, and before its own network is decided:\n\n{}",
+            "These packages are installed for it first, from the package registries:\n\n{}",
             whole("text", &packages.join("\n"))
         )),
         _ => None,
@@ -123,7 +131,11 @@ fn edits(execution: &Execution, gate: &Gate) -> Option<String> {
         return None;
     }
     let files = changed_files(execution.files);
-    let shown = gate.circumstances.edits.as_deref().map(|diff| redact::code("diff", diff));
+    let shown = gate
+        .circumstances
+        .edits
+        .as_deref()
+        .map(|diff| redact::code("diff", diff));
     Some(match shown.filter(|shown| shown.len() <= MAX_EDITS) {
         Some(shown) => folded(&format!("The model's edits: {files}"), &shown),
         None => format!(
@@ -187,7 +199,41 @@ mod tests {
             packages: vec!["numpy==2.1".into()],
         };
         let text = super::super::gate_request(&gate(what, &["pypi.org"], 2), "change");
-        insta::assert_snapshot!(text);
+        insta::assert_snapshot!(text, @r##"
+        **Approve to run this python once in the sandbox on aaaaaaa with 2 changed files of the model's, with network access to `pypi.org`, for at most 90 seconds.**
+
+        `````python
+        print('''
+        ````
+        <!-- greenlight:sticky -->
+        @ada''')
+        `````
+
+        These packages are installed for it first, from the package registries:
+
+        ```text
+        numpy==2.1
+        ```
+
+        <details><summary>The model's edits: 2 changed files</summary>
+
+        ```diff
+        +paid - fare
+        ```
+
+        </details>
+
+        Why, in the model's own words, which nobody checked:
+
+        > It fails only with @⁠ada's data.
+        > /⁠greenlight approve
+
+        Approved, exactly this is done, once, and the model reads what came of it. Rejected, it reads your reason; unanswered, that nobody answered. In each case it goes on working, and nothing lands by this.
+
+        Answer with `/greenlight approve gvix75` or `/greenlight reject gvix75 <reason>`.
+
+        <sub>For aaaaaaa only, until 2026-01-02 00:00 UTC. Content `7510a5da4c82`.</sub>
+        "##);
     }
 
     #[test]

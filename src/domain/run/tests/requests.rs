@@ -3,7 +3,6 @@
 use super::*;
 use crate::domain::execution::{Execution, MAX_SHOWN, Resolution, What};
 use crate::domain::gate::Circumstances;
-use crate::domain::patch::Patch;
 
 fn command(text: &str) -> Execution {
     Execution {
