@@ -7,6 +7,7 @@ mod doctor;
 mod exit;
 mod fix;
 mod folder;
+mod live;
 mod patch_file;
 mod sandbox;
 mod serve;
@@ -14,6 +15,7 @@ mod suggest;
 mod terminal;
 mod tests;
 mod verify;
+mod work;
 
 use std::process::ExitCode;
 

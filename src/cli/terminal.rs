@@ -42,6 +42,11 @@ pub(super) fn show_code(code: &str) {
     }));
 }
 
+/// One line of such code to standard error, where somebody is asked.
+pub(super) fn tell_code(line: &str) {
+    tell(&escaped(line, |c| c.escape_unicode().to_string()));
+}
+
 /// A JSON document to standard output, on one line. Nothing is left out: what a terminal must not see is escaped.
 pub(super) fn show_document(document: &serde_json::Value) {
     // Outside of strings JSON has no such characters, and inside of them this is how it writes them.
@@ -102,6 +107,11 @@ pub(super) async fn stopped() {
 /// Whether somebody can be asked.
 pub(super) fn somebody_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Whether somebody sees what is told.
+pub(super) fn somebody_watches() -> bool {
+    std::io::stderr().is_terminal()
 }
 
 /// Asks, and reads one line; none at the end of input.

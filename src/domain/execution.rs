@@ -3,6 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::id::RepoPath;
+use super::redact;
+
+/// The longest text of a request, in bytes, that a person is asked to read at a gate.
+pub const MAX_SHOWN: usize = 16 << 10;
 
 /// One call of a model that waits for a person. What is shown at the gate, what the digest is over and what is carried
 /// out are this one value.
@@ -40,6 +44,50 @@ pub enum What {
     Edit { path: RepoPath, difference: String },
 }
 
+/// The word that stands for the package registries among host names.
+pub const REGISTRIES: &str = "registries";
+
+impl Execution {
+    /// Why no person can be asked for it, if that is so: whoever says yes has to see all of it, as it is.
+    pub fn unfit(&self) -> Option<&'static str> {
+        let (text, path) = match &self.what {
+            What::Command(text) | What::Code { code: text, .. } => (text.as_str(), ""),
+            What::Edit { path, difference } => (difference.as_str(), path.as_str()),
+            What::Tests(_) => ("", ""),
+        };
+        let names = || self.network.iter().chain(self.what.names()).map(String::as_str);
+        let length = names().chain([text, path]).map(str::len).sum::<usize>();
+        if length > MAX_SHOWN {
+            return Some("it is too long to be shown whole");
+        }
+        if names()
+            .chain([text, path])
+            .any(|text| redact::hidden(text).next().is_some())
+        {
+            return Some("it has invisible or text-reordering characters");
+        }
+        if names().any(|name| name.trim().is_empty() || name.contains(['\n', '\r'])) {
+            return Some("one of its names is empty, or has a line break");
+        }
+        None
+    }
+
+    /// Whether code runs for it.
+    pub fn runs_code(&self) -> bool {
+        !matches!(self.what, What::Edit { .. })
+    }
+}
+
+impl What {
+    /// The packages that are installed, or the tests that are run.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::Code { packages: names, .. } | Self::Tests(names) => names,
+            Self::Command(_) | Self::Edit { .. } => &[],
+        }
+    }
+}
+
 /// A language that code can be run in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,4 +123,46 @@ pub enum Resolution {
     },
     /// Nobody answered in time, or nobody is there to answer.
     NoAnswer,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(what: What) -> Execution {
+        Execution {
+            what,
+            network: Vec::new(),
+            seconds: 60,
+            why: String::new(),
+            patch: String::new(),
+            files: 0,
+        }
+    }
+
+    #[test]
+    fn what_nobody_could_read_is_not_asked_for() {
+        let code = |code: &str, packages: &[&str]| {
+            of(What::Code {
+                language: Language::Bash,
+                code: code.into(),
+                packages: packages.iter().map(|name| (*name).into()).collect(),
+            })
+        };
+        assert_eq!(code("echo 1\r\necho 2\n", &["numpy==2"]).unfit(), None);
+        for (unfit, why) in [
+            (code(&"x".repeat(MAX_SHOWN + 1), &[]), "too long"),
+            (code("echo \u{202e}1", &[]), "invisible"),
+            (code("echo 1\recho 2", &[]), "invisible"),
+            (code("echo 1", &["numpy", "a\nb"]), "line break"),
+            (code("echo 1", &[" "]), "empty"),
+            (of(What::Command("curl \u{200b}x".into())), "invisible"),
+            (of(What::Tests(vec!["a".repeat(9_000); 2])), "too long"),
+        ] {
+            assert!(unfit.unfit().is_some_and(|said| said.contains(why)), "{unfit:?}");
+        }
+        let mut host = of(What::Command("true".into()));
+        host.network.push("pypi.org\nevil.example".into());
+        assert!(host.unfit().is_some());
+    }
 }

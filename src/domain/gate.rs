@@ -118,6 +118,24 @@ pub struct Gate {
     pub approvers: u32,
     pub opened: Timestamp,
     pub expires: Timestamp,
+    #[serde(default, skip_serializing_if = "Circumstances::are_plain")]
+    pub circumstances: Circumstances,
+}
+
+/// What something is carried out with, besides what the kind of its gate says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Circumstances {
+    /// The test command with what is installed for it, or that installation alone, where it takes them.
+    pub command: Option<String>,
+    /// The edits of the model's that are in the tree by then, as a diff; none if that is too long to be shown.
+    pub edits: Option<String>,
+}
+
+impl Circumstances {
+    fn are_plain(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Gate {
@@ -140,6 +158,23 @@ impl Gate {
             approvers,
             opened,
             expires,
+            circumstances: Circumstances::default(),
+        }
+    }
+
+    /// The request of a model, for its circumstances as well: they are bound by the digest like what it asks for.
+    pub fn open_request(
+        run: &RunId,
+        ordinal: usize,
+        execution: &Execution,
+        circumstances: Circumstances,
+        terms: Terms,
+    ) -> Self {
+        let kind = GateKind::Execute(Box::new(execution.clone()));
+        let content = serde_json::json!(circumstances).to_string();
+        Self {
+            circumstances,
+            ..Self::open(run, ordinal, kind, &content, terms)
         }
     }
 }
@@ -183,6 +218,8 @@ pub enum Refusal {
     /// It changes what tests say, which nobody approves in passing.
     WantsItsName(GateId),
     Expired(GateId),
+    /// A request of the model's: nobody answered in time, and the run went on without.
+    WentOn(GateId),
     /// The comment was written before anybody could read the request.
     WrittenBefore(GateId),
     /// The head moved since the gate was posted.
@@ -241,66 +278,4 @@ pub fn still_valid(gate: &Gate, head: &CommitSha, now: Timestamp) -> Result<(), 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn head(digit: char) -> CommitSha {
-        digit.to_string().repeat(40).parse().unwrap()
-    }
-
-    fn gate(content: &str) -> Gate {
-        let terms = Terms {
-            head: head('a'),
-            approvers: 1,
-            opened: "2026-01-01T00:00:00Z".parse().unwrap(),
-            expires: "2026-01-02T00:00:00Z".parse().unwrap(),
-        };
-        Gate::open(&RunId("r1".into()), 0, GateKind::Land { files: 1 }, content, terms)
-    }
-
-    #[test]
-    fn the_digest_is_bound_to_content_and_head() {
-        assert_eq!(gate("x").digest, gate("x").digest);
-        assert_eq!(gate("x").id, gate("x").id);
-        assert_ne!(gate("x").digest, gate("y").digest);
-        assert!(gate("x").id.to_string().parse::<GateId>().is_ok());
-    }
-
-    #[test]
-    fn without_an_id_the_only_open_gate_is_meant() {
-        let (one, two) = (gate("x"), gate("y"));
-        assert_eq!(choose(&[], None), Err(Refusal::NothingOpen));
-        assert_eq!(choose(std::slice::from_ref(&one), None), Ok(&one));
-        assert_eq!(
-            choose(&[one.clone(), two.clone()], None),
-            Err(Refusal::SeveralOpen(vec![one.id.clone(), two.id.clone()]))
-        );
-        assert_eq!(choose(&[one.clone(), two.clone()], Some(&two.id)), Ok(&two));
-        let kind = GateKind::ChangeTests {
-            files: 1,
-            weakenings: 1,
-        };
-        let tests = Gate { kind, ..one };
-        let named = Some(&tests.id);
-        assert_eq!(
-            choose(std::slice::from_ref(&tests), None),
-            Err(Refusal::WantsItsName(tests.id.clone()))
-        );
-        assert_eq!(choose(std::slice::from_ref(&tests), named), Ok(&tests));
-    }
-
-    #[test]
-    fn a_push_or_the_clock_voids_it() {
-        let early = "2026-01-01T00:00:00Z".parse().unwrap();
-        let late = "2026-01-02T00:00:00Z".parse().unwrap();
-        assert_eq!(still_valid(&gate("x"), &head('a'), early), Ok(()));
-        assert!(matches!(
-            still_valid(&gate("x"), &head('b'), early),
-            Err(Refusal::HeadMoved { .. })
-        ));
-        assert!(matches!(
-            still_valid(&gate("x"), &head('a'), late),
-            Err(Refusal::Expired(_))
-        ));
-    }
-}
+mod tests;

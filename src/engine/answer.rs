@@ -177,25 +177,31 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
         Ok(()) => Ok(Found::Open(Box::new(run), gate)),
         Err(refusal) => {
             drive::drive_in(context, run).await?;
-            Ok(Found::Refused(refusal))
+            let is_late = matches!(refusal, Refusal::Expired(_)) && gate.kind.is_for_the_model();
+            Ok(Found::Refused(if is_late { Refusal::WentOn(gate.id) } else { refusal }))
         }
     }
 }
 
 /// Why a gate that was there is not open any more, if that can be said better than "nothing is open".
 fn closed(runs: &[Run], wanted: Option<&GateId>, head: &CommitSha) -> Option<Refusal> {
-    let run = runs.iter().rev().find(|run| {
-        run.gates
-            .iter()
-            .any(|asked| wanted.is_none_or(|id| asked.gate.id == *id))
-    })?;
-    let last = run.gates.last()?;
+    let meant = |run: &&Run| {
+        let mut gates = run.gates.iter();
+        gates.any(|asked| wanted.is_none_or(|id| asked.gate.id == *id))
+    };
+    let run = runs.iter().rev().find(meant)?;
+    let asked = match wanted {
+        Some(id) => run.gates.iter().find(|asked| asked.gate.id == *id)?,
+        None => run.gates.last()?,
+    };
     match &run.end {
         Some(End::Superseded { .. }) => Some(Refusal::HeadMoved {
             expected: run.started.head.clone(),
             actual: head.clone(),
         }),
-        Some(End::Expired) => Some(Refusal::Expired(last.gate.id.clone())),
+        // The end of that request, and of nothing else.
+        _ if asked.expired && asked.gate.kind.is_for_the_model() => Some(Refusal::WentOn(asked.gate.id.clone())),
+        Some(End::Expired) => Some(Refusal::Expired(asked.gate.id.clone())),
         _ => None,
     }
 }

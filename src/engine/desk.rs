@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::checkout::Checkout;
 use crate::config::repository::{REGISTRIES, RepoConfig};
 use crate::domain::anchor;
+use crate::domain::execution::What;
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::patch::{Blob, Patch};
 use crate::domain::proposal::Bounds;
@@ -149,14 +150,31 @@ impl Desk {
 
     /// Everything that a run of the tests executes, as an approval says it.
     pub fn executes(&self, command: &TestCommand) -> String {
+        match self.installs() {
+            None => command.to_string(),
+            Some(install) => format!("{install} && {command}"),
+        }
+    }
+
+    /// What is executed to install what the tests need, as an approval says it; none if nothing is.
+    fn installs(&self) -> Option<String> {
         let settings = self.install_settings(Vec::new());
         if !settings.asks_for_something() {
-            return command.to_string();
+            return None;
         }
         let install = settings.command.as_deref().unwrap_or("install the dependencies");
-        match self.config.sandbox.network.join(", ").as_str() {
-            "" => format!("{install} && {command}"),
-            network => format!("{install} (network: {network}) && {command}"),
+        Some(match self.config.sandbox.network.join(", ").as_str() {
+            "" => install.to_string(),
+            network => format!("{install} (network: {network})"),
+        })
+    }
+
+    /// What is executed besides what a model asks for, to carry that out; none if nothing is.
+    pub fn executes_for(&self, what: &What) -> Option<String> {
+        match what {
+            What::Edit { .. } => None,
+            What::Tests(_) => self.test_command().ok().map(|command| self.executes(&command)),
+            What::Command(_) | What::Code { .. } => self.installs(),
         }
     }
 

@@ -3,21 +3,25 @@
 //! A step is written down before anything relies on it. What a step does on GitHub carries a marker, so that doing it
 //! again after a crash finds what is there.
 
+use std::time::Instant;
+
 use futures::FutureExt as _;
 
+use crate::agent::{Model as _, Speech};
 use crate::domain::execution::Resolution;
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
 use crate::domain::memory::{self, Memory};
-use crate::domain::reply;
 use crate::domain::run::{End, GateNeeded, Next, Run, Step};
-use crate::github::LandError;
+use crate::domain::spend::Spend;
 use crate::journal;
 use crate::sandbox::Code;
 use crate::suite;
 
-use super::desk::{self, Desk};
+use super::desk::Desk;
 use super::interrupt::Working;
+use super::land::land;
+use super::set_up::set_up;
 use super::stop::stop;
 use super::work::{self, Brief, Engine, Outcome, Red};
 use super::{App, Broken, Context, announce, base, propose, reading, resolve, retry};
@@ -82,9 +86,10 @@ fn said(broken: &Broken) -> String {
 async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> Result<(), Broken> {
     let journal = &context.app.journal;
     expire(context, run).await?;
+    let model_reads = a_model_reads(context, run, working).await;
     let mut desk: Option<Desk> = None;
     for _ in 0..MAX_STEPS {
-        let next = run.next(context.app.model.is_some());
+        let next = run.next(model_reads);
         if let Some(end) = stop(context, run, &next, working).await? {
             match end {
                 Some(end) => self::end(context, run, end).await?,
@@ -95,7 +100,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
         if matches!(
             next,
             Next::Reproduce | Next::Work { .. } | Next::Verify | Next::Resolve(_)
-        ) || matches!(next, Next::OpenGate(GateNeeded::Search))
+        ) || matches!(next, Next::OpenGate(GateNeeded::Search | GateNeeded::Execute))
         {
             announce::announce(context, run).await?;
             if desk.is_none() {
@@ -131,16 +136,37 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
                 let Some(desk) = &desk else {
                     return Err(Broken::Bug("no desk".into()));
                 };
-                match execute(context, run, (desk, &next), working).await? {
-                    Some(step) => step,
-                    // Interrupted: the top of the loop says by what.
-                    None => continue,
+                let begun = Instant::now();
+                // None if interrupted: the top of the loop says by what.
+                let step = execute(context, run, (desk, &next), working).await?;
+                let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let spent = Step::Spent(Spend {
+                    wall_ms,
+                    ..Spend::default()
+                });
+                for step in step.into_iter().chain([spent]) {
+                    journal.append(run, step).await?;
                 }
+                continue;
             }
         };
         journal.append(run, step).await?;
     }
     Err(Broken::Bug(format!("more than {MAX_STEPS} steps in one go")))
+}
+
+/// Whether a model can work from reading alone. One that acts by code needs an interpreter, and so a word that code may
+/// run.
+async fn a_model_reads(context: &Context<'_>, run: &Run, working: &Working) -> bool {
+    let Some((model, _)) = &context.app.model else {
+        return false;
+    };
+    // Where it may execute anyway, or is over, nobody needs to know.
+    if run.may_execute() || run.end.is_some() {
+        return true;
+    }
+    // What is wrong with an endpoint is told by the first real question.
+    !matches!(model.speech(working.token()).await, Ok(Speech::Code))
 }
 
 /// Closes the gates whose time is up.
@@ -157,50 +183,6 @@ async fn expire(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Fetches the tree and the rules; an end when the run cannot work at all.
-async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, Broken> {
-    let config = match desk::config(&context.client, &context.pull_request).await? {
-        Ok(config) => config,
-        Err(mistake) => {
-            return Ok(Err(End::Refused {
-                reason: format!("greenlight.toml on the base branch cannot be used: {mistake}"),
-            }));
-        }
-    };
-    for login in run.vouched_by() {
-        let permission = context.client.permission(&context.id().repository, login).await?;
-        if !permission.may_approve() {
-            let reason = format!("{login} allowed this, but has no write access any more.");
-            return Ok(Err(End::Refused { reason }));
-        }
-    }
-    let desk = desk::fetch(context, run, config).await?;
-    Ok(match (desk.test_command(), run.granted()) {
-        (Ok(now), Some((command, minutes))) if desk.executes(&now) != command || minutes_of(&now) != minutes => {
-            Err(End::Refused {
-                reason: format!(
-                    "Approved was to run {command:?} for at most {minutes} minutes, but by now the base branch says \
-                     {:?} and {} minutes. Nothing was executed. `/greenlight fix` starts again.",
-                    desk.executes(&now),
-                    minutes_of(&now),
-                ),
-            })
-        }
-        (Ok(_), _) => Ok(desk),
-        (Err(nothing), _) => Err(End::NothingToFix {
-            reason: format!(
-                "I found no tests. I looked for: {}. Set `[test]` `command` in `greenlight.toml` on the base branch.",
-                nothing.looked_for.join(", ")
-            ),
-        }),
-    })
-}
-
-/// How many minutes a test command may take, as gates say it.
-pub(super) fn minutes_of(command: &suite::TestCommand) -> u64 {
-    command.timeout.as_secs().div_ceil(60)
-}
-
 /// The steps that may run code; none when interrupted.
 async fn execute(
     context: &Context<'_>,
@@ -209,10 +191,11 @@ async fn execute(
     working: &Working,
 ) -> Result<Option<Step>, Broken> {
     let cancel = working.token();
-    let may_execute = matches!(
-        next,
-        Next::Reproduce | Next::Verify | Next::Work { may_execute: true } | Next::Resolve(Resolution::Approved)
-    );
+    let may_execute = match next {
+        Next::Reproduce | Next::Verify | Next::Work { may_execute: true } => true,
+        Next::Resolve(Resolution::Approved) => run.deferred.as_ref().is_some_and(|call| call.execution.runs_code()),
+        _ => false,
+    };
     let code = if context.pull_request.is_from_fork() {
         Code::OfFork
     } else {
@@ -350,53 +333,4 @@ async fn attempt(
         Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
         Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
     })
-}
-
-/// Lands what was approved, if everybody who approved still may.
-async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broken> {
-    let Some(proposal) = &run.proposal else {
-        return Err(Broken::Bug("nothing to land".into()));
-    };
-    let approved_by = run
-        .gates
-        .last()
-        .map(|asked| asked.approved_by.clone())
-        .unwrap_or_default();
-    for login in &approved_by {
-        let permission = context.client.permission(&context.id().repository, login).await?;
-        if !permission.may_approve() {
-            let reason = format!("{login} approved, but has no write access any more.");
-            return Ok(Step::Ended(End::Refused { reason }));
-        }
-    }
-    // What was read before the tests ran may be old by now.
-    let pull_request = &context.client.pull_request(context.id()).await?;
-    let Some(head_repository) = &pull_request.head_repository else {
-        return Ok(Step::Ended(End::Refused {
-            reason: "The repository of this branch is gone.".into(),
-        }));
-    };
-    // With another head it landed before, or the branch moved: `Client::land` tells which.
-    if !pull_request.is_open && pull_request.head == run.started.head {
-        return Ok(Step::Ended(End::Cancelled { by: None }));
-    }
-    let tree = propose::tested_tree(context, run).await?;
-    let landing = crate::github::Landing {
-        repository: head_repository,
-        branch: &pull_request.head_branch,
-        head: &run.started.head,
-        patch: &proposal.patch,
-        tree: Some(&tree),
-        message: &reply::commit_message(proposal, &approved_by),
-        run: run.id(),
-    };
-    match context.client.land(&landing).await {
-        Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
-        Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
-        // The branch of a fork, or a protected one: the suggestions are there for whoever may push.
-        Err(LandError::GitHub(crate::github::Error::Refused { status: 403 | 404, .. })) => {
-            Ok(Step::Ended(End::Suggested))
-        }
-        Err(error) => Err(error.into()),
-    }
 }

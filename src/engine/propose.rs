@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::gate::{Gate, GateKind};
+use crate::domain::gate::{Circumstances, Gate, GateKind};
 use crate::domain::proposal::Claim;
 use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step};
@@ -74,16 +74,11 @@ pub(super) async fn open_gate(
         return Ok(Step::Ended(End::Suggested));
     }
     let (kind, content) = match needed {
+        GateNeeded::Execute => return request(run, desk),
         GateNeeded::Land => (GateKind::Land { files }, patch),
         GateNeeded::ChangeTests => {
             let weakenings = run.proposal.as_ref().map_or(0, |proposal| proposal.weakens.len());
             (GateKind::ChangeTests { files, weakenings }, patch)
-        }
-        GateNeeded::Execute => {
-            let Some(deferred) = &run.deferred else {
-                return Err(Broken::Bug("nothing is asked for".into()));
-            };
-            (GateKind::Execute(Box::new(deferred.execution.clone())), patch)
         }
         GateNeeded::Tests => {
             let Some(tests) = &run.tests_first else {
@@ -132,12 +127,27 @@ pub(super) async fn open_gate(
     Ok(Step::GateOpened(gate))
 }
 
+/// Opens the gate of what the model waits for.
+fn request(run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
+    let (Some(deferred), Some(desk)) = (&run.deferred, desk) else {
+        return Err(Broken::Bug("nothing is asked for".into()));
+    };
+    let execution = &deferred.execution;
+    let circumstances = Circumstances {
+        command: desk.executes_for(&execution.what),
+        edits: None,
+    };
+    let terms = run.terms(jiff::Timestamp::now());
+    let gate = Gate::open_request(run.id(), run.gates.len(), execution, circumstances, terms);
+    Ok(Step::GateOpened(gate))
+}
+
 /// The test command and how many minutes it may take, as the gate says them.
 async fn command(context: &Context<'_>, run: &Run, desk: Option<&Desk>) -> Result<Option<(String, u64)>, Broken> {
     let found = |desk: &Desk| {
         desk.test_command()
             .ok()
-            .map(|command| (desk.executes(&command), super::drive::minutes_of(&command)))
+            .map(|command| (desk.executes(&command), super::set_up::minutes_of(&command)))
     };
     if let Some(desk) = desk {
         return Ok(found(desk));

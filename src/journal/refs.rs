@@ -3,8 +3,8 @@
 //! `refs/greenlight/memory` has the runs that are over once more, without what was said in them: what the repository
 //! taught, and what was spent.
 //!
-//! One file a run, one line a step. Steps of the agent's transcript are written together with the next other step,
-//! because a save costs three requests; losing them in a killed job costs model turns, never an effect.
+//! One file a run, one line a step. Steps of the agent's transcript, and what was spent, are written together with the
+//! next other step, because a save costs three requests; losing them in a killed job costs model turns, never an effect.
 
 use std::collections::HashMap;
 
@@ -71,7 +71,7 @@ impl Refs {
         }
         let text = text.to_string() + &line(step)?;
         saved.put(&file, text);
-        if matches!(step, Step::Said(_)) {
+        if matches!(step, Step::Said(_) | Step::Spent(_)) {
             self.loaded.lock().await.insert(pull_request.clone(), saved);
             return Ok(());
         }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use super::work::{Approver, work_until_done};
 use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFlags};
@@ -43,6 +44,9 @@ pub(super) struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    /// Show what the model says and does while it works, also where standard error is no terminal
+    #[arg(long)]
+    verbose: bool,
     /// Who works out the fix; `auto` takes the model if one is configured
     #[arg(long, value_enum, default_value_t = Choose::Auto)]
     engine: Choose,
@@ -54,6 +58,13 @@ pub(super) struct Arguments {
     sandbox: SandboxFlags,
     #[command(flatten)]
     log: LogFlags,
+}
+
+impl Arguments {
+    /// Whether somebody sees what the model says and does.
+    fn is_watched(&self) -> bool {
+        self.verbose || terminal::somebody_watches()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -179,7 +190,7 @@ async fn search(
     let mut turned_down: Vec<TurnedDown> = Vec::new();
     for _ in 0..MAX_PROPOSALS {
         report.proposal = None;
-        let proposal = attempt((desk, suite), (&head, before), model, &turned_down, cancel).await?;
+        let proposal = attempt(arguments, (desk, suite), (&head, before, &turned_down), model, cancel).await?;
         report.proposal = Some(proposal.clone());
         if !arguments.json {
             report::show_proposal(&proposal);
@@ -203,10 +214,10 @@ async fn search(
 }
 
 async fn attempt(
+    arguments: &Arguments,
     (desk, suite): (&Desk, &Suite),
-    (head, (before, triage)): (&CommitSha, &(TestRun, Triage)),
+    (head, (before, triage), turned_down): (&CommitSha, &(TestRun, Triage), &[TurnedDown]),
     model: Option<&(OpenAi, String)>,
-    turned_down: &[TurnedDown],
     cancel: &CancellationToken,
 ) -> Result<Proposal, Exit> {
     let engine = model.map_or(Engine::BuiltIn, |(model, name)| Engine::Model { model, name });
@@ -227,24 +238,8 @@ async fn attempt(
         turned_down,
         said: &[],
     };
-    let mut keep = |_| futures::FutureExt::boxed(async { Ok(()) });
-    let mut next = 25;
-    let mut progress = |progress: crate::repair::Progress| {
-        if progress.tried >= next {
-            next = progress.tried * 2;
-            terminal::tell(&format!(
-                "  {} of about {} edits tried",
-                progress.tried, progress.total_estimate
-            ));
-        }
-    };
-    let watch = work::Watch {
-        keep: &mut keep,
-        progress: &mut progress,
-        live: &|_| {},
-        cancel,
-    };
-    match work::work(desk, Some(suite), engine, &brief, watch).await? {
+    let present = (Approver::of(arguments.yes, arguments.json), arguments.is_watched());
+    match work_until_done((desk, Some(suite)), engine, &brief, present, cancel).await? {
         Outcome::Proposed(proposal) => Ok(*proposal),
         Outcome::TestsWritten(_) | Outcome::Explained { .. } | Outcome::Deferred(_) => {
             Err(Exit::Fault("the work ended in a way that fix does not know".into()))

@@ -1,53 +1,261 @@
-//! What a model asks for, as a person reads it before they say yes: all of it, and nothing that hides.
+//! What a model asks for, as a person reads it before they say yes: all of it, as it is, and nothing that hides.
 
-use super::super::execution::{Execution, What};
-use super::super::id::CommitSha;
+use super::super::execution::{Execution, MAX_SHOWN, REGISTRIES, What};
+use super::super::gate::Gate;
 use super::super::redact;
+use super::changed_files;
+use super::state::folded;
 
-/// The sentence after "Approve to", and below it the code, if there is some.
-pub(super) fn request(execution: &Execution, head: &CommitSha) -> String {
-    let minutes = execution.seconds.div_ceil(60);
-    let network = match execution.network.join(", ").as_str() {
-        "" => "without network".into(),
-        hosts => format!("with network access to {}", redact::inline(hosts, 500)),
-    };
+/// A longer diff of the edits, in bytes, is not shown: the digest binds it all the same.
+pub const MAX_EDITS: usize = 20 << 10;
+/// How much of the model's reason is shown, in bytes.
+const MAX_WHY: usize = 1_000;
+/// How many host names stand in the sentence; there are never more than the base branch names.
+const MAX_HOSTS: usize = 30;
+
+/// The sentence after "Approve to", and what stands below it: exactly what would run, and what comes of an answer.
+pub(super) fn request(execution: &Execution, gate: &Gate) -> (String, String) {
+    let below = [
+        execution.unfit().map(|why| {
+            format!("⚠️ **This cannot be shown as it is:** {why}. It is not carried out, whatever is answered.")
+        }),
+        Some(shown(execution)),
+        packages(execution),
+        gate.circumstances.command.as_deref().map(|command| with(execution, command)),
+        edits(execution, gate),
+        why(execution),
+        Some(
+            "Approved, exactly this is done, once, and the model reads what came of it. Rejected, it reads your reason; \
+             unanswered, that nobody answered. In each case it goes on working, and nothing lands by this."
+                .into(),
+        ),
+    ];
+    (
+        sentence(execution, gate),
+        below.into_iter().flatten().collect::<Vec<_>>().join("\n\n"),
+    )
+}
+
+fn sentence(execution: &Execution, gate: &Gate) -> String {
     let on = match execution.files {
-        0 => head.short().to_string(),
-        1 => format!("{} with 1 changed file", head.short()),
-        files => format!("{} with {files} changed files", head.short()),
+        0 => gate.head.short().to_string(),
+        files => format!("{} with {} of the model's", gate.head.short(), changed_files(files)),
     };
-    match &execution.what {
-        What::Command(command) => format!(
-            "run {} in the sandbox on {on}, {network}, at most {minutes} minutes; nothing lands",
-            redact::inline(command, 2_000)
-        ),
-        What::Code {
-            language,
-            code,
-            packages,
-        } => {
-            let packages = match packages.join(", ").as_str() {
-                "" => String::new(),
-                some => format!(", after installing {}", redact::inline(some, 1_000)),
-            };
-            format!(
-                "run this {} in the sandbox on {on}{packages}, {network}, at most {minutes} minutes; nothing lands**\n\n{}\n\n**",
-                language.name(),
-                redact::fenced(language.name(), code, 16 << 10)
-            )
+    let what = match &execution.what {
+        What::Command(_) => "run this command".into(),
+        What::Code { language, .. } => format!("run this {}", language.name()),
+        What::Tests(names) => match names.len() {
+            0 => "run all tests".into(),
+            1 => "run this test".into(),
+            many => format!("run these {many} tests"),
+        },
+        What::Edit { path, .. } => {
+            return format!(
+                "let the model change the protected {} in its own copy of {on}: nothing runs for that, and no proposal \
+                 will have it",
+                redact::inline(path.as_str(), 300)
+            );
         }
-        What::Tests(names) => format!(
-            "run {} in the sandbox on {on}, {network}, at most {minutes} minutes; nothing lands",
-            if names.is_empty() {
-                "all tests".into()
-            } else {
-                redact::inline(&names.join(", "), 2_000)
-            }
+    };
+    format!(
+        "{what} once in the sandbox on {on}, {}, for at most {}",
+        network(execution),
+        time(execution.seconds)
+    )
+}
+
+fn network(execution: &Execution) -> String {
+    let with_packages = matches!(&execution.what, What::Code { packages, .. } if !packages.is_empty());
+    // Where packages are installed, the registries are for that alone.
+    let hosts = execution
+        .network
+        .iter()
+        .filter(|host| !with_packages || *host != REGISTRIES);
+    let mut shown: Vec<String> = hosts
+        .map(|host| match host.as_str() {
+            REGISTRIES => "the package registries".into(),
+            host => redact::inline(host, 260),
+        })
+        .collect();
+    let more = shown.len().saturating_sub(MAX_HOSTS);
+    shown.truncate(MAX_HOSTS);
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    match shown.join(", ").as_str() {
+        "" => "without network".into(),
+        hosts => format!("with network access to {hosts}"),
+    }
+}
+
+/// Exactly: what is allowed in seconds is not said in minutes that it does not have.
+fn time(seconds: u64) -> String {
+    match (seconds, seconds / 60) {
+        (1, _) => "1 second".into(),
+        (60, _) => "1 minute".into(),
+        (seconds, minutes) if seconds % 60 == 0 && minutes > 0 => format!("{minutes} minutes"),
+        (seconds, _) => format!("{seconds} seconds"),
+    }
+}
+
+fn shown(execution: &Execution) -> String {
+    match &execution.what {
+        What::Command(command) => whole("sh", command),
+        What::Code { language, code, .. } => whole(language.name(), code),
+        What::Tests(names) if names.is_empty() => "No test is named, so all of them run.".into(),
+        What::Tests(names) => whole("text", &names.join("\n")),
+        What::Edit { difference, .. } => whole("diff", difference),
+    }
+}
+
+fn packages(execution: &Execution) -> Option<String> {
+    match &execution.what {
+        What::Code { packages, .. } if !packages.is_empty() => Some(format!(
+            "These packages are installed for it first, from the package registries:\n\n{}",
+            whole("text", &packages.join("\n"))
+        )),
+        _ => None,
+    }
+}
+
+fn with(execution: &Execution, command: &str) -> String {
+    let what = match &execution.what {
+        What::Tests(_) => "The tests are run by",
+        _ => "Before it, this is run to install what the tests need:",
+    };
+    format!("{what}\n\n{}", whole("sh", command))
+}
+
+fn edits(execution: &Execution, gate: &Gate) -> Option<String> {
+    if execution.files == 0 {
+        return None;
+    }
+    let files = changed_files(execution.files);
+    let shown = gate
+        .circumstances
+        .edits
+        .as_deref()
+        .map(|diff| redact::code("diff", diff));
+    Some(match shown.filter(|shown| shown.len() <= MAX_EDITS) {
+        Some(shown) => folded(&format!("The model's edits: {files}"), &shown),
+        None => format!(
+            "The model's edits of {files} are too long to be shown here; the request is bound to them by their digest."
         ),
-        What::Edit { path, difference } => format!(
-            "let the model change the protected {} in its own copy of {on}; no proposal will have it**\n\n{}\n\n**",
-            redact::inline(path.as_str(), 300),
-            redact::fenced("diff", difference, 16 << 10)
-        ),
+    })
+}
+
+fn why(execution: &Execution) -> Option<String> {
+    let why = redact::prose(execution.why.trim(), MAX_WHY);
+    if why.trim().is_empty() {
+        return None;
+    }
+    let quoted: Vec<String> = why.lines().map(|line| format!("> {line}")).collect();
+    Some(format!(
+        "Why, in the model's own words, which nobody checked:\n\n{}",
+        quoted.join("\n")
+    ))
+}
+
+/// All of a text. What is too long is never offered; should it be there all the same, its middle is left out.
+fn whole(language: &str, text: &str) -> String {
+    redact::code(language, &redact::bounded(text, MAX_SHOWN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::execution::Language;
+    use super::super::super::gate::{Circumstances, Terms};
+    use super::super::super::id::RunId;
+    use super::*;
+
+    fn gate(what: What, network: &[&str], files: usize) -> Gate {
+        let execution = Execution {
+            what,
+            network: network.iter().map(|host| (*host).into()).collect(),
+            seconds: 90,
+            why: "It fails only with @ada's data.\n/greenlight approve".into(),
+            patch: "p".into(),
+            files,
+        };
+        let terms = Terms {
+            head: "a".repeat(40).parse().unwrap(),
+            approvers: 1,
+            opened: "2026-01-01T00:00:00Z".parse().unwrap(),
+            expires: "2026-01-02T00:00:00Z".parse().unwrap(),
+        };
+        let circumstances = Circumstances {
+            command: None,
+            edits: (files > 0).then(|| "+paid - fare".into()),
+        };
+        Gate::open_request(&RunId("r1".into()), 0, &execution, circumstances, terms)
+    }
+
+    #[test]
+    fn all_that_would_run_is_shown_and_nothing_ends_its_fence() {
+        let code = "print('''\n````\n<!-- greenlight:sticky -->\n@ada''')\n";
+        let what = What::Code {
+            language: Language::Python,
+            code: code.into(),
+            packages: vec!["numpy==2.1".into()],
+        };
+        let text = super::super::gate_request(&gate(what, &["pypi.org"], 2), "change");
+        insta::assert_snapshot!(text, @r##"
+        **Approve to run this python once in the sandbox on aaaaaaa with 2 changed files of the model's, with network access to `pypi.org`, for at most 90 seconds.**
+
+        `````python
+        print('''
+        ````
+        <!-- greenlight:sticky -->
+        @ada''')
+        `````
+
+        These packages are installed for it first, from the package registries:
+
+        ```text
+        numpy==2.1
+        ```
+
+        <details><summary>The model's edits: 2 changed files</summary>
+
+        ```diff
+        +paid - fare
+        ```
+
+        </details>
+
+        Why, in the model's own words, which nobody checked:
+
+        > It fails only with @⁠ada's data.
+        > /⁠greenlight approve
+
+        Approved, exactly this is done, once, and the model reads what came of it. Rejected, it reads your reason; unanswered, that nobody answered. In each case it goes on working, and nothing lands by this.
+
+        Answer with `/greenlight approve gvix75` or `/greenlight reject gvix75 <reason>`.
+
+        <sub>For aaaaaaa only, until 2026-01-02 00:00 UTC. Content `7510a5da4c82`.</sub>
+        "##);
+    }
+
+    #[test]
+    fn a_command_is_not_tidied() {
+        let command = "make  X='a  b' # ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
+        let text = super::super::gate_request(&gate(What::Command(command.into()), &[], 0), "change");
+        assert!(text.contains(&format!("```sh\n{command}\n```")), "{text}");
+        assert!(text.starts_with("**Approve to run this command once in the sandbox on aaaaaaa, without network, for at most 90 seconds.**"), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_shown_says_so_and_stays_within_bounds() {
+        let text = super::super::gate_request(&gate(What::Command("x\n".repeat(60_000)), &["a"; 9_000], 0), "change");
+        assert!(
+            text.contains("It is not carried out") && text.len() < 30_000,
+            "{}",
+            text.len()
+        );
+        let text = super::super::gate_request(&gate(What::Command("a\u{202e}b".into()), &[], 0), "change");
+        assert!(
+            text.contains("a\\u{202e}b") && text.contains("It is not carried out"),
+            "{text}"
+        );
     }
 }

@@ -13,6 +13,7 @@ mod state;
 mod suggestion;
 
 pub use evidence::left_out;
+pub use execution::MAX_EDITS;
 pub use memory::memory;
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use source::{Name, Source};
@@ -68,6 +69,7 @@ pub fn marked(marker: &str, body: &str) -> String {
 /// What a gate asks, as a sentence that says exactly what will happen.
 pub fn gate_request(gate: &Gate, branch: &str) -> String {
     let branch = redact::inline(branch, 100);
+    let mut below = String::new();
     let what = match &gate.kind {
         GateKind::Search { command, minutes } => format!(
             "run {} in the sandbox on {} and search for a fix, at most {minutes} minutes; nothing lands",
@@ -93,9 +95,18 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
                 format!("{weakenings} places")
             },
         ),
-        GateKind::Execute(execution) => execution::request(execution, &gate.head),
+        GateKind::Execute(execution) => {
+            let (what, shown) = execution::request(execution, gate);
+            below = format!("{shown}\n\n");
+            what
+        }
         GateKind::Tests { files, tests } => format!(
-            "go on with {tests} new tests in {}, and write the code that makes them pass; nothing lands",
+            "go on with {} in {}, and write the code that makes them pass; nothing lands",
+            if *tests == 1 {
+                "one new test".into()
+            } else {
+                format!("{tests} new tests")
+            },
             changed_files(*files),
         ),
     };
@@ -105,7 +116,7 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         String::new()
     };
     format!(
-        "**Approve to {what}.**{people}\n\nAnswer with `/greenlight approve {id}` or `/greenlight reject {id} <reason>`.\n\n\
+        "**Approve to {what}.**{people}\n\n{below}Answer with `/greenlight approve {id}` or `/greenlight reject {id} <reason>`.\n\n\
          <sub>For {head} only, until {until}. Content `{digest}`.</sub>",
         id = gate.id,
         head = gate.head.short(),
@@ -144,6 +155,9 @@ pub fn refusal(refusal: &Refusal) -> String {
             "`{id}` changes what a test says, so it is approved or rejected only by its name: `/greenlight approve {id}`."
         ),
         Refusal::Expired(id) => format!("`{id}` expired. `/greenlight fix` starts again."),
+        Refusal::WentOn(id) => {
+            format!("Nobody answered `{id}` in time. The model was told so, and the run went on without it.")
+        }
         Refusal::WrittenBefore(id) => format!(
             "That was written before `{id}` was posted, so it does nothing. If it is meant: `/greenlight approve {id}`."
         ),

@@ -1,11 +1,17 @@
 //! The state of a run, as the sticky comment and the check run tell it.
 
 use super::super::anchor::Fate;
+use super::super::execution::What;
 use super::super::gate::GateKind;
 use super::super::redact;
-use super::super::run::{Consent, End, Run};
+use super::super::run::{Consent, End, Run, TestsFirst};
 use super::super::test_run::Failure;
-use super::gate_request;
+use super::{MAX_BODY, gate_request};
+
+/// A longer diff of tests, in bytes, is cut.
+const MAX_TESTS: usize = 16 << 10;
+/// What the lines around a comment's text may take.
+const FRAME: usize = 1_000;
 
 /// What the check run says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +38,31 @@ pub fn sticky(run: &Run, branch: &str) -> String {
     parts.extend(fates(run));
     if let Some(open) = run.open_gates().first() {
         parts.push(gate_request(open, branch));
+        if let (GateKind::Tests { .. }, Some(tests)) = (&open.kind, &run.tests_first) {
+            parts.push(tests_first(tests));
+        }
     }
-    parts.extend(verdicts(run));
+    let end = format!(
+        "<sub>greenlight · run `{}` · {}</sub>",
+        run.id(),
+        run.started.head.short()
+    );
+    // What is asked is never cut: the details give way.
+    let mut length = parts.iter().map(|part| part.len() + 2).sum::<usize>() + end.len();
+    for detail in details(run) {
+        length += detail.len() + 2;
+        if length > MAX_BODY - FRAME {
+            break;
+        }
+        parts.push(detail);
+    }
+    parts.push(end);
+    parts.join("\n\n")
+}
+
+/// What is worth knowing beside what is said and asked, the most telling first.
+fn details(run: &Run) -> Vec<String> {
+    let mut parts: Vec<String> = verdicts(run).into_iter().collect();
     if let Some(Some(evidence)) = run
         .proposal
         .as_ref()
@@ -62,12 +91,29 @@ pub fn sticky(run: &Run, branch: &str) -> String {
             .collect();
         parts.push(folded("Turned down so far", &reasons.join("\n")));
     }
-    parts.push(format!(
-        "<sub>greenlight · run `{}` · {}</sub>",
-        run.id(),
-        run.started.head.short()
-    ));
-    parts.join("\n\n")
+    parts
+}
+
+/// The tests of a specification, and how they fail.
+fn tests_first(tests: &TestsFirst) -> String {
+    let diff = tests.patch.unified();
+    let whole = redact::code("diff", &diff);
+    let shown = if whole.len() <= MAX_TESTS {
+        whole
+    } else {
+        let part = redact::fenced("diff", &diff, MAX_TESTS / 2);
+        format!("{part}\n\nThe diff is too long to be shown whole here.")
+    };
+    let files = super::changed_files(tests.patch.paths().count());
+    [
+        format!(
+            "What they demand, in the model's own words: {}",
+            redact::prose(&tests.summary, 1_000)
+        ),
+        folded(&format!("The tests: {files}"), &shown),
+        folded("How they fail", &failures(&tests.red.failures)),
+    ]
+    .join("\n\n")
 }
 
 /// What kind of red each test is, where that is why nothing, or not everything, is worked on.
@@ -129,7 +175,7 @@ fn headline(run: &Run) -> String {
             format!("⚪ **Rejected** by {}{reason}", redact::inline(by.as_str(), 60))
         }
         Some(End::Refused { reason }) => format!("🔴 **Refused.** {}", redact::prose(reason, 1_500)),
-        Some(End::Explained { text }) => format!("🔵 **Why it fails** on {head}:\n\n{}", redact::prose(text, 6_000)),
+        Some(End::Explained { text }) => format!("🔵 **Why it fails** on {head}, as the model reads it:\n\n{}", explained(text)),
         Some(End::PassedMeanwhile) => "⚪ **CI passed meanwhile.**".into(),
         Some(End::NothingToFix { reason }) => format!("⚪ **Nothing to fix.** {}", sentence(reason)),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
@@ -175,7 +221,15 @@ fn open_headline(run: &Run, head: &str) -> String {
         Some(GateKind::ChangeTests { .. }) => {
             format!("🟠 **The test may be wrong** on {head}: a change of tests is suggested, not a fix of the code.")
         }
-        Some(GateKind::Execute(_)) => format!("🟡 **Working on {head}: the model asks for something.**"),
+        Some(GateKind::Execute(execution)) => {
+            let what = match &execution.what {
+                What::Command(_) => "run a command",
+                What::Code { .. } => "run code of its own",
+                What::Tests(_) => "run tests",
+                What::Edit { .. } => "change a protected file for itself",
+            };
+            format!("🟡 **The model asks to {what}** while it works on {head}, and waits for an answer.")
+        }
         Some(GateKind::Tests { .. }) => format!("🟡 **Tests for {head} are written, and fail as they should.**"),
         Some(GateKind::Land { .. }) => format!("🟡 **A tested fix for {head} is suggested.**"),
         None if run.started.consent == Consent::None && !run.may_execute() => {
@@ -189,19 +243,44 @@ fn open_headline(run: &Run, head: &str) -> String {
 fn sentence(text: &str) -> String {
     // A cut through the middle of the whole comment could leave a fence open.
     let text = redact::bounded(&redact::redact(&redact::visible(text)), 3_000);
-    let text: String = text
-        .split('`')
-        .enumerate()
+    let text = spans(&text, 1_000);
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    text + end
+}
+
+/// Prose whose code spans stay such.
+fn spans(text: &str, max: usize) -> String {
+    let parts = text.split('`').enumerate();
+    parts
         .map(|(at, part)| {
             if at % 2 == 0 {
-                redact::prose(part, 1_000)
+                redact::prose(part, max)
             } else {
                 redact::inline(part, 200)
             }
         })
-        .collect();
-    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    text + end
+        .collect()
+}
+
+/// A model's explanation: its paragraphs, lists, code spans and blocks of code; everything else in it is inert.
+fn explained(text: &str) -> String {
+    let text = redact::bounded(&redact::redact(&redact::visible(text)), 6_000);
+    let block = |lines: &[&str]| redact::fenced("text", &lines.join("\n"), 6_000);
+    let (mut shown, mut quoted): (Vec<String>, Option<Vec<&str>>) = (Vec::new(), None);
+    for line in text.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        match (&mut quoted, is_fence) {
+            (None, true) => quoted = Some(Vec::new()),
+            (None, false) => shown.push(spans(line, 6_000)),
+            (Some(lines), false) => lines.push(line),
+            (Some(lines), true) => {
+                shown.push(block(lines));
+                quoted = None;
+            }
+        }
+    }
+    shown.extend(quoted.as_deref().map(block));
+    shown.join("\n")
 }
 
 /// Failing tests with their messages, safe to show.

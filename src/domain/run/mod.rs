@@ -233,6 +233,16 @@ impl Run {
         &self.started.run
     }
 
+    /// The gate of what the model waits for now: one of an earlier request for the very same thing is not it.
+    pub fn request(&self) -> Option<&Asked> {
+        let deferred = self.deferred.as_ref()?;
+        let is_for_it = |asked: &&Asked| match &asked.gate.kind {
+            GateKind::Execute(execution) => **execution == deferred.execution,
+            _ => false,
+        };
+        self.gates.iter().skip(self.resolved_gates).rfind(is_for_it)
+    }
+
     /// How many more calls of the model may be put before a person.
     pub fn may_ask(&self) -> u32 {
         let asked = self.gates.iter().filter(|asked| asked.gate.kind.is_for_the_model());
@@ -281,7 +291,12 @@ impl Run {
             Consent::None => None,
             Consent::Command { by } | Consent::Config { author: by } => Some(by),
         };
-        let approved = self.gates.iter().filter(|asked| asked.is_approved());
+        // What was allowed once, and is done, allows nothing more.
+        let is_used_up = |at: usize, asked: &Asked| at < self.resolved_gates && asked.gate.kind.is_for_the_model();
+        let gates = self.gates.iter().enumerate();
+        let approved = gates
+            .filter(|(at, asked)| asked.is_approved() && !is_used_up(*at, asked))
+            .map(|(_, asked)| asked);
         consent
             .into_iter()
             .chain(approved.flat_map(|asked| &asked.approved_by))

@@ -72,20 +72,22 @@ impl Run {
     }
 
     fn next_deferred(&self, deferred: &Deferred) -> Next {
-        let is_for_it = |asked: &&Asked| match &asked.gate.kind {
-            GateKind::Execute(execution) => **execution == deferred.execution,
-            _ => false,
+        let Some(asked) = self.request() else {
+            // Whatever offered it, nobody is asked for what cannot be shown, nor for more than a run may ask.
+            if let Some(why) = deferred.execution.unfit() {
+                let reason = Some(format!("nobody was asked: {why}"));
+                return Next::Resolve(Resolution::Rejected { reason });
+            }
+            return match self.may_ask() {
+                0 => Next::Resolve(Resolution::NoAnswer),
+                _ => Next::OpenGate(GateNeeded::Execute),
+            };
         };
-        // The last one: the model may ask for the same once more, and is then answered once more.
-        let of_earlier = self.resolved_gates;
-        match self.gates.iter().skip(of_earlier).rfind(is_for_it) {
-            None => Next::OpenGate(GateNeeded::Execute),
-            Some(asked) => Next::Resolve(match &asked.rejected {
-                Some((_, reason)) => Resolution::Rejected { reason: reason.clone() },
-                None if asked.expired => Resolution::NoAnswer,
-                None => Resolution::Approved,
-            }),
-        }
+        Next::Resolve(match &asked.rejected {
+            Some((_, reason)) => Resolution::Rejected { reason: reason.clone() },
+            None if asked.is_approved() => Resolution::Approved,
+            None => Resolution::NoAnswer,
+        })
     }
 
     fn next_with(&self, proposal: &Proposal) -> Next {

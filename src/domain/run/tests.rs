@@ -1,5 +1,7 @@
 //! The life of a run, step by step.
 
+mod requests;
+
 use super::super::id::PullRequestId;
 use super::super::patch::Patch;
 use super::super::proposal::Author;

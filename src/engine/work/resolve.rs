@@ -22,19 +22,22 @@ pub async fn resolve(
     cancel: &CancellationToken,
 ) -> Result<serde_json::Value, Broken> {
     let unreadable = |error: serde_json::Error| Broken::Bug(format!("a transcript cannot be read: {error}"));
+    let needs_a_sandbox = deferred.execution.runs_code();
     let (text, granted) = match (resolution, suite) {
-        (Resolution::Approved, Some(suite)) => {
+        (Resolution::Approved, None) if needs_a_sandbox => {
+            ("approved, but the sandbox cannot be used here.".into(), false)
+        }
+        (Resolution::Approved, suite) => {
             let items = serde_json::Value::Array(said.to_vec());
             let transcript: Transcript = serde_json::from_value(items).map_err(unreadable)?;
             let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
             let weakenings = |_: &Patch| Vec::new();
             let bounds = desk.bounds(&is_protected, &weakenings);
             let limits = super::model::limits(desk);
-            let mut shell = Shell::new(desk.checkout.clone(), Some(suite.clone()), bounds, limits);
+            let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
             let text = agent::carry_out(&mut shell, &transcript, &deferred.execution, cancel).await?;
             (text, true)
         }
-        (Resolution::Approved, None) => ("approved, but the sandbox cannot be used here.".into(), false),
         (Resolution::Rejected { reason }, _) => (agent::prompt::rejected(reason.as_deref()), false),
         (Resolution::NoAnswer, _) => (
             "no answer: nobody approved or rejected it in time. Go on without it.".into(),

@@ -1,0 +1,215 @@
+//! The work of a local verb, with the person at this terminal: who reads along, and is asked for what the model may
+//! not do by itself. What comes of the work is for the verb to judge.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::FutureExt as _;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{Exit, live, terminal};
+use crate::agent::Delta;
+use crate::domain::execution::{Deferred, Execution, Resolution, What};
+use crate::domain::run::MAX_REQUESTS;
+use crate::engine::desk::Desk;
+use crate::engine::work::{self, Brief, Engine, Outcome, Watch};
+use crate::suite::Suite;
+
+/// Who gives the approvals of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Approver {
+    /// The person who started it, of everything, up front.
+    UpFront,
+    /// The person at the terminal, one by one.
+    Terminal,
+    Nobody,
+}
+
+impl Approver {
+    /// Where nobody can be asked, and nothing was approved up front, nothing is.
+    pub(super) fn of(yes: bool, as_json: bool) -> Self {
+        match (yes, as_json) {
+            (true, _) => Self::UpFront,
+            (false, false) if terminal::somebody_is_there() => Self::Terminal,
+            (false, _) => Self::Nobody,
+        }
+    }
+}
+
+/// Works, and asks for the model's requests one by one, until there is an outcome that is none of them.
+///
+/// # Errors
+/// When the sandbox or the model cannot be used, or the work was stopped.
+pub(super) async fn work_until_done(
+    (desk, suite): (&Desk, Option<&Suite>),
+    engine: Engine<'_>,
+    brief: &Brief<'_>,
+    (approver, is_shown): (Approver, bool),
+    cancel: &CancellationToken,
+) -> Result<Outcome, Exit> {
+    let mut said: Vec<Value> = brief.said.to_vec();
+    let mut asked = 0;
+    let voice = Arc::new(live::Voice::new(is_shown));
+    let heard = Arc::clone(&voice);
+    let live = move |delta: Delta<'_>| heard.delta(delta);
+    loop {
+        let left = MAX_REQUESTS.saturating_sub(asked);
+        let may_ask = match approver {
+            Approver::Nobody => 0,
+            _ => u32::try_from(left).unwrap_or(0),
+        };
+        let outcome = {
+            let brief = Brief {
+                said: &said.clone(),
+                may_ask,
+                ..*brief
+            };
+            let kept = Mutex::new(&mut said);
+            let mut keep = |item: Value| {
+                voice.item(&item);
+                kept.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+                async { Ok(()) }.boxed()
+            };
+            let mut next = 25;
+            let mut progress = |progress: crate::repair::Progress| {
+                if progress.tried >= next {
+                    next = progress.tried * 2;
+                    terminal::tell(&format!(
+                        "  {} of about {} edits tried",
+                        progress.tried, progress.total_estimate
+                    ));
+                }
+            };
+            let watch = Watch {
+                keep: &mut keep,
+                progress: &mut progress,
+                live: &live,
+                cancel,
+            };
+            work::work(desk, suite, engine, &brief, watch).await
+        };
+        voice.pause();
+        let deferred = match outcome? {
+            Outcome::Deferred(deferred) => deferred,
+            outcome => return Ok(outcome),
+        };
+        // One more than may be asked is answered without asking; a second one would be a fault.
+        if asked > MAX_REQUESTS {
+            return Err(Exit::Fault("a model asks for more than it may".into()));
+        }
+        asked += 1;
+        let resolution = match left {
+            0 => Resolution::NoAnswer,
+            _ => ask(desk, &deferred, approver, cancel).await?,
+        };
+        said.push(work::resolve((desk, suite), (&said, &deferred), &resolution, cancel).await?);
+        if cancel.is_cancelled() {
+            return Err(Exit::Stopped);
+        }
+    }
+}
+
+/// Shows what would run, all of it, and asks.
+async fn ask(
+    desk: &Desk,
+    deferred: &Deferred,
+    approver: Approver,
+    cancel: &CancellationToken,
+) -> Result<Resolution, Exit> {
+    let execution = &deferred.execution;
+    if let Some(why) = execution.unfit() {
+        let reason = Some(format!("nobody was asked: {why}"));
+        return Ok(Resolution::Rejected { reason });
+    }
+    if approver == Approver::Nobody {
+        return Ok(Resolution::NoAnswer);
+    }
+    show(desk, execution);
+    if approver == Approver::UpFront {
+        terminal::tell("allowed up front (--yes)");
+        return Ok(Resolution::Approved);
+    }
+    let answer = tokio::select! {
+        answer = terminal::ask("\nAllow exactly this, once? [y]es, [n]o, or why not:") => answer,
+        () = cancel.cancelled() => return Err(Exit::Stopped),
+    };
+    Ok(answer.map_or(Resolution::NoAnswer, |answer| meant(&answer)))
+}
+
+fn meant(answer: &str) -> Resolution {
+    match answer.to_lowercase().as_str() {
+        "y" | "yes" => Resolution::Approved,
+        "" | "n" | "no" => Resolution::Rejected { reason: None },
+        _ => Resolution::Rejected {
+            reason: Some(answer.to_string()),
+        },
+    }
+}
+
+fn show(desk: &Desk, execution: &Execution) {
+    let (what, text) = match &execution.what {
+        What::Command(command) => ("run this command".to_string(), command.clone()),
+        What::Code { language, code, .. } => (format!("run this {}", language.name()), code.clone()),
+        What::Tests(names) if names.is_empty() => ("run tests".into(), "all of them".into()),
+        What::Tests(names) => ("run these tests".into(), names.join("\n")),
+        What::Edit { path, difference } => (
+            format!("change the protected {path} in its own copy; no fix will have that"),
+            difference.clone(),
+        ),
+    };
+    terminal::tell(&format!("\nthe model asks to {what}:\n"));
+    indented(&text);
+    if let What::Code { packages, .. } = &execution.what
+        && !packages.is_empty()
+    {
+        terminal::tell("\nafter installing these packages:\n");
+        indented(&packages.join("\n"));
+    }
+    if let Some(command) = desk.executes_for(&execution.what) {
+        terminal::tell("\nas part of, or after:\n");
+        indented(&command);
+    }
+    if execution.runs_code() {
+        let network = match execution.network.join(", ").as_str() {
+            "" => "no network".to_string(),
+            hosts => format!("network: {hosts}"),
+        };
+        let files = match execution.files {
+            1 => "1 file".to_string(),
+            files => format!("{files} files"),
+        };
+        terminal::tell(&format!(
+            "\nin the sandbox, on a copy with its edits of {files}; {network}; at most {}",
+            humantime::format_duration(std::time::Duration::from_secs(execution.seconds))
+        ));
+    }
+    terminal::tell("its reason, which nobody checked:\n");
+    indented(&execution.why);
+}
+
+/// A text of somebody else's, line by line: nothing in it looks like a line of greenlight's own.
+fn indented(text: &str) {
+    for line in text.lines() {
+        terminal::tell_code(&format!("  | {line}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_yes_no_or_a_reason() {
+        assert_eq!(meant("Y"), Resolution::Approved);
+        assert_eq!(meant("no"), Resolution::Rejected { reason: None });
+        assert_eq!(meant(""), Resolution::Rejected { reason: None });
+        let reason = Some("yes, but later".to_string());
+        assert_eq!(meant("yes, but later"), Resolution::Rejected { reason });
+    }
+
+    #[test]
+    fn approved_up_front_needs_nobody() {
+        assert_eq!(Approver::of(true, true), Approver::UpFront);
+        assert_eq!(Approver::of(false, true), Approver::Nobody);
+    }
+}

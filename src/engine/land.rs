@@ -1,0 +1,54 @@
+//! Commits what was approved, exactly as it was tested.
+
+use crate::domain::reply;
+use crate::domain::run::{End, Run, Step};
+use crate::github::{Error, LandError, Landing};
+
+use super::{Broken, Context, propose};
+
+/// Lands what was approved, if everybody who approved still may.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broken> {
+    let Some(proposal) = &run.proposal else {
+        return Err(Broken::Bug("nothing to land".into()));
+    };
+    let gate = run.gates.iter().rfind(|asked| !asked.gate.kind.is_for_the_model());
+    let approved_by = gate.map(|asked| asked.approved_by.clone()).unwrap_or_default();
+    for login in &approved_by {
+        let permission = context.client.permission(&context.id().repository, login).await?;
+        if !permission.may_approve() {
+            let reason = format!("{login} approved, but has no write access any more.");
+            return Ok(Step::Ended(End::Refused { reason }));
+        }
+    }
+    // What was read before the tests ran may be old by now.
+    let pull_request = &context.client.pull_request(context.id()).await?;
+    let Some(head_repository) = &pull_request.head_repository else {
+        return Ok(Step::Ended(End::Refused {
+            reason: "The repository of this branch is gone.".into(),
+        }));
+    };
+    // With another head it landed before, or the branch moved: `Client::land` tells which.
+    if !pull_request.is_open && pull_request.head == run.started.head {
+        return Ok(Step::Ended(End::Cancelled { by: None }));
+    }
+    let tree = propose::tested_tree(context, run).await?;
+    let landing = Landing {
+        repository: head_repository,
+        branch: &pull_request.head_branch,
+        head: &run.started.head,
+        patch: &proposal.patch,
+        tree: Some(&tree),
+        message: &reply::commit_message(proposal, &approved_by),
+        run: run.id(),
+    };
+    match context.client.land(&landing).await {
+        Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
+        Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
+        // The branch of a fork, or a protected one: the suggestions are there for whoever may push.
+        Err(LandError::GitHub(Error::Refused { status: 403 | 404, .. })) => Ok(Step::Ended(End::Suggested)),
+        Err(error) => Err(error.into()),
+    }
+}

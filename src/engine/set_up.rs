@@ -1,0 +1,79 @@
+//! What a run needs before it works: the tree, the rules of the base branch, and the standing of those who allowed it.
+
+use crate::domain::run::{End, Run};
+use crate::suite;
+
+use super::desk::{self, Desk};
+use super::{Broken, Context};
+
+/// Fetches the tree and the rules; an end when the run cannot work at all.
+///
+/// # Errors
+/// When GitHub or git cannot be reached.
+pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<Desk, End>, Broken> {
+    let config = match desk::config(&context.client, &context.pull_request).await? {
+        Ok(config) => config,
+        Err(mistake) => {
+            return Ok(Err(End::Refused {
+                reason: format!("greenlight.toml on the base branch cannot be used: {mistake}"),
+            }));
+        }
+    };
+    for login in run.vouched_by() {
+        let permission = context.client.permission(&context.id().repository, login).await?;
+        if !permission.may_approve() {
+            let reason = format!("{login} allowed this, but has no write access any more.");
+            return Ok(Err(End::Refused { reason }));
+        }
+    }
+    let desk = desk::fetch(context, run, config).await?;
+    if let Some(end) = differs(run, &desk) {
+        return Ok(Err(end));
+    }
+    Ok(match desk.test_command() {
+        Ok(_) => Ok(desk),
+        Err(nothing) => Err(End::NothingToFix {
+            reason: format!(
+                "I found no tests. I looked for: {}. Set `[test]` `command` in `greenlight.toml` on the base branch.",
+                nothing.looked_for.join(", ")
+            ),
+        }),
+    })
+}
+
+/// The end of a run that was approved to execute something else than it would by now.
+fn differs(run: &Run, desk: &Desk) -> Option<End> {
+    let refused = |approved: &str, now: &str| {
+        Some(End::Refused {
+            reason: format!(
+                "Approved was to run {approved}, but by now the base branch says {now}. Nothing was executed. \
+                 `/greenlight fix` starts again."
+            ),
+        })
+    };
+    if let (Ok(now), Some((command, minutes))) = (desk.test_command(), run.granted()) {
+        let (now_command, now_minutes) = (desk.executes(&now), minutes_of(&now));
+        if now_command != command || now_minutes != minutes {
+            return refused(
+                &format!("{command:?} for at most {minutes} minutes"),
+                &format!("{now_command:?} and {now_minutes} minutes"),
+            );
+        }
+    }
+    let asked = run.request().filter(|asked| asked.is_approved())?;
+    let now = desk.executes_for(&run.deferred.as_ref()?.execution.what);
+    let shown = |command: &Option<String>| {
+        command
+            .as_ref()
+            .map_or("nothing else".into(), |text| format!("{text:?}"))
+    };
+    if now != asked.gate.circumstances.command {
+        return refused(&shown(&asked.gate.circumstances.command), &shown(&now));
+    }
+    None
+}
+
+/// How many minutes a test command may take, as gates say it.
+pub(super) fn minutes_of(command: &suite::TestCommand) -> u64 {
+    command.timeout.as_secs().div_ceil(60)
+}
