@@ -33,7 +33,7 @@ pub async fn resolve(
             let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
             let weakenings = |_: &Patch| Vec::new();
             let bounds = desk.bounds(&is_protected, &weakenings);
-            let limits = super::model::limits(desk);
+            let limits = super::limits::limits(desk, said);
             let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
             let text = agent::carry_out(&mut shell, &transcript, &deferred.execution, cancel).await?;
             (text, true)

@@ -3,6 +3,7 @@
 mod approve;
 mod ask;
 mod bound;
+mod budget;
 mod cancel;
 mod ci_step;
 mod door;
