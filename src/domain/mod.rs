@@ -13,6 +13,7 @@ pub mod guarantees;
 pub mod id;
 pub mod minimize;
 pub mod mode;
+pub mod model;
 pub mod patch;
 pub mod permission;
 pub mod proposal;
