@@ -7,7 +7,7 @@ mod refs;
 mod sqlite;
 
 use crate::domain::event::Event;
-use crate::domain::id::{DeliveryId, PullRequestId, RunId};
+use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
 use crate::domain::run::{Run, Started, Step};
 
 pub use refs::Refs;
@@ -115,6 +115,39 @@ impl Journal {
         match self {
             Self::Sqlite(sqlite) => sqlite.runs_of(pull_request).await,
             Self::Refs(refs) => refs.runs_of(pull_request).await,
+        }
+    }
+
+    /// The newest runs of a repository, newest first.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.runs_in(repository, limit).await,
+            Self::Refs(refs) => refs.runs_in(repository, limit).await,
+        }
+    }
+
+    /// One run by its id alone; in git refs, of those that were loaded so far.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.find(id).await,
+            Self::Refs(refs) => Ok(refs.loaded_runs().await?.into_iter().find(|run| run.id() == id)),
+        }
+    }
+
+    /// So many steps of a run from a place on, as they are written, each with its place; in git refs, none.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.steps(id, from, limit).await,
+            Self::Refs(_) => Ok(Vec::new()),
         }
     }
 

@@ -8,13 +8,15 @@ use std::collections::HashMap;
 use tokio::sync::Mutex;
 
 use super::Error;
-use crate::domain::id::PullRequestId;
+use crate::domain::id::{PullRequestId, RepositoryName};
 use crate::domain::run::{Run, Started, Step};
 use crate::github::Client;
 use crate::github::state::{Place, SaveError, Saved};
 
 /// Runs kept in a ref; older ones that are over are dropped.
 const MAX_RUNS: usize = 20;
+/// Of how many pull requests the runs of a repository are read.
+const MAX_PULL_REQUESTS: usize = 30;
 /// How often a save that came second is tried again on top of the one that came first.
 const MAX_TRIES: usize = 5;
 
@@ -84,6 +86,25 @@ impl Refs {
             runs.extend(in_order(pull_request, saved)?.into_iter().map(|(_, run)| run));
         }
         runs.sort_by_key(|run| run.started.at);
+        Ok(runs)
+    }
+
+    /// Reads the newest pull requests only, as the numbers say it, so that a large repository stays cheap to ask about.
+    pub(super) async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
+        let names = self.client.states(repository).await;
+        let names = names.map_err(|error| Error::Broken(error.to_string()))?;
+        let mut numbers: Vec<u64> = names
+            .iter()
+            .filter_map(|name| name.strip_prefix("pr-")?.parse().ok())
+            .collect();
+        numbers.sort_unstable_by(|one, other| other.cmp(one));
+        let mut runs = Vec::new();
+        for number in numbers.into_iter().take(limit.min(MAX_PULL_REQUESTS)) {
+            let repository = repository.clone();
+            runs.extend(self.runs_of(&PullRequestId { repository, number }).await?);
+        }
+        runs.sort_by_key(|run| std::cmp::Reverse(run.started.at));
+        runs.truncate(limit);
         Ok(runs)
     }
 
