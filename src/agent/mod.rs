@@ -7,6 +7,7 @@
 mod limits;
 mod model;
 pub mod prompt;
+mod running;
 mod shell;
 mod tools;
 mod transcript;
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
 pub use self::shell::Shell;
-pub use self::tools::carry_out;
+pub use self::tools::{carry_out, edits};
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
 use crate::domain::execution::Deferred;
 use crate::{checkout, sandbox};
@@ -103,8 +104,7 @@ async fn work(
     journal: &mut Journal<'_>,
     stop: &CancellationToken,
 ) -> Result<Exit, Error> {
-    let mut tools = tools::offered(shell.may_execute());
-    tools.retain(|tool| !shell.without.contains(&tool.name));
+    let tools = tools::offered(shell, transcript);
     let mut exit = catch_up(shell, transcript, &tools);
     loop {
         for call in transcript.unanswered() {
@@ -166,18 +166,28 @@ async fn append(item: Item, transcript: &mut Transcript, journal: &mut Journal<'
 /// Makes the edits of the answered calls again, and finds the exit if a call of the last reply was one.
 fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) -> Option<Exit> {
     shell.start_over();
-    let (mut calls, mut ended) = (&[][..], None);
+    let (mut calls, mut ended) = (Vec::new(), None);
     for item in transcript.items() {
         match item {
-            Item::Reply(reply) => (calls, ended) = (&reply.calls, None),
-            Item::Result { call_id, exit, .. } => {
+            Item::Reply(reply) => (calls, ended) = (reply.calls.iter().collect(), None),
+            Item::Called { call, .. } => calls.push(call),
+            Item::Result {
+                call_id,
+                text,
+                exit,
+                granted,
+            } => {
                 ended = ended.or_else(|| exit.clone());
                 if let Some(call) = calls.iter().find(|call| call.id == *call_id) {
-                    tools::edit_again(call, tools, shell);
+                    if text.starts_with(prompt::REJECTED) {
+                        shell.turn_down(call);
+                    } else {
+                        tools::edit_again(call, *granted, tools, shell);
+                    }
                 }
             }
             Item::Task { .. } | Item::Note(_) => ended = None,
-            Item::Called { .. } | Item::Compacted { .. } => {}
+            Item::Compacted { .. } => {}
         }
     }
     ended

@@ -70,14 +70,14 @@ pub fn debug_task(
     parts.join("\n") + "\n"
 }
 
+/// How the result of a call begins that a person turned down.
+pub(super) const REJECTED: &str = "rejected by a maintainer";
+
 /// The result of a call that a person turned down.
 pub fn rejected(reason: Option<&str>) -> String {
     match reason {
-        Some(reason) => format!(
-            "rejected by a maintainer, who says:\n{}",
-            fenced("text", reason, MAX_REMARKS)
-        ),
-        None => "rejected by a maintainer, without a reason.".into(),
+        Some(reason) => format!("{REJECTED}, who says:\n{}", fenced("text", reason, MAX_REMARKS)),
+        None => format!("{REJECTED}, without a reason."),
     }
 }
 

@@ -1,25 +1,28 @@
 //! What the tools work on, and what they may do with it: a checkout whose edits are held in memory, and, where it is
-//! allowed, its tests in a workspace of their own.
+//! allowed, its tests. What is executed is in [`super::running`].
 
-use std::path::Path;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use super::model::Live;
-use super::{Error, Limits};
-use crate::checkout::{self, Checkout, Workspace};
+use super::Limits;
+use super::model::{Live, Speech};
+use super::running::InUse;
+use super::transcript::ToolCall;
+use crate::checkout::Checkout;
+use crate::domain::execution::What;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 use crate::domain::proposal::Bounds;
-use crate::domain::redact::visible;
+use crate::domain::redact::{redact, visible};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path};
-use crate::domain::test_run::TestRun;
-use crate::suite::{self, Suite};
+use crate::suite::Suite;
 
 /// The largest file a tool may leave behind, in bytes.
 const MAX_WRITE: usize = 1 << 20;
+/// The longest change of a protected file that a person is asked about, in bytes.
+const MAX_SHOWN: usize = 8 << 10;
 /// A clock cannot be asked for a time that is too far away.
 const LONGEST_WALL: Duration = Duration::from_secs(30 * 24 * 3600);
 /// What stands in a tool's result where a credential stood.
@@ -41,19 +44,31 @@ pub struct Shell<'a> {
     pub may_ask: u32,
     /// Host names that a person may grant to such a call.
     pub grantable: Vec<String>,
+    /// How the model acts.
+    pub speech: Speech,
     /// Hears of the model's replies as they come in.
     pub live: &'a Live,
     /// When the time of the limits is used up.
     pub(super) deadline: Instant,
     /// The tree as the transcript found it.
     start: Checkout,
-    workspace: Option<InUse>,
+    pub(super) workspace: Option<InUse>,
+    /// Calls that a person turned down: they are not put before one again.
+    turned_down: HashSet<(String, String)>,
 }
 
-/// A workspace, and what it differs from the original tree by.
-struct InUse {
-    workspace: Workspace,
-    patch: Patch,
+/// Why a file is not written.
+pub(super) enum NotWritten {
+    /// It never is; a sentence says why.
+    Never(String),
+    /// A person has to allow it.
+    Beyond(Box<What>),
+}
+
+impl From<String> for NotWritten {
+    fn from(sentence: String) -> Self {
+        Self::Never(sentence)
+    }
 }
 
 impl<'a> Shell<'a> {
@@ -69,9 +84,11 @@ impl<'a> Shell<'a> {
             leave_alone: &|_| None,
             may_ask: 0,
             grantable: Vec::new(),
+            speech: Speech::default(),
             live: &|_| {},
             deadline: Instant::now() + limits.wall.min(LONGEST_WALL),
             workspace: None,
+            turned_down: HashSet::new(),
         }
     }
 
@@ -79,9 +96,26 @@ impl<'a> Shell<'a> {
         self.tests.is_some()
     }
 
-    /// Forgets every edit made through this shell.
+    /// Everything that was edited, but for protected files: those may only change in the copy that is worked on.
+    pub fn proposal_patch(&self) -> Patch {
+        let patch = self.checkout.patch();
+        let free = patch.files().filter(|(path, _)| !(self.bounds.is_protected)(path));
+        Patch::new(free.map(|(path, change)| (path.clone(), change.clone())))
+    }
+
+    /// Forgets every edit made through this shell, and what was turned down.
     pub(super) fn start_over(&mut self) {
         self.checkout = self.start.clone();
+        self.turned_down.clear();
+    }
+
+    /// Remembers that a person turned down a call.
+    pub(super) fn turn_down(&mut self, call: &ToolCall) {
+        self.turned_down.insert(gist(call));
+    }
+
+    pub(super) fn was_turned_down(&self, call: &ToolCall) -> bool {
+        self.turned_down.contains(&gist(call))
     }
 
     /// Removes a file that was made through this shell; false if there is none of this path.
@@ -93,14 +127,54 @@ impl<'a> Shell<'a> {
         was_made
     }
 
-    /// Puts a text in place of a file, or says in a sentence why that may not be.
-    pub(super) fn write(&mut self, path: &RepoPath, text: String) -> Result<(), String> {
-        if (self.bounds.is_protected)(path) {
-            return Err(format!("`{path}` is protected: it may be read, but never changed."));
+    /// Puts a text in place of a file, or says why that may not be. A protected file is only written where a person
+    /// `granted` it.
+    pub(super) fn write(&mut self, path: &RepoPath, text: String, granted: bool) -> Result<(), NotWritten> {
+        let is_protected = (self.bounds.is_protected)(path);
+        if is_protected && !granted && self.may_ask == 0 {
+            return Err(format!("`{path}` is protected: it may be read, but never changed.").into());
         }
         if let Some(why) = (self.leave_alone)(path) {
-            return Err(why);
+            return Err(why.into());
         }
+        let after = self.fit_to_write(path, text)?;
+        if is_protected && !granted {
+            return Err(NotWritten::Beyond(Box::new(self.protected_edit(path, after)?)));
+        }
+        if !is_protected && (is_ci_path(path.as_str()) || decides_how_tests_run(path.as_str())) {
+            return Err(format!(
+                "`{path}` decides how tests run. It may be read, not changed: change the code under test."
+            )
+            .into());
+        }
+        self.checkout.edit(path.clone(), Some(after));
+        Ok(())
+    }
+
+    /// The change of a protected file as a person reads it before it is made.
+    fn protected_edit(&self, path: &RepoPath, after: Blob) -> Result<What, String> {
+        let before = self.checkout.read(path);
+        let change = FileChange {
+            before,
+            after: Some(after),
+        };
+        let difference = Patch::new([(path.clone(), change)]).unified();
+        if difference.len() > MAX_SHOWN {
+            return Err(format!(
+                "`{path}` is protected, and a change of more than {MAX_SHOWN} bytes is too long to be asked for."
+            ));
+        }
+        if redact(&difference) != difference {
+            return Err(format!(
+                "`{path}` is protected, and a change beside what looks like a credential cannot be asked for."
+            ));
+        }
+        let path = path.clone();
+        Ok(What::Edit { path, difference })
+    }
+
+    /// The file as it would be, if it can be written at all.
+    fn fit_to_write(&self, path: &RepoPath, text: String) -> Result<Blob, String> {
         if text.len() > MAX_WRITE {
             return Err(format!("`{path}` would be larger than {MAX_WRITE} bytes."));
         }
@@ -124,21 +198,10 @@ impl<'a> Shell<'a> {
             ));
         }
         let mode = before.as_ref().map_or(FileMode::Regular, |blob| blob.mode);
-        let after = Blob {
+        Ok(Blob {
             mode,
             bytes: text.into_bytes(),
-        };
-        let change = FileChange {
-            before: self.checkout.read_original(path),
-            after: Some(after),
-        };
-        if is_ci_path(path.as_str()) || decides_how_tests_run(path.as_str()) {
-            return Err(format!(
-                "`{path}` decides how tests run. It may be read, not changed: change the code under test."
-            ));
-        }
-        self.checkout.edit(path.clone(), change.after);
-        Ok(())
+        })
     }
 
     /// A file where the path needs a folder, or the other way round, or a submodule.
@@ -162,57 +225,15 @@ impl<'a> Shell<'a> {
         };
         parent.or_else(child)
     }
-
-    /// Runs the tests on the edited tree, in a workspace that is kept for the next time.
-    ///
-    /// Tests may have changed other files of that workspace, so what comes of it is for the model to go on, and proves
-    /// nothing. None if nothing may be executed.
-    pub(super) async fn run_tests(
-        &mut self,
-        only: &[String],
-        stop: &CancellationToken,
-    ) -> Result<Option<TestRun>, Error> {
-        let Some(suite) = &self.tests else { return Ok(None) };
-        let patch = self.checkout.patch();
-        let in_use = match self.workspace.take() {
-            Some(in_use) if in_use.bring_up_to(&patch) => InUse { patch, ..in_use },
-            _ => InUse {
-                workspace: fresh_workspace(&self.checkout, &suite.workspaces).await?,
-                patch,
-            },
-        };
-        let run = suite::run(suite, &in_use.workspace, only, stop).await?;
-        self.workspace = Some(in_use);
-        Ok(Some(run))
-    }
 }
 
-impl InUse {
-    /// Writes what changed since the last run; false if that cannot be done in place.
-    fn bring_up_to(&self, patch: &Patch) -> bool {
-        let was = |path: &RepoPath| self.patch.files().find(|(other, _)| *other == path);
-        let is = |path: &RepoPath| patch.files().any(|(other, _)| other == path);
-        let changed = patch
-            .files()
-            .filter(|(path, change)| was(path).is_none_or(|(_, was)| was.after != change.after))
-            .map(|(path, change)| (path, change.after.as_ref()));
-        let reverted = self.patch.files().filter(|(path, _)| !is(path));
-        let reverted = reverted.map(|(path, change)| (path, change.before.as_ref()));
-        changed
-            .chain(reverted)
-            .all(|(path, blob)| blob.is_some_and(|blob| self.workspace.put(path, blob).is_ok()))
+/// What a call asks for, whatever reason it gives.
+fn gist(call: &ToolCall) -> (String, String) {
+    let mut arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+    if let Some(fields) = arguments.as_object_mut() {
+        fields.remove("why");
     }
-}
-
-async fn fresh_workspace(checkout: &Checkout, within: &Path) -> Result<Workspace, checkout::Error> {
-    let (checkout, at) = (checkout.clone(), within.to_path_buf());
-    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&at)).await;
-    copied.unwrap_or_else(|panicked| {
-        Err(checkout::Error::Io {
-            path: within.display().to_string(),
-            source: std::io::Error::other(panicked),
-        })
-    })
+    (call.name.clone(), arguments.to_string())
 }
 
 fn hidden(text: &str) -> usize {
@@ -242,12 +263,15 @@ mod tests {
         };
         let mut shell = Shell::new(checkout, None, bounds, limits);
         for path in ["vendor/lib", "vendor/lib/x.rs", "vendor"] {
-            let refusal = shell.write(&path.parse().unwrap(), "x".into()).unwrap_err();
+            let refusal = match shell.write(&path.parse().unwrap(), "x".into(), false) {
+                Err(NotWritten::Never(sentence)) => sentence,
+                _ => String::new(),
+            };
             assert_eq!(
                 refusal,
                 format!("`{path}` cannot be written: `vendor/lib` is in the way.")
             );
         }
-        assert_eq!(shell.write(&"vendor/x.rs".parse().unwrap(), "x".into()), Ok(()));
+        assert!(shell.write(&"vendor/x.rs".parse().unwrap(), "x".into(), false).is_ok());
     }
 }

@@ -142,6 +142,15 @@ impl Transcript {
         Vec::new()
     }
 
+    /// Whether one of these tools was ever called.
+    pub(super) fn has_called(&self, names: &[&str]) -> bool {
+        self.items.iter().any(|item| match item {
+            Item::Reply(reply) => reply.calls.iter().any(|call| names.contains(&call.name.as_str())),
+            Item::Called { call, .. } => names.contains(&call.name.as_str()),
+            _ => false,
+        })
+    }
+
     /// How many of the last replies in a row are of a kind.
     pub(super) fn in_a_row(&self, is: impl Fn(&Reply) -> bool) -> usize {
         self.replies().rev().take_while(|reply| is(reply)).count()

@@ -112,7 +112,8 @@ impl Memory {
                 self.setup.clone_from(&evidence.install);
             }
             let landed = match &run.end {
-                Some(End::Landed { commit }) if run.undone.is_none() => Some(Some(commit.clone())),
+                _ if run.undone.is_some() => None,
+                Some(End::Landed { commit }) => Some(Some(commit.clone())),
                 _ if run.is_all_accepted() => Some(None),
                 _ => None,
             };
@@ -130,11 +131,15 @@ impl Memory {
                 });
             }
         }
-        for down in run.turned_down.iter().rev() {
+        let taken_back = run.proposal.as_ref().filter(|_| run.undone.is_some());
+        let taken_back = taken_back.map(|proposal| (proposal, "it landed, and was taken back"));
+        let turned_down = run.turned_down.iter().rev();
+        let turned_down = turned_down.map(|down| (&down.proposal, down.reason.as_str()));
+        for (proposal, reason) in taken_back.into_iter().chain(turned_down) {
             self.rejections.push(Rejection {
                 fingerprint: fingerprint.clone(),
-                patch: down.proposal.patch.digest(),
-                reason: redact::bounded(&down.reason, 500),
+                patch: proposal.patch.digest(),
+                reason: redact::bounded(reason, 500),
                 at: run.started.at,
             });
         }

@@ -23,6 +23,8 @@ pub enum Author {
     BuiltIn,
     /// A model, by name.
     Model(String),
+    /// A fix of the same failure that was accepted before, in the run of this name.
+    Remembered(String),
 }
 
 /// The before and after that prove a patch.

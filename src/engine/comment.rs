@@ -181,7 +181,15 @@ async fn newest(context: &Context<'_>) -> Result<Option<Run>, Broken> {
 
 async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
     let run = newest(context).await?;
-    Ok(Ok(Some(reply::status(run.as_ref(), &context.pull_request.head_branch))))
+    let status = reply::status(run.as_ref(), &context.pull_request.head_branch);
+    let memory = reply::memory(&drive::recalled(context, None).await?);
+    Ok(Ok(Some(
+        [Some(status), memory]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n\n"),
+    )))
 }
 
 async fn config(context: &Context<'_>) -> Result<Verdict, Broken> {

@@ -11,6 +11,7 @@ use crate::agent::{Model as _, Speech};
 use crate::domain::execution::Resolution;
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
+use crate::domain::memory::{self, Memory};
 use crate::domain::run::{End, GateNeeded, Next, Run, Step};
 use crate::domain::spend::Spend;
 use crate::journal;
@@ -27,6 +28,9 @@ use super::{App, Broken, Context, announce, base, propose, reading, resolve, ret
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
+
+/// Runs of a repository that are recalled, newest first.
+const MAX_RECALLED: usize = 500;
 
 /// Drives a run on the pull request as it is now.
 ///
@@ -266,6 +270,18 @@ async fn verify(
     })
 }
 
+/// What the runs of the repository taught, but for one that is under way.
+pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result<Memory, Broken> {
+    let runs = context
+        .app
+        .journal
+        .runs_in(&context.id().repository, MAX_RECALLED)
+        .await?;
+    Ok(memory::recall(
+        runs.iter().filter(|other| but.is_none_or(|run| other.id() != run.id())),
+    ))
+}
+
 /// One attempt at a patch, its transcript written down as it grows.
 async fn attempt(
     context: &Context<'_>,
@@ -278,12 +294,14 @@ async fn attempt(
         None => Engine::BuiltIn,
     };
     let before = run.clone();
+    let memory = recalled(context, Some(run)).await?;
     let brief = Brief {
         head: &before.started.head,
         mode: &before.started.mode,
         tests_first: before.tests_first.as_ref(),
         turned_down_tests: &before.turned_down_tests,
         may_ask: before.may_ask(),
+        memory: &memory,
         before: before.reproduced.as_ref().map(|(before, _)| before),
         triage: before.reproduced.as_ref().map(|(_, triage)| triage),
         reading: before.reading.as_ref(),

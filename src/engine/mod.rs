@@ -6,6 +6,7 @@
 mod announce;
 mod answer;
 mod base;
+mod budget;
 pub mod bundle;
 mod cancel;
 mod checks_failed;

@@ -122,24 +122,6 @@ impl Client {
         })
     }
 
-    /// The names of a repository's places.
-    ///
-    /// # Errors
-    /// When GitHub cannot be reached.
-    pub async fn states(&self, repository: &RepositoryName) -> Result<Vec<String>, Error> {
-        #[derive(Deserialize)]
-        struct Named {
-            r#ref: String,
-        }
-        let route = format!("/repos/{repository}/git/matching-refs/greenlight/");
-        let all: Vec<Named> = self.get_all(&route).await?;
-        Ok(all
-            .iter()
-            .filter_map(|named| named.r#ref.strip_prefix("refs/greenlight/"))
-            .map(str::to_owned)
-            .collect())
-    }
-
     /// Saves the files on top of what was loaded, and returns them as they are saved.
     ///
     /// # Errors

@@ -277,19 +277,12 @@ fn about_tests(path: &str, blob: &Blob) -> Option<Vec<String>> {
     Some(tests.chain(parts::examples(&file)).collect())
 }
 
-/// The line, from 1, where a text stops being well-formed, if its language is known and it does.
-pub fn syntax_error(path: &str, text: &str) -> Option<usize> {
+/// The lines, from 1, where a text is not well-formed, at most a hundred; none if its language is not known, or it cannot
+/// be parsed within bounds.
+pub fn syntax_errors(path: &str, text: &str) -> Option<Vec<usize>> {
     let file = Parsed::parse(Language::of(path)?, text)?;
-    let mut node = file.tree.root_node();
-    if !node.has_error() {
-        return None;
-    }
-    loop {
-        let mut cursor = node.walk();
-        let child = node.children(&mut cursor).find(tree_sitter::Node::has_error);
-        match child {
-            Some(child) => node = child,
-            None => return Some(Parsed::line(node)),
-        }
-    }
+    let mut lines = file.error_lines();
+    lines.dedup();
+    lines.truncate(100);
+    Some(lines)
 }

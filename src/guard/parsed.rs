@@ -101,6 +101,25 @@ impl<'t> Parsed<'t> {
         }
     }
 
+    /// The lines, from 1, where the innermost places begin that are not well-formed.
+    pub(super) fn error_lines(&self) -> Vec<usize> {
+        let mut lines = Vec::new();
+        if !self.tree.root_node().has_error() {
+            return lines;
+        }
+        self.visit(self.tree.root_node(), |node| {
+            if !node.has_error() && !node.is_missing() {
+                return Below::Skip;
+            }
+            let mut cursor = node.walk();
+            if node.is_missing() || !node.children(&mut cursor).any(|child| child.has_error()) {
+                lines.push(Self::line(node));
+            }
+            Below::Enter
+        });
+        lines
+    }
+
     /// The places that are not well-formed, as they stand there.
     pub(super) fn errors(&self) -> Vec<&'t str> {
         let mut errors = Vec::new();

@@ -118,7 +118,8 @@ impl Journal {
         }
     }
 
-    /// The newest runs of a repository, newest first.
+    /// The runs of a repository, newest first, at most so many. Their transcripts hold no more than what each reply took.
+    /// From other pull requests, a git ref only has those that are over.
     ///
     /// # Errors
     /// When the journal cannot be read.

@@ -1,5 +1,8 @@
 //! The journal in `refs/greenlight/pr-<number>`: what survives from one workflow run to the next.
 //!
+//! `refs/greenlight/memory` has the runs that are over once more, without what was said in them: what the repository
+//! taught, and what was spent.
+//!
 //! One file a run, one line a step. Steps of the agent's transcript, and what was spent, are written together with the
 //! next other step, because a save costs three requests; losing them in a killed job costs model turns, never an effect.
 
@@ -15,8 +18,11 @@ use crate::github::state::{Place, SaveError, Saved};
 
 /// Runs kept in a ref; older ones that are over are dropped.
 const MAX_RUNS: usize = 20;
-/// Of how many pull requests the runs of a repository are read.
-const MAX_PULL_REQUESTS: usize = 30;
+/// Runs kept in the memory of the repository.
+const MAX_REMEMBERED: usize = 300;
+/// The file they are in, one line a run, and how long it gets, in bytes.
+const MEMORY: &str = "runs.jsonl";
+const MAX_MEMORY: usize = 4 << 20;
 /// How often a save that came second is tried again on top of the one that came first.
 const MAX_TRIES: usize = 5;
 
@@ -69,7 +75,58 @@ impl Refs {
             self.loaded.lock().await.insert(pull_request.clone(), saved);
             return Ok(());
         }
-        self.save(pull_request, saved, &file).await
+        self.save(pull_request, saved, &file).await?;
+        if *step == Step::Announced
+            && let Err(error) = self.remember(run).await
+        {
+            // The run is over and said; only what it taught is not there next time.
+            tracing::warn!(run.id = %run.id(), %error, "a run cannot be remembered");
+        }
+        Ok(())
+    }
+
+    /// Writes a run that is over into the memory of the repository, and drops the oldest ones there.
+    async fn remember(&self, run: &Run) -> Result<(), Error> {
+        let saved = self.saved(&run.started.pull_request).await?;
+        let file = file(&run.id().0);
+        let steps = saved.get(&file).unwrap_or_default().lines().map(serde_json::from_str);
+        let steps: Vec<Step> = steps
+            .collect::<Result<_, _>>()
+            .map_err(|error| Error::Broken(error.to_string()))?;
+        let steps: Vec<Step> = steps.into_iter().map(abridged).collect();
+        let lesson = serde_json::to_string(&steps).map_err(|error| Error::Broken(error.to_string()))?;
+        let place = memory(&run.started.pull_request.repository);
+        for _ in 0..MAX_TRIES {
+            let loaded = self.client.load_state(&place).await;
+            let mut all = loaded.map_err(|error| Error::Broken(error.to_string()))?;
+            let known = all.get(MEMORY).unwrap_or_default();
+            let kept = known.lines().rev().take(MAX_REMEMBERED - 1).collect::<Vec<_>>();
+            let lines = kept.into_iter().rev().chain([lesson.as_str()]).collect::<Vec<_>>();
+            let text = newest(&lines);
+            all.put(MEMORY, text);
+            match self.client.save_state(&place, all).await {
+                Ok(_) => return Ok(()),
+                Err(SaveError::Lost) => {}
+                Err(SaveError::GitHub(error)) => return Err(Error::Broken(error.to_string())),
+            }
+        }
+        Err(Error::Taken)
+    }
+
+    pub(super) async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
+        let loaded = self.client.load_state(&memory(repository)).await;
+        let remembered = loaded.map_err(|error| Error::Broken(error.to_string()))?;
+        let mut runs = self.loaded_runs().await?;
+        runs.retain(|run| run.started.pull_request.repository == *repository);
+        for text in remembered.get(MEMORY).unwrap_or_default().lines() {
+            // What cannot be read any more has taught nothing.
+            let steps: Result<Vec<Step>, _> = serde_json::from_str(text);
+            let run = steps.ok().and_then(|steps| Run::fold(steps).ok());
+            runs.extend(run.filter(|run| !runs.iter().any(|known| known.id() == run.id())));
+        }
+        runs.sort_by_key(|run| std::cmp::Reverse(run.started.at));
+        runs.truncate(limit);
+        Ok(runs)
     }
 
     pub(super) async fn runs_of(&self, pull_request: &PullRequestId) -> Result<Vec<Run>, Error> {
@@ -86,25 +143,6 @@ impl Refs {
             runs.extend(in_order(pull_request, saved)?.into_iter().map(|(_, run)| run));
         }
         runs.sort_by_key(|run| run.started.at);
-        Ok(runs)
-    }
-
-    /// Reads the newest pull requests only, as the numbers say it, so that a large repository stays cheap to ask about.
-    pub(super) async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
-        let names = self.client.states(repository).await;
-        let names = names.map_err(|error| Error::Broken(error.to_string()))?;
-        let mut numbers: Vec<u64> = names
-            .iter()
-            .filter_map(|name| name.strip_prefix("pr-")?.parse().ok())
-            .collect();
-        numbers.sort_unstable_by(|one, other| other.cmp(one));
-        let mut runs = Vec::new();
-        for number in numbers.into_iter().take(limit.min(MAX_PULL_REQUESTS)) {
-            let repository = repository.clone();
-            runs.extend(self.runs_of(&PullRequestId { repository, number }).await?);
-        }
-        runs.sort_by_key(|run| std::cmp::Reverse(run.started.at));
-        runs.truncate(limit);
         Ok(runs)
     }
 
@@ -155,6 +193,37 @@ fn place(pull_request: &PullRequestId) -> Place {
         repository: pull_request.repository.clone(),
         name: format!("pr-{}", pull_request.number),
     }
+}
+
+fn memory(repository: &RepositoryName) -> Place {
+    Place {
+        repository: repository.clone(),
+        name: "memory".into(),
+    }
+}
+
+/// Of a transcript, no more than what a reply took.
+fn abridged(step: Step) -> Step {
+    match step {
+        Step::Said(item) => Step::Said(match item.pointer("/reply/usage") {
+            Some(usage) => serde_json::json!({ "reply": { "usage": usage } }),
+            None => serde_json::Value::Null,
+        }),
+        Step::Resolved(_) => Step::Resolved(serde_json::Value::Null),
+        step => step,
+    }
+}
+
+/// The newest lines that are not too much together.
+fn newest(lines: &[&str]) -> String {
+    let mut left = MAX_MEMORY;
+    let kept = lines.iter().rev().take_while(|line| {
+        left = left.saturating_sub(line.len() + 1);
+        left > 0
+    });
+    let mut kept: Vec<&str> = kept.copied().collect();
+    kept.reverse();
+    kept.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn file(run: &str) -> String {

@@ -165,9 +165,13 @@ impl Sqlite {
 
     pub(super) async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
         let rows = sqlx::query(
-            "SELECT step.run AS run, step.step AS step FROM \
-             (SELECT id, started, rowid AS place FROM run WHERE repository = ? ORDER BY started DESC, rowid DESC LIMIT ?) \
-             AS newest JOIN step ON step.run = newest.id ORDER BY newest.started DESC, newest.place DESC, step.place",
+            "SELECT step.run AS run, CASE \
+               WHEN json_type(step.step, '$.said.reply') = 'object' THEN json_object('said', json_object('reply', \
+                 json_object('usage', json_extract(step.step, '$.said.reply.usage')))) \
+               WHEN json_type(step.step, '$.said') IS NOT NULL THEN '{\"said\":null}' \
+               ELSE step.step END AS step \
+             FROM (SELECT id, rowid AS nth, started FROM run WHERE repository = ? ORDER BY started DESC, rowid DESC LIMIT ?) AS recent \
+             JOIN step ON step.run = recent.id ORDER BY recent.started DESC, recent.nth DESC, step.place",
         )
         .bind(repository.to_string())
         .bind(i64::try_from(limit).map_err(broken)?)

@@ -206,6 +206,21 @@ pub async fn hosts_of_tools(sandbox: &Sandbox, cancel: &CancellationToken) -> Re
     Ok(tools.hosts_of(&present.collect()).into_iter().collect())
 }
 
+/// The registries that one of the machine's own tools is configured for, and the variables that tell it so.
+///
+/// # Errors
+/// When the sandbox fails.
+pub(super) async fn of_tool(
+    sandbox: &Sandbox,
+    tool: &'static str,
+    cancel: &CancellationToken,
+) -> Result<(Vec<String>, BTreeMap<String, String>), InstallError> {
+    let empty = tempfile::tempdir().map_err(sandbox::Error::from)?;
+    let tools = registries::ask(sandbox, &[tool], empty.path(), cancel).await?;
+    let hosts = tools.hosts_of(&[tool].into()).into_iter().collect();
+    Ok((hosts, tools.env))
+}
+
 /// The hosts of this installation: what is granted, less what never is.
 fn hosts(settings: &InstallSettings, tools: &registries::Tools, plan: &Plan) -> Vec<String> {
     let own = tools.hosts_of(&plan.tools);

@@ -8,6 +8,7 @@
 
 mod ask;
 mod distil;
+mod execute;
 mod find;
 mod framework;
 mod install;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use self::distil::{Distillate, Distiller, GreenLog, distil, distil_archive};
+pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, granted_hosts, packages};
 pub use self::find::{CiStep, Hints, NothingFound, find, find_all, has_member};
 pub use self::framework::Framework;
 pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
@@ -35,6 +37,7 @@ pub use self::lend::lend;
 pub use self::read::{Report, read};
 pub use self::run::{Error, Suite, run, run_fresh};
 pub use self::select::package;
+pub use self::text::clean;
 pub use self::workflow::{Failed, ReadFile, failed_step};
 use crate::domain::id::RepoPath;
 

@@ -138,17 +138,20 @@ fn wrapped(command: &TestCommand, argv: Vec<String>) -> Vec<OsString> {
     // From where the command runs to the root of the tree.
     let parts = command.directory.iter().flat_map(|path| path.as_str().split('/'));
     let up: Vec<&str> = ["."].into_iter().chain(parts.map(|_| "..")).collect();
+    in_wrapper(root, up.join("/"), argv)
+}
+
+/// The wrapper with its arguments; those of a command that runs at the root of the tree are the directory where Python
+/// finds the project's own packages, and `.`.
+pub(super) fn in_wrapper(root: String, up: String, argv: Vec<String>) -> Vec<OsString> {
     let shell = ["sh", "-c", WRAPPER, "sh"].map(OsString::from);
-    shell
-        .into_iter()
-        .chain([OsString::from(root), OsString::from(up.join("/"))])
-        .chain(argv.into_iter().map(OsString::from))
-        .collect()
+    let words = [root, up].into_iter().chain(argv).map(OsString::from);
+    shell.into_iter().chain(words).collect()
 }
 
 /// The same for every command: no network, and nothing kept between runs that could hide a change. Colours are forbidden
 /// to linters alone; elsewhere they are taken out of what is printed, because programs are tested for theirs.
-fn environment() -> BTreeMap<String, String> {
+pub(super) fn environment() -> BTreeMap<String, String> {
     [
         // Where it is set, most tools watch nothing, ask nothing and draw nothing.
         ("CI", "true"),

@@ -39,7 +39,7 @@ fn joined(captured: &Captured) -> Cow<'_, [u8]> {
 
 /// Turns bytes into lines of plain text: no escape sequences, no control or direction-changing characters, and of
 /// a line that was drawn over with carriage returns only what stood there last.
-pub(super) fn clean(bytes: &[u8]) -> String {
+pub fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut clean = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

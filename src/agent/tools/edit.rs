@@ -6,9 +6,10 @@ use serde::Deserialize;
 use super::look::numbered;
 use super::repo_path;
 use crate::agent::Shell;
+use crate::agent::shell::NotWritten;
 use crate::domain::id::RepoPath;
 use crate::domain::weakening;
-use crate::guard::syntax_error;
+use crate::guard::syntax_errors;
 
 /// Lines shown before and after the place of an edit.
 const AROUND: usize = 3;
@@ -41,62 +42,81 @@ pub(in crate::agent) struct WriteFile {
     text: String,
 }
 
-pub(super) fn edit_file(wanted: &EditFile, shell: &mut Shell<'_>) -> String {
-    let path = match repo_path(&wanted.path) {
-        Ok(path) => path,
-        Err(sentence) => return sentence,
-    };
+pub(super) fn edit_file(wanted: &EditFile, shell: &mut Shell<'_>, granted: bool) -> Result<String, NotWritten> {
+    let path = repo_path(&wanted.path)?;
     let Some(text) = shell.checkout.read_text(path.as_str()) else {
-        return format!("there is no text file `{path}`; see list_files.");
+        return Err(format!("there is no text file `{path}`; see list_files.").into());
     };
-    match replaced(&text, wanted) {
-        Ok((new_text, at)) => {
-            let lines = wanted.new.lines().count().max(1);
-            let first = new_text[..at].matches('\n').count() + 1;
-            written(&path, new_text, (first, first + lines - 1), shell)
-        }
-        Err(sentence) => sentence,
-    }
+    let (new_text, at) = replaced(&text, wanted)?;
+    let lines = wanted.new.lines().count().max(1);
+    let first = new_text[..at].matches('\n').count() + 1;
+    written(&path, new_text, (first, first + lines - 1), (shell, granted))
 }
 
-pub(super) fn write_file(wanted: WriteFile, shell: &mut Shell<'_>) -> String {
-    match repo_path(&wanted.path) {
-        Ok(path) if wanted.text.is_empty() && shell.take_back(&path) => format!("`{path}` is gone again."),
-        Ok(path) => written(&path, wanted.text, (1, 1), shell),
-        Err(sentence) => sentence,
+pub(super) fn write_file(wanted: &WriteFile, shell: &mut Shell<'_>, granted: bool) -> Result<String, NotWritten> {
+    let path = repo_path(&wanted.path)?;
+    if wanted.text.is_empty() && shell.take_back(&path) {
+        return Ok(format!("`{path}` is gone again."));
     }
+    written(&path, wanted.text.clone(), (1, 1), (shell, granted))
 }
 
 /// Writes the text and shows the lines that changed.
-fn written(path: &RepoPath, text: String, (first, last): (usize, usize), shell: &mut Shell<'_>) -> String {
-    if let Err(sentence) = shell.write(path, text.clone()) {
-        return sentence;
-    }
+fn written(
+    path: &RepoPath,
+    text: String,
+    (first, last): (usize, usize),
+    (shell, granted): (&mut Shell<'_>, bool),
+) -> Result<String, NotWritten> {
+    let before = shell.checkout.read_text(path.as_str()).unwrap_or_default();
+    shell.write(path, text.clone(), granted)?;
     let excerpt = numbered(
         &text,
         first.saturating_sub(AROUND),
         last.saturating_add(AROUND),
         EXCERPT,
     );
-    let lines = shell.checkout.patch().changed_lines();
-    let limit = shell.bounds.patch_lines;
+    let mut notes = vec![all_edits(shell)];
+    notes.extend(broken(path, &before, &text));
+    Ok(format!(
+        "`{path}` is changed. It now reads:\n{excerpt}\n{}",
+        notes.join(" ")
+    ))
+}
+
+/// What is to be said of all edits together.
+pub(super) fn all_edits(shell: &Shell<'_>) -> String {
+    let patch = shell.proposal_patch();
+    let (lines, limit) = (patch.changed_lines(), shell.bounds.patch_lines);
     let mut notes = vec![format!("All edits together: {lines} changed lines.")];
     if lines > limit {
         notes.push(format!(
             "That is more than the {limit} allowed; make the change smaller before you submit."
         ));
     }
-    let weakenings = (shell.bounds.weakenings)(&shell.checkout.patch());
+    let weakenings = (shell.bounds.weakenings)(&patch);
     if !weakenings.is_empty() {
         notes.push(format!(
             "Careful: this weakens the tests, and would not be accepted as a fix: {}.",
             weakening::listed(&weakenings)
         ));
     }
-    if let Some(line) = syntax_error(path.as_str(), &text) {
-        notes.push(format!("Careful: the file has a syntax error at line {line}."));
+    notes.join(" ")
+}
+
+/// Says where a file is not well-formed any more, if it was before.
+pub(super) fn broken(path: &RepoPath, before: &str, after: &str) -> Option<String> {
+    let is = syntax_errors(path.as_str(), after)?;
+    let was = syntax_errors(path.as_str(), before).unwrap_or_default();
+    if is.len() <= was.len() {
+        return None;
     }
-    format!("`{path}` is changed. It now reads:\n{excerpt}\n{}", notes.join(" "))
+    let lines: Vec<_> = is.iter().take(MAX_PLACES).map(ToString::to_string).collect();
+    let lines = match lines.len() {
+        1 => format!("line {}", lines[0]),
+        _ => format!("lines {}", lines.join(", ")),
+    };
+    Some(format!("Careful: the file has a syntax error at {lines}."))
 }
 
 /// The text with the replacement made, and the byte where it starts; or a sentence saying why it cannot be made.

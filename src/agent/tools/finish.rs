@@ -48,7 +48,7 @@ pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> Answer {
     if claim == Claim::TestMayBeWrong && !shell.may_execute() {
         return Answer::text("not accepted: nothing may be executed yet, so nobody can show that a test is wrong.");
     }
-    match proposal::check(&shell.checkout.patch(), claim, &shell.bounds) {
+    match proposal::check(&shell.proposal_patch(), claim, &shell.bounds) {
         Err(proposal::Unfit::Empty) => {
             Answer::text("not accepted: nothing was changed. Edit files first, or submit with `no_fix`.")
         }

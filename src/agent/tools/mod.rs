@@ -3,14 +3,17 @@
 //! A result is a text for the model, redacted and bounded, and it says how to read on. Whatever a tool cannot do is
 //! such a text as well; only what the model cannot mend is an error.
 
+mod carry;
 mod edit;
 mod finish;
 mod look;
+mod packages;
 mod request;
+mod run_code;
 mod run_tests;
 mod search;
 
-pub use request::carry_out;
+pub use carry::{carry_out, edits};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -18,8 +21,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::model::ToolSpec;
+use super::shell::NotWritten;
 use super::transcript::{MAX_ARGUMENTS, ToolCall};
-use super::{Error, Exit, Shell};
+use super::{Error, Exit, Shell, Transcript};
 use crate::domain::id::RepoPath;
 use crate::domain::redact::{bounded, redact, visible};
 
@@ -51,11 +55,21 @@ pub(super) enum Action {
     EditFile(edit::EditFile),
     WriteFile(edit::WriteFile),
     RunTests(run_tests::RunTests),
+    RunCode(run_code::RunCode),
+    RequestExecution(request::RequestExecution),
     Submit(finish::Submit),
 }
 
-/// The tools on offer; the one that executes code only where that is allowed.
-pub(super) fn offered(may_execute: bool) -> Vec<ToolSpec> {
+/// The tools on offer: what executes something only where that is allowed, or can be asked for.
+pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpec> {
+    // Who could be asked once is told that nobody can be any more.
+    let asks = shell.may_ask > 0 || transcript.has_called(&["request_execution", "run_code", "run_tests"]);
+    let mut tools = all(shell.may_execute(), asks);
+    tools.retain(|tool| !shell.without.contains(&tool.name));
+    tools
+}
+
+fn all(may_execute: bool, asks: bool) -> Vec<ToolSpec> {
     let mut tools = vec![
         spec::<finish::Think>("think", "Note a thought. Nothing happens."),
         spec::<look::ListFiles>("list_files", "List the files of the repository, or of one folder."),
@@ -73,10 +87,21 @@ pub(super) fn offered(may_execute: bool) -> Vec<ToolSpec> {
         ),
         spec::<edit::WriteFile>("write_file", "Write a whole file; for new files and very small ones."),
     ];
-    if may_execute {
+    if may_execute || asks {
         tools.push(spec::<run_tests::RunTests>(
             "run_tests",
             "Run tests on the edited files, in a sandbox without network.",
+        ));
+        tools.push(spec::<run_code::RunCode>(
+            "run_code",
+            "Run code on a copy of the edited files, in a sandbox without network. What it writes is never proposed.",
+        ));
+    }
+    if asks {
+        tools.push(spec::<request::RequestExecution>(
+            "request_execution",
+            "Ask a maintainer to allow one execution in the sandbox with network, packages or more time. The work waits \
+             for the answer.",
         ));
     }
     tools.push(spec::<finish::Submit>(
@@ -104,6 +129,8 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
         "edit_file" => Action::EditFile(arguments(call)?),
         "write_file" => Action::WriteFile(arguments(call)?),
         "run_tests" => Action::RunTests(arguments(call)?),
+        "run_code" => Action::RunCode(arguments(call)?),
+        "request_execution" => Action::RequestExecution(arguments(call)?),
         _ => Action::Submit(arguments(call)?),
     })
 }
@@ -124,22 +151,41 @@ pub(super) async fn answer(
         Action::ListFiles(wanted) => Answer::text(look::list_files(&wanted, &shell.checkout)),
         Action::ReadFile(wanted) => Answer::text(look::read_file(&wanted, &shell.checkout)),
         Action::Search(wanted) => Answer::text(search::search(wanted, &shell.checkout, stop).await),
-        Action::EditFile(wanted) => Answer::text(edit::edit_file(&wanted, shell)),
-        Action::WriteFile(wanted) => Answer::text(edit::write_file(wanted, shell)),
-        Action::RunTests(wanted) => Answer::text(run_tests::run_tests(&wanted, shell, stop).await?),
+        Action::EditFile(wanted) => edited(call, edit::edit_file(&wanted, shell, false), shell),
+        Action::WriteFile(wanted) => edited(call, edit::write_file(&wanted, shell, false), shell),
+        Action::RunTests(wanted) => run_tests::run_tests(call, wanted, shell, stop).await?,
+        Action::RunCode(wanted) => run_code::run_code(call, wanted, shell, stop).await?,
+        Action::RequestExecution(wanted) => request::request_execution(call, wanted, shell),
         Action::Submit(wanted) => finish::submit(&wanted, shell),
     };
     answer.text = bounded(&redact(&visible(&answer.text)), MAX_RESULT);
     Ok(answer)
 }
 
-/// Does a call of an earlier life once more, if it was an edit; nothing else has an effect on the tree.
-pub(super) fn edit_again(call: &ToolCall, tools: &[ToolSpec], shell: &mut Shell<'_>) {
-    match parse(call, tools) {
-        Ok(Action::EditFile(wanted)) => drop(edit::edit_file(&wanted, shell)),
-        Ok(Action::WriteFile(wanted)) => drop(edit::write_file(wanted, shell)),
-        _ => {}
+/// Tells what came of an edit, or puts it before a person.
+fn edited(call: &ToolCall, edited: Result<String, NotWritten>, shell: &mut Shell<'_>) -> Answer {
+    match edited {
+        Ok(text) | Err(NotWritten::Never(text)) => Answer::text(text),
+        Err(NotWritten::Beyond(what)) => {
+            let beyond = request::Beyond {
+                what: *what,
+                network: Vec::new(),
+                seconds: 0,
+                why: "The model wants to see what changes with it.".into(),
+            };
+            request::ask(call, beyond, shell)
+        }
     }
+}
+
+/// Does a call of an earlier life once more, if it was an edit; nothing else has an effect on the tree.
+pub(super) fn edit_again(call: &ToolCall, granted: bool, tools: &[ToolSpec], shell: &mut Shell<'_>) {
+    let again = match parse(call, tools) {
+        Ok(Action::EditFile(wanted)) => edit::edit_file(&wanted, shell, granted),
+        Ok(Action::WriteFile(wanted)) => edit::write_file(&wanted, shell, granted),
+        _ => return,
+    };
+    drop(again);
 }
 
 fn arguments<T: DeserializeOwned>(call: &ToolCall) -> Result<T, String> {
@@ -207,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_schema_is_plain_enough_for_every_endpoint() {
-        let tools = offered(true);
+        let tools = all(true, true);
         let read_file = tools.iter().find(|tool| tool.name == "read_file").unwrap();
         assert_eq!(
             read_file.parameters,

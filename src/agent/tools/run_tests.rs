@@ -1,14 +1,23 @@
-//! `run_tests`: the only tool that executes anything.
+//! `run_tests`: the tests of the project, on a copy of the edited files.
+
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use super::request::{self, Beyond};
+use super::{Answer, MAX_RESULT};
+use crate::agent::transcript::ToolCall;
 use crate::agent::{Error, Shell, prompt};
-use crate::domain::redact::inline;
+use crate::domain::execution::What;
+use crate::domain::redact::{hidden, inline};
+use crate::suite::DEFAULT_TIMEOUT;
 
 /// More names than this in one call are not run.
 const MAX_NAMES: usize = 50;
+/// The longest names together that a person is asked about, in bytes.
+const MAX_SHOWN: usize = 1_500;
 
 /// Arguments of `run_tests`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -16,26 +25,61 @@ pub(in crate::agent) struct RunTests {
     /// Names of tests, as they are shown where they fail. Leave it out to run all tests.
     #[serde(default)]
     names: Option<Vec<String>>,
+    /// How long they may take; more than is configured needs a person's word.
+    #[serde(default)]
+    minutes: Option<u64>,
 }
 
-/// Runs the tests, and tells what came of it as data.
+/// Runs the tests, and tells what came of it as data; or puts it before a person.
 pub(super) async fn run_tests(
-    wanted: &RunTests,
+    call: &ToolCall,
+    wanted: RunTests,
     shell: &mut Shell<'_>,
     stop: &CancellationToken,
-) -> Result<String, Error> {
-    let names = wanted.names.as_deref().unwrap_or_default();
+) -> Result<Answer, Error> {
+    let names = wanted.names.unwrap_or_default();
+    if let Err(sentence) = named(&names) {
+        return Ok(Answer::text(sentence));
+    }
+    let limit = shell.tests.as_ref().map(|suite| suite.command.timeout);
+    let minutes = wanted.minutes.map(|minutes| minutes.clamp(1, request::MAX_MINUTES));
+    let asked = minutes.map(|minutes| Duration::from_secs(minutes * 60));
+    if limit.is_some_and(|limit| asked.is_none_or(|asked| asked <= limit)) {
+        let run = shell.run_tests(&names, asked, &[], stop).await?;
+        return Ok(Answer::text(match run {
+            Some(run) => prompt::test_run(&run, MAX_RESULT - 512),
+            None => "nothing may be executed in this run.".into(),
+        }));
+    }
+    if let Err(sentence) = check(&names) {
+        return Ok(Answer::text(sentence));
+    }
+    let beyond = Beyond {
+        what: What::Tests(names),
+        network: Vec::new(),
+        seconds: asked.unwrap_or(DEFAULT_TIMEOUT).as_secs(),
+        why: "The model calls `run_tests` with more than its run may do by itself.".into(),
+    };
+    Ok(request::ask(call, beyond, shell))
+}
+
+/// Checks names of tests that a person is to read; the error is a sentence.
+pub(super) fn check(names: &[String]) -> Result<(), String> {
+    named(names)?;
+    let all = names.join(", ");
+    if all.len() > MAX_SHOWN || hidden(&all).next().is_some() {
+        return Err("fewer names of tests, without invisible characters; an empty list runs all tests.".into());
+    }
+    Ok(())
+}
+
+fn named(names: &[String]) -> Result<(), String> {
     if names.len() > MAX_NAMES {
-        return Ok(format!("at most {MAX_NAMES} names; leave them out to run all tests."));
+        return Err(format!("at most {MAX_NAMES} names; leave them out to run all tests."));
     }
-    if let Some(name) = names
-        .iter()
-        .find(|name| name.starts_with('-') || name.contains(char::is_control))
-    {
-        return Ok(format!("{} is not the name of a test.", inline(name, 200)));
+    let is_none = |name: &&String| name.starts_with('-') || name.contains(char::is_control);
+    match names.iter().find(is_none) {
+        Some(name) => Err(format!("{} is not the name of a test.", inline(name, 200))),
+        None => Ok(()),
     }
-    Ok(match shell.run_tests(names, stop).await? {
-        Some(run) => prompt::test_run(&run, super::MAX_RESULT - 512),
-        None => "nothing may be executed in this run.".into(),
-    })
 }

@@ -16,6 +16,7 @@ use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFla
 use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
+use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::proposal::Proposal;
 use crate::domain::run::{MAX_PROPOSALS, TurnedDown};
@@ -229,6 +230,7 @@ async fn attempt(
         tests_first: None,
         turned_down_tests: &[],
         may_ask: 0,
+        memory: &Memory::default(),
         head,
         before: Some(before),
         triage: Some(triage),

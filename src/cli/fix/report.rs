@@ -32,7 +32,7 @@ impl Report {
         let proposal = self.proposal.as_ref().map(|proposal| {
             json!({
                 "summary": proposal.summary,
-                "author": match &proposal.author { Author::BuiltIn => "builtin", Author::Model(name) => name },
+                "author": match &proposal.author { Author::BuiltIn => "builtin", Author::Model(name) => name, Author::Remembered(_) => "memory" },
                 "files": proposal.patch.paths().map(ToString::to_string).collect::<Vec<_>>(),
                 "patch": proposal.patch.unified(),
                 "evidence": proposal.evidence,

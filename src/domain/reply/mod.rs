@@ -5,6 +5,7 @@
 
 mod evidence;
 mod execution;
+mod memory;
 mod remainder;
 mod review;
 mod source;
@@ -13,6 +14,7 @@ mod suggestion;
 
 pub use evidence::left_out;
 pub use execution::MAX_EDITS;
+pub use memory::memory;
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use source::{Name, Source};
 pub use state::{CheckState, CheckText, check, offer_retry, state, sticky};

@@ -143,6 +143,11 @@ fn summary(proposal: &Proposal) -> String {
     match &proposal.author {
         Author::BuiltIn => proposal.summary.clone(),
         Author::Model(_) => redact::prose(&proposal.summary, 1_500),
+        Author::Remembered(run) => format!(
+            "{}\n\nThis was accepted before for the same failure, in run {}. It is the first thing I tried",
+            redact::prose(&proposal.summary, 1_500),
+            redact::inline(run, 40)
+        ),
     }
 }
 
@@ -163,6 +168,7 @@ pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Log
     let who = match &proposal.author {
         Author::BuiltIn => "the built-in repair engine".to_string(),
         Author::Model(name) => redact::visible(name),
+        Author::Remembered(run) => format!("memory: it was accepted for the same failure in run {run}"),
     };
     let what = match proposal.weakens.len() {
         0 => "",

@@ -5,6 +5,7 @@ mod minimize;
 mod model;
 mod pace;
 mod prove;
+mod remembered;
 mod reproduce;
 mod resolve;
 
@@ -15,6 +16,7 @@ use crate::agent::Live;
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::execution::Deferred;
 use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
@@ -28,7 +30,7 @@ use crate::suite::Suite;
 
 pub use prove::prove;
 pub use reproduce::{Base, LayOut, Wants, reproduce};
-pub use resolve::resolve;
+pub use resolve::{edits, resolve};
 
 use super::Broken;
 use super::desk::Desk;
@@ -52,6 +54,8 @@ pub struct Brief<'a> {
     pub turned_down_tests: &'a [String],
     /// How many calls of the model may still be put before a person.
     pub may_ask: u32,
+    /// What the repository taught.
+    pub memory: &'a Memory,
     pub head: &'a CommitSha,
     /// The red run; none when nothing may be executed.
     pub before: Option<&'a TestRun>,
@@ -134,6 +138,13 @@ pub async fn work(
     brief: &Brief<'_>,
     watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {
+    if let (Mode::Debug, Some(suite), Some(before), []) = (brief.mode, suite, brief.before, brief.said) {
+        let (head, triage) = (brief.head, brief.triage);
+        let red = Red { head, before, triage };
+        if let Some(proposal) = remembered::remembered(desk, suite, brief.memory, &red, watch.cancel).await? {
+            return Ok(Outcome::Proposed(proposal));
+        }
+    }
     match (engine, suite, brief.before) {
         (Engine::Model { model, name }, suite, _) => model::work(desk, suite, (model, name), brief, watch).await,
         (Engine::BuiltIn, Some(suite), Some(before)) => built_in(desk, (suite, before), brief, watch).await,
@@ -150,10 +161,12 @@ async fn built_in(
     watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {
     let Watch { progress, cancel, .. } = watch;
+    let (remembered, _) = brief.memory.turned_down(before);
     let excluded: Vec<String> = brief
         .turned_down
         .iter()
         .map(|down| down.proposal.patch.digest())
+        .chain(remembered)
         .collect();
     let task = repair::Task {
         checkout: &desk.checkout,

@@ -2,7 +2,7 @@
 
 use futures::FutureExt as _;
 
-use crate::agent::{self, Exit, Item, LimitKind, Shell, Transcript};
+use crate::agent::{self, Exit, Item, LimitKind, Model as _, Shell, Transcript};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
@@ -18,6 +18,9 @@ use super::{Brief, Broken, Keep, Outcome, Red, Watch, prove};
 
 /// How often a submission that does not prove itself may be followed by another one.
 const MAX_SUBMISSIONS: usize = 4;
+
+/// How many reasons of earlier runs the model is told.
+const MAX_EARLIER: usize = 3;
 
 /// Lets a model work until a submission proves itself.
 pub(super) async fn work(
@@ -35,6 +38,7 @@ pub(super) async fn work(
     let limits = limits(desk);
     let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
     shell.live = live;
+    shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
     shell.may_ask = brief.may_ask;
     shell.grantable.clone_from(&desk.config.sandbox.network);
     let mut transcript = transcript(desk, suite, brief, keep).await?;
@@ -58,7 +62,7 @@ pub(super) async fn work(
                 });
             }
         };
-        let patch = shell.checkout.patch();
+        let patch = shell.proposal_patch();
         let unfit = match (suite, brief.before) {
             (Some(suite), Some(before)) => {
                 let (head, triage) = (brief.head, brief.triage);
@@ -145,7 +149,12 @@ async fn transcript(
     keep: &mut Keep<'_>,
 ) -> Result<Transcript, Broken> {
     let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
-    let remarks: Vec<String> = brief.turned_down.iter().map(|down| down.reason.clone()).collect();
+    let earlier = brief
+        .before
+        .map(|before| brief.memory.turned_down(before).1)
+        .unwrap_or_default();
+    let now = brief.turned_down.iter().map(|down| down.reason.clone());
+    let remarks: Vec<String> = earlier.into_iter().take(MAX_EARLIER).chain(now).collect();
     let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
     let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
     let begun = Transcript::new(agent::prompt::DEBUG, task);

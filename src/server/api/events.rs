@@ -84,6 +84,7 @@ pub(super) async fn get_events(
         caller,
         run,
         sender,
+        may_be_over: true,
         _place: place,
     };
     tokio::spawn(teller.tell(from));
@@ -138,6 +139,8 @@ struct Teller {
     run: Run,
     voices: broadcast::Receiver<(RunId, Piece)>,
     sender: mpsc::Sender<Happened>,
+    /// Whether the run may have ended since that was looked at.
+    may_be_over: bool,
     _place: OwnedSemaphorePermit,
 }
 
@@ -157,8 +160,7 @@ impl Teller {
     }
 
     /// Sends the steps from a place on, and says where it goes on; none if it is over.
-    async fn steps(&self, mut from: usize) -> Option<usize> {
-        let begun_at = from;
+    async fn steps(&mut self, mut from: usize) -> Option<usize> {
         loop {
             let journal = &self.api.queue.app().journal;
             let steps = match journal.steps(self.run.id(), from, STEPS).await {
@@ -171,6 +173,7 @@ impl Teller {
             let all = steps.len() < STEPS;
             for (place, step) in steps {
                 from = place + 1;
+                self.may_be_over = true;
                 let happened = Happened {
                     event: "step",
                     id: Some(place),
@@ -181,8 +184,8 @@ impl Teller {
             if !all {
                 continue;
             }
-            // Only a new step can have been the last one; whoever begins after it has to be told, too.
-            if from == begun_at && from < self.run.length {
+            // What was sent is all there is. Only a step not looked at yet can have been the last one.
+            if !std::mem::take(&mut self.may_be_over) {
                 return Some(from);
             }
             let run = journal.find(self.run.id()).await.ok()??;

@@ -31,7 +31,7 @@ class Totals(unittest.TestCase):
 ";
 
 /// A scene whose tests may be run, and are red.
-async fn scene() -> (Scene, tempfile::TempDir) {
+pub(super) async fn scene() -> (Scene, tempfile::TempDir) {
     let mut scene = Scene::empty();
     scene.file("shop.py", CODE);
     scene.file("tests/__init__.py", "");

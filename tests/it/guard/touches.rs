@@ -1,7 +1,7 @@
 //! Which changes touch tests at all, in files that hold other code as well.
 
 use greenlight::domain::patch::{Blob, FileChange};
-use greenlight::guard::{syntax_error, touches_tests};
+use greenlight::guard::{syntax_errors, touches_tests};
 
 const SOURCE: &str = "\
 /// Adds.
@@ -149,8 +149,8 @@ fn what_cannot_be_parsed_touches_tests() {
 
 #[test]
 fn a_syntax_error_has_a_line() {
-    assert_eq!(syntax_error("a.rs", SOURCE), None);
-    assert_eq!(syntax_error("a.py", "def f():\n    return 1\n"), None);
-    assert_eq!(syntax_error("a.rs", "fn a() {}\nfn b( {\n"), Some(2));
-    assert_eq!(syntax_error("a.txt", "((("), None);
+    assert_eq!(syntax_errors("a.rs", SOURCE), Some(vec![]));
+    assert_eq!(syntax_errors("a.py", "def f():\n    return 1\n"), Some(vec![]));
+    assert_eq!(syntax_errors("a.rs", "fn a() {}\nfn b( {\n"), Some(vec![2]));
+    assert_eq!(syntax_errors("a.txt", "((("), None);
 }

@@ -12,6 +12,7 @@ mod guard;
 mod hostile;
 mod install;
 mod lifecycle;
+mod memory;
 mod minimal;
 mod model;
 mod posting;

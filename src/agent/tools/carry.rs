@@ -1,0 +1,95 @@
+//! Carries out what a person allowed: exactly that, on exactly the edits that they were told of.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{MAX_RESULT, offered, request, run_code};
+use crate::agent::{Error, Shell, Transcript, catch_up, prompt};
+use crate::domain::execution::{Execution, Language, What};
+use crate::domain::patch::Patch;
+use crate::domain::redact::{bounded, fenced, redact, visible};
+use crate::suite::{self, Job, Packages, Registry, Suite};
+
+/// Carries out exactly what was approved, on the tree that the transcript's edits give, and says what came of it.
+///
+/// # Errors
+/// When the sandbox cannot be used.
+pub async fn carry_out(
+    shell: &mut Shell<'_>,
+    transcript: &Transcript,
+    execution: &Execution,
+    cancel: &CancellationToken,
+) -> Result<String, Error> {
+    if edits(shell, transcript).digest() != execution.patch {
+        return Ok("not done: the edits are not those that were approved.".into());
+    }
+    let text = match &execution.what {
+        What::Edit { path, .. } => format!(
+            "approved: `{path}` is changed, in your working copy only. No proposal will have that change, so the fix has \
+             to work without it."
+        ),
+        what => {
+            let Some(suite) = shell.tests.clone() else {
+                return Ok("approved, but nothing can be executed here.".into());
+            };
+            if !execution.network.is_empty()
+                && let Err(why) = suite::can_reach(&suite)
+            {
+                return Ok(format!("approved, but not done: {why}."));
+            }
+            let done = executed(shell, &suite, (what, execution), cancel).await?;
+            format!("approved, and done. {done}")
+        }
+    };
+    Ok(bounded(&redact(&visible(&text)), MAX_RESULT))
+}
+
+/// The edits that a transcript leads to: what a request that comes after it is carried out on.
+pub fn edits(shell: &mut Shell<'_>, transcript: &Transcript) -> Patch {
+    let tools = offered(shell, transcript);
+    catch_up(shell, transcript, &tools);
+    shell.checkout.patch()
+}
+
+async fn executed(
+    shell: &mut Shell<'_>,
+    suite: &Suite,
+    (what, execution): (&What, &Execution),
+    cancel: &CancellationToken,
+) -> Result<String, Error> {
+    let wall = Duration::from_secs(execution.seconds);
+    let mut granted = execution.network.clone();
+    let mut packages = Packages::default();
+    let argv = match what {
+        What::Command(line) => vec!["sh".into(), "-c".into(), line.clone()],
+        What::Code {
+            language,
+            code,
+            packages: names,
+        } => {
+            let registry = match language {
+                Language::Python => Some(Registry::Python),
+                Language::JavaScript => Some(Registry::Node),
+                Language::Bash => None,
+            };
+            if let Some(registry) = registry.filter(|_| !names.is_empty()) {
+                // Those are for the installation alone.
+                granted.retain(|host| host != request::REGISTRIES);
+                packages = match suite::packages(suite, registry, names, cancel).await? {
+                    Ok(packages) => packages,
+                    Err(why) => return Ok(format!("It did not run:\n{}", fenced("text", &why, 2 << 10))),
+                };
+            }
+            run_code::argv(*language, code)
+        }
+        What::Tests(_) | What::Edit { .. } => Vec::new(),
+    };
+    let hosts = suite::granted_hosts(suite, &granted, cancel).await?;
+    if let What::Tests(names) = what {
+        let run = shell.run_tests(names, Some(wall), &hosts, cancel).await?;
+        return Ok(run.map_or_else(String::new, |run| prompt::test_run(&run, MAX_RESULT - 512)));
+    }
+    let ran = shell.execute(&Job { argv, hosts, wall }, &packages, cancel).await?;
+    Ok(ran.map_or_else(String::new, |ran| run_code::told(&ran)))
+}

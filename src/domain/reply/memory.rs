@@ -1,0 +1,57 @@
+//! What is remembered of a repository, as `/greenlight status` shows it.
+
+use super::super::memory::{Fix, Memory, Rejection};
+use super::super::redact;
+use super::state::folded;
+
+/// How many of each kind are shown.
+const SHOWN: usize = 5;
+
+/// What a repository taught; none if that is nothing.
+pub fn memory(memory: &Memory) -> Option<String> {
+    if memory.is_empty() {
+        return None;
+    }
+    let mut lines = Vec::new();
+    if let Some(command) = &memory.test_command {
+        let setup = memory.setup.as_ref().map_or_else(String::new, |setup| {
+            format!(", after installing {}", redact::inline(setup, 200))
+        });
+        lines.push(format!("- Tests ran with {}{setup}.", redact::inline(command, 200)));
+    }
+    lines.extend(memory.fixes.iter().take(SHOWN).map(accepted));
+    lines.extend(more(memory.fixes.len(), "accepted fixes"));
+    lines.extend(memory.rejections.iter().take(SHOWN).map(turned_down));
+    lines.extend(more(memory.rejections.len(), "rejections"));
+    let note = "Tried first when the same failure comes back, and verified again like anything else.";
+    Some(folded(
+        "What I remember of this repository",
+        &format!("{}\n\n{note}", lines.join("\n")),
+    ))
+}
+
+fn accepted(fix: &Fix) -> String {
+    let landed = fix
+        .commit
+        .as_ref()
+        .map_or_else(|| "as suggestions".into(), |commit| format!("as {}", commit.short()));
+    let files: Vec<&str> = fix.patch.paths().map(super::super::id::RepoPath::as_str).collect();
+    format!(
+        "- Accepted {landed} on {}, in {}: {}",
+        fix.at.strftime("%Y-%m-%d"),
+        redact::inline(&files.join(", "), 200),
+        redact::prose(&fix.summary, 200)
+    )
+}
+
+fn turned_down(rejection: &Rejection) -> String {
+    format!(
+        "- Turned down on {}: {}",
+        rejection.at.strftime("%Y-%m-%d"),
+        redact::prose(&rejection.reason, 200)
+    )
+}
+
+fn more(count: usize, what: &str) -> Option<String> {
+    (count > SHOWN).then(|| format!("- … and {} more {what}", count - SHOWN))
+}

@@ -1,0 +1,66 @@
+//! What a run may still use up, counted over everything that draws on the same amounts.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::config::repository::Limits;
+use crate::domain::budget::{self, Allowance, Left, Scope, Used};
+use crate::domain::id::Login;
+use crate::domain::run::{Consent, Origin, Run};
+use crate::domain::spend::Spend;
+
+use super::{Broken, Context};
+
+/// What is counted together as a day.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+/// Runs of a repository that are looked at, newest first.
+const MAX_RUNS: usize = 2_000;
+
+/// Works out what is left for a run.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> Result<Left, Broken> {
+    let mut counted = vec![(Scope::Run, limits.allowance(), used(run))];
+    let shared = [&limits.pull_request, &limits.user, &limits.day];
+    if shared.iter().all(|allowed| allowed.allowance() == Allowance::default()) {
+        return Ok(budget::left(&counted));
+    }
+    let id = context.id();
+    let runs = context.app.journal.runs_in(&id.repository, MAX_RUNS).await?;
+    let since = Timestamp::now().checked_sub(DAY).unwrap_or(Timestamp::MIN);
+    let recent = |other: &&Run| other.started.at >= since;
+    let of_one = runs.iter().filter(|other| other.started.pull_request == *id);
+    counted.push((Scope::PullRequest, limits.pull_request.allowance(), sum(of_one)));
+    if let Some(person) = on_behalf_of(run) {
+        let theirs = runs
+            .iter()
+            .filter(recent)
+            .filter(|other| on_behalf_of(other) == Some(person));
+        counted.push((Scope::User, limits.user.allowance(), sum(theirs)));
+    }
+    counted.push((Scope::Day, limits.day.allowance(), sum(runs.iter().filter(recent))));
+    Ok(budget::left(&counted))
+}
+
+/// Whose limits a run draws on: who asked for it, or whose standing lets it execute something.
+fn on_behalf_of(run: &Run) -> Option<&Login> {
+    match (&run.started.origin, &run.started.consent) {
+        (Origin::Comment { by, .. } | Origin::Label { by }, _) | (_, Consent::Config { author: by }) => Some(by),
+        _ => None,
+    }
+}
+
+fn used(run: &Run) -> Used {
+    let proposals = run.turned_down.iter().map(|down| &down.proposal).chain(&run.proposal);
+    Used {
+        spend: run.spent,
+        patch_lines: proposals.map(|proposal| proposal.patch.changed_lines() as u64).sum(),
+    }
+}
+
+fn sum<'a>(runs: impl Iterator<Item = &'a Run>) -> Used {
+    runs.map(used).fold(Used::default(), |sum, one| Used {
+        spend: [sum.spend, one.spend].into_iter().sum::<Spend>(),
+        patch_lines: sum.patch_lines.saturating_add(one.patch_lines),
+    })
+}

@@ -1,0 +1,134 @@
+//! A fix that somebody accepted before, for the very same failure: tried first, and proved like any other.
+
+use tokio_util::sync::CancellationToken;
+
+use crate::checkout::Checkout;
+use crate::domain::memory::{Fix, Memory};
+use crate::domain::patch::{Blob, FileChange, Patch};
+use crate::domain::proposal::{Author, Claim, Proposal};
+use crate::suite::Suite;
+
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::{Red, prove};
+
+/// So many remembered fixes are tried; each costs a run of the tests.
+const MAX_TRIED: usize = 3;
+
+/// Proposes the newest remembered fix of this failure that holds on this tree, if one does.
+///
+/// # Errors
+/// When the sandbox cannot be used.
+pub(super) async fn remembered(
+    desk: &Desk,
+    suite: &Suite,
+    memory: &Memory,
+    red: &Red<'_>,
+    cancel: &CancellationToken,
+) -> Result<Option<Box<Proposal>>, Broken> {
+    let fixes = memory.fixes_of(red.before);
+    let fitting = fixes
+        .into_iter()
+        .filter_map(|fix| Some((fix, fitted(fix, &desk.checkout)?)));
+    for (fix, patch) in fitting.take(MAX_TRIED) {
+        let proved = prove(desk, suite, (&patch, Claim::Fix), red, cancel).await?;
+        if cancel.is_cancelled() {
+            break;
+        }
+        if let Ok(evidence) = proved {
+            return Ok(Some(Box::new(Proposal {
+                head: red.head.clone(),
+                patch,
+                summary: fix.summary.clone(),
+                author: Author::Remembered(fix.run.to_string()),
+                weakens: Vec::new(),
+                evidence: Some(evidence),
+            })));
+        }
+    }
+    Ok(None)
+}
+
+/// The fix on the tree as it is now; none if it does not fit there, or changes nothing any more.
+fn fitted(fix: &Fix, checkout: &Checkout) -> Option<Patch> {
+    let mut changes = Vec::new();
+    for (path, change) in fix.patch.files() {
+        let now = checkout.read(path);
+        let after = if now == change.before {
+            change.after.clone()
+        } else {
+            let (was, now, then) = (change.before.as_ref()?, now.as_ref()?, change.after.as_ref()?);
+            Some(Blob {
+                mode: now.mode,
+                bytes: carried_over(was.text()?, now.text()?, then.text()?)?.into_bytes(),
+            })
+        };
+        changes.push((path.clone(), FileChange { before: now, after }));
+    }
+    Some(Patch::new(changes)).filter(|patch| !patch.is_empty())
+}
+
+/// What became of `was` done to `now`: by merging, or, where something was written right beside it, by its lines.
+fn carried_over(was: &str, now: &str, then: &str) -> Option<String> {
+    let merged = diffy::merge(was, now, then).ok();
+    merged.or_else(|| diffy::apply(now, &diffy::create_patch(was, then)).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::RunId;
+    use crate::domain::memory::Fingerprint;
+
+    fn fix(before: Option<&str>, after: &str) -> Fix {
+        let red = crate::domain::test_run::TestRun {
+            failures: vec![crate::domain::test_run::Failure::default()],
+            ..crate::domain::test_run::TestRun::without_result("t", crate::domain::test_run::Outcome::Failed, "")
+        };
+        let change = FileChange {
+            before: before.map(Blob::regular),
+            after: Some(Blob::regular(after)),
+        };
+        Fix {
+            fingerprint: Fingerprint::of(&red).unwrap(),
+            patch: Patch::new([("a.py".parse().unwrap(), change)]),
+            summary: String::new(),
+            run: RunId("r".into()),
+            commit: None,
+            at: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[track_caller]
+    fn check(fix: &Fix, now: Option<&str>, expected: Option<&str>) {
+        let dir = tempfile::tempdir().unwrap();
+        if let Some(now) = now {
+            std::fs::write(dir.path().join("a.py"), now).unwrap();
+        }
+        let checkout = Checkout::exported(dir.path(), &[]).unwrap();
+        let fitted = fitted(fix, &checkout);
+        let after = fitted
+            .as_ref()
+            .and_then(|patch| patch.files().next()?.1.after.as_ref()?.text().map(str::to_string));
+        assert_eq!(after.as_deref(), expected);
+    }
+
+    #[test]
+    fn a_fix_fits_where_its_lines_are_as_they_were() {
+        let lines = "one\ntwo\nthree\nfour\nfive\n";
+        let mended = fix(Some(lines), "one\nTWO\nthree\nfour\nfive\n");
+        check(&mended, Some(lines), Some("one\nTWO\nthree\nfour\nfive\n"));
+        check(
+            &mended,
+            Some("one\ntwo\nthree\nfour\nfive\nsix\n"),
+            Some("one\nTWO\nthree\nfour\nfive\nsix\n"),
+        );
+        let last = fix(Some("one\ntwo\n"), "one\nTWO\n");
+        check(&last, Some("one\ntwo\n\n\nthree\n"), Some("one\nTWO\n\n\nthree\n"));
+        check(&mended, Some("one\n2\nthree\nfour\nfive\n"), None);
+        check(&mended, Some("one\nTWO\nthree\nfour\nfive\n"), None);
+        check(&mended, None, None);
+        check(&fix(None, "new\n"), None, Some("new\n"));
+        check(&fix(None, "new\n"), Some("other\n"), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! Runs other programs than the tests, where the tests would run and with what is installed for them; and installs
+//! packages for one such program, in a run of its own.
+//!
+//! Not here: whether anything may run, and which hosts it may reach.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::run::{environment, in_wrapper};
+use super::{InstallError, Suite, hosts_of_tools, install, text};
+use crate::checkout::Workspace;
+use crate::sandbox::{self, Access, Backend, Mount, Network, Outcome};
+
+/// Where packages are found inside that were installed for one program.
+const PACKAGES: &str = "/packages";
+/// The word that stands for the registries of this machine's own tools in a list of hosts.
+const REGISTRIES: &str = "registries";
+/// How long an installation may take.
+const INSTALL: Duration = Duration::from_secs(10 * 60);
+/// How much of what a failed installation printed is shown, in bytes.
+const SHOWN_BYTES: usize = 1_500;
+
+/// A program to run at the root of the tree.
+#[derive(Debug, Clone)]
+pub struct Job {
+    pub argv: Vec<String>,
+    /// Hosts that it may reach; none means no network.
+    pub hosts: Vec<String>,
+    pub wall: Duration,
+}
+
+/// What came of it; its output is a claim of untrusted code.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    pub outcome: Outcome,
+    /// Both of its streams, without control characters.
+    pub printed: String,
+    pub wall: Duration,
+}
+
+/// Where packages come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registry {
+    Python,
+    Node,
+}
+
+/// Packages that were installed for one program; removed when dropped.
+#[derive(Debug, Default)]
+pub struct Packages {
+    env: BTreeMap<String, String>,
+    mounts: Vec<Mount>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+/// Runs a program in a workspace as it is now.
+///
+/// # Errors
+/// When the sandbox fails; whatever the program does is an outcome.
+pub async fn execute(
+    suite: &Suite,
+    workspace: &Workspace,
+    job: &Job,
+    packages: &Packages,
+    cancel: &CancellationToken,
+) -> Result<Ran, sandbox::Error> {
+    let mut policy = suite.policy.clone();
+    policy.limits.wall = job.wall;
+    policy.network = network(&job.hosts);
+    let mut env = environment();
+    if !job.hosts.is_empty() {
+        for offline in ["CARGO_NET_OFFLINE", "GOPROXY", "npm_config_offline"] {
+            env.remove(offline);
+        }
+    }
+    env.extend(suite.installed.env.clone());
+    env.extend(packages.env.clone());
+    let directory = suite.command.directory.as_ref().map(|path| path.as_str());
+    let root = suite.command.import_root.as_deref();
+    let root = root.map(|root| match directory {
+        Some(directory) => format!("{directory}/{root}"),
+        None => root.to_owned(),
+    });
+    let command = sandbox::Command {
+        env,
+        mounts: suite.installed.mounts.iter().chain(&packages.mounts).cloned().collect(),
+        ..sandbox::Command::new(
+            in_wrapper(root.unwrap_or_default(), ".".into(), job.argv.clone()),
+            workspace.path(),
+        )
+    };
+    let output = suite.sandbox.exec(&command, &policy, cancel).await?;
+    Ok(Ran {
+        printed: text::printed(&output.stdout, &output.stderr),
+        outcome: output.outcome,
+        wall: output.wall,
+    })
+}
+
+/// Whether programs can be given single hosts, or packages, in this sandbox; or why not.
+///
+/// # Errors
+/// The reason, for people and models.
+pub fn can_reach(suite: &Suite) -> Result<(), &'static str> {
+    match suite.sandbox.backend() {
+        Backend::Landlock => Err("the landlock sandbox has no network of its own, so nothing can be reached from it"),
+        _ => Ok(()),
+    }
+}
+
+/// The hosts that granted words stand for: themselves, or the registries of this machine's own tools.
+///
+/// # Errors
+/// When the sandbox fails.
+pub async fn granted_hosts(
+    suite: &Suite,
+    granted: &[String],
+    cancel: &CancellationToken,
+) -> Result<Vec<String>, sandbox::Error> {
+    let mut hosts: BTreeSet<String> = granted.iter().filter(|host| *host != REGISTRIES).cloned().collect();
+    if hosts.len() < granted.len() {
+        hosts.extend(sandbox_errors(hosts_of_tools(&suite.sandbox, cancel).await)?);
+    }
+    Ok(hosts.into_iter().collect())
+}
+
+/// Installs packages by their names, ready-made ones only, so that nothing of them runs while there is a network. The
+/// inner error says what went wrong.
+///
+/// # Errors
+/// When the sandbox fails.
+pub async fn packages(
+    suite: &Suite,
+    registry: Registry,
+    names: &[String],
+    cancel: &CancellationToken,
+) -> Result<Result<Packages, String>, sandbox::Error> {
+    if suite.sandbox.backend() == Backend::None {
+        return Ok(Err("packages are only installed in a sandbox that confines".into()));
+    }
+    if let Err(why) = can_reach(suite) {
+        return Ok(Err(why.into()));
+    }
+    let (tool, argv, variable, below) = match registry {
+        Registry::Python => ("python3", &PIP[..], "PYTHONPATH", ""),
+        Registry::Node => ("npm", &NPM[..], "NODE_PATH", "/node_modules"),
+    };
+    let (hosts, env) = sandbox_errors(install::of_tool(&suite.sandbox, tool, cancel).await)?;
+    let folder = tempfile::Builder::new()
+        .prefix("packages-")
+        .tempdir_in(&suite.workspaces)?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+    // Nothing of the tree is there to tell the tool where to install from.
+    let empty = tempfile::tempdir_in(&suite.workspaces)?;
+    let shown = |access| Mount {
+        source: folder.path().to_path_buf(),
+        target: PathBuf::from(PACKAGES),
+        access,
+    };
+    let mut policy = suite.policy.clone();
+    policy.limits.wall = INSTALL;
+    policy.network = network(&hosts);
+    let script = r#"umask 022; mkdir -p "$TMPDIR"; exec "$@" 2>&1"#;
+    let words = ["sh", "-c", script, "sh"]
+        .into_iter()
+        .chain(argv.iter().copied())
+        .map(str::to_owned);
+    let mut command = sandbox::Command::new(words.chain(names.iter().cloned()), empty.path());
+    command.mounts.push(shown(Access::ReadWrite));
+    command.env.extend(env);
+    let own = [("TMPDIR", "/packages/tmp"), ("npm_config_cache", "/packages/tmp/npm")];
+    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    command.env.extend(own);
+    let output = suite.sandbox.exec(&command, &policy, cancel).await?;
+    if output.outcome != Outcome::Exited(0) {
+        let printed = text::tail(&text::printed(&output.stdout, &output.stderr), SHOWN_BYTES);
+        return Ok(Err(format!(
+            "the installation of the packages ended with {:?}\n{printed}",
+            output.outcome
+        )));
+    }
+    sandbox::take_back(folder.path())?;
+    Ok(Ok(Packages {
+        env: BTreeMap::from([(variable.to_owned(), format!("{PACKAGES}{below}"))]),
+        mounts: vec![shown(Access::ReadOnly)],
+        _folder: Some(folder),
+    }))
+}
+
+const PIP: [&str; 11] = [
+    "python3",
+    "-I",
+    "-m",
+    "pip",
+    "install",
+    "--no-input",
+    "--no-cache-dir",
+    "--disable-pip-version-check",
+    "--only-binary=:all:",
+    "--target=/packages",
+    "--",
+];
+
+const NPM: [&str; 9] = [
+    "npm",
+    "install",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--no-save",
+    "--prefix=/packages",
+    "--global=false",
+    "--",
+];
+
+fn network(hosts: &[String]) -> Network {
+    if hosts.is_empty() {
+        Network::Loopback
+    } else {
+        Network::Registries(hosts.to_vec())
+    }
+}
+
+/// Asking tools for their registries fails for no other reason than the sandbox.
+fn sandbox_errors<T>(asked: Result<T, InstallError>) -> Result<T, sandbox::Error> {
+    asked.map_err(|error| match error {
+        InstallError::Sandbox(error) => error,
+        other => sandbox::Error::Broken(std::io::Error::other(other)),
+    })
+}

@@ -1,0 +1,105 @@
+//! What a repository taught is tried first, verified again, shown, and never believed.
+
+use greenlight::demo::AUTHOR;
+use serde_json::json;
+
+use crate::harness::model::{Turn, calls};
+use crate::harness::story::{CHANGE, Scene, Story};
+
+/// Two turns that propose this line instead of the wrong one.
+fn proposes(line: &str) -> [Turn; 2] {
+    let edit = json!({ "path": "fare.py", "old": "return paid + fare(stops)", "new": line });
+    [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "Change is what is left. cc @everyone" })),
+    ]
+}
+
+/// The same mistake again, in a file that went on meanwhile.
+async fn breaks_again(story: &Story, file: &str) {
+    let changes = [("fare.py", Some(file.as_bytes()))];
+    story.double.push(story.number, AUTHOR, &changes).await.unwrap();
+    story.settle().await;
+}
+
+#[tokio::test]
+async fn an_accepted_fix_is_tried_first_when_the_same_failure_comes_back() {
+    // The model has turns for one fix only: asked for another, the story fails.
+    let scene = Scene::default().model(proposes("return paid - fare(stops)"));
+    let story = scene.begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    breaks_again(&story, &format!("{CHANGE}\n\ndef free():\n    return 0\n")).await;
+    story.maintainer_says("/greenlight fix").await;
+    let reviews = story.double.reviews(story.number);
+    let review = &reviews.last().unwrap().body;
+    assert!(review.contains("accepted before for the same failure"), "{review}");
+    // Proved on this tree, like any other.
+    assert!(review.contains("(tested)"), "{review}");
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.file("fare.py").contains("return paid - fare(stops)"));
+    assert!(story.file("fare.py").contains("def free()"));
+    story.maintainer_says("/greenlight status").await;
+    let status = story.answer();
+    assert!(status.contains("What I remember of this repository"), "{status}");
+    assert!(
+        status.contains("unittest") && status.contains("Accepted as"),
+        "{status}"
+    );
+    assert!(!status.contains("@everyone"), "{status}");
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_does_not_hold_any_more_is_not_proposed() {
+    let both = proposes("return paid - fare(stops)")[0].clone().and(
+        "edit_file",
+        json!({ "path": "fare.py", "old": "_change(paid, stops) + 1", "new": "_change(paid, stops)" }),
+    );
+    let [_, submit] = proposes("");
+    let turns = proposes("return paid - fare(stops)").into_iter().chain([both, submit]);
+    let story = Scene::default().model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    // The same test fails in the same way, and what was remembered alone does not mend it any more.
+    let twice = "\n\n_change = change\n\n\ndef change(paid, stops):\n    return _change(paid, stops) + 1\n";
+    breaks_again(&story, &format!("{CHANGE}{twice}")).await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.file("fare.py").ends_with("return _change(paid, stops)\n"));
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_taken_back_is_not_tried_again() {
+    let turns = [
+        proposes("return paid - fare(stops)"),
+        proposes("return paid - (200 + 50 * stops)"),
+    ];
+    let story = Scene::default().model(turns.into_iter().flatten()).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.maintainer_says("/greenlight undo").await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    assert!(story.file("fare.py").contains("return paid - (200 + 50 * stops)"));
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_reason_of_an_earlier_run_is_told_to_the_model() {
+    let turns = [
+        proposes("return (paid - fare(stops))"),
+        proposes("return paid - fare(stops)"),
+    ];
+    let story = Scene::default().model(turns.into_iter().flatten()).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight reject").await;
+    story.maintainer_says("/greenlight fix").await;
+    let asked = story.model().requests().pop().unwrap().to_string();
+    assert!(asked.contains("rejected it without a reason"), "{asked}");
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
