@@ -133,7 +133,8 @@ fn pull_request(event: &Event) -> Option<PullRequestId> {
         Fact::CommentCreated(comment) => Some(comment.pull_request.clone()),
         Fact::PullRequestPushed { pull_request, .. }
         | Fact::PullRequestClosed { pull_request }
-        | Fact::PullRequestLabelled { pull_request, .. } => Some(pull_request.clone()),
+        | Fact::PullRequestLabelled { pull_request, .. }
+        | Fact::CommandGiven { pull_request, .. } => Some(pull_request.clone()),
         Fact::ChecksFailed(checks) => {
             let number = *checks.pull_requests.first()?;
             Some(PullRequestId {
@@ -155,32 +156,17 @@ fn pull_request(event: &Event) -> Option<PullRequestId> {
 
 /// Writes the outputs of the step and its summary.
 fn tell(step: &WorkflowStep, run: &Run, branch: &str) -> Result<(), Exit> {
-    let state = match &run.end {
-        None if run.open_gates().is_empty() => "working",
-        None => "waiting",
-        Some(End::Landed { .. }) => "landed",
-        Some(End::Explained { .. }) => "explained",
-        Some(End::Suggested) => "suggested",
-        Some(End::Rejected { .. }) => "rejected",
-        Some(End::Refused { .. }) => "refused",
-        Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
-        Some(End::GaveUp { .. }) => "gave-up",
-        Some(End::Superseded { .. }) => "superseded",
-        Some(End::Cancelled { .. }) => "cancelled",
-        Some(End::Expired) => "expired",
-    };
-    let proposal = run
-        .open_gates()
-        .first()
-        .map(|gate| gate.id.to_string())
-        .unwrap_or_default();
+    let state = reply::state(run);
+    let gates = run.open_gates();
+    let proposal = gates.first().map(|gate| gate.id.to_string()).unwrap_or_default();
+    let waits_for = gates.first().map(|gate| gate.kind.name()).unwrap_or_default();
     let commit = match &run.end {
         Some(End::Landed { commit }) => commit.to_string(),
         _ => String::new(),
     };
     // None of these values holds a line break, so none can start another output.
     let outputs = format!(
-        "run={}\nstate={state}\nproposal={proposal}\ncommit={commit}\n",
+        "run={}\nstate={state}\nwaits-for={waits_for}\nproposal={proposal}\ncommit={commit}\n",
         run.id()
     );
     append(step.output.as_deref(), "GITHUB_OUTPUT", &outputs)?;

@@ -6,7 +6,7 @@ use super::{Exit, terminal};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::{self, ModelSettings, Settings};
 use crate::engine::desk::{CONFIG_FILE, Desk};
-use crate::engine::{App, Interrupts};
+use crate::engine::{App, Interrupts, Voices};
 use crate::github::{Credentials, GitHub};
 use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
@@ -30,6 +30,7 @@ pub(super) fn app(
         folder: settings.data_dir()?,
         allow_list: settings.allow_list.clone(),
         interrupts: Interrupts::default(),
+        voices: Voices::default(),
     })
 }
 

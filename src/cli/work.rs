@@ -10,6 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Exit, live, terminal};
 use crate::agent::Delta;
 use crate::domain::execution::{Deferred, Execution, Resolution, What};
+use crate::domain::redact;
+use crate::domain::reply::MAX_EDITS;
 use crate::domain::run::MAX_REQUESTS;
 use crate::domain::spend::Spend;
 use crate::engine::desk::Desk;
@@ -108,7 +110,7 @@ pub(super) async fn work_until_done(
         asked += 1;
         let resolution = match left {
             0 => Resolution::NoAnswer,
-            _ => ask(desk, &deferred, approver, cancel).await?,
+            _ => ask((desk, &said), &deferred, approver, cancel).await?,
         };
         said.push(work::resolve((desk, suite), (&said, &deferred), &resolution, cancel).await?);
         if cancel.is_cancelled() {
@@ -119,7 +121,7 @@ pub(super) async fn work_until_done(
 
 /// Shows what would run, all of it, and asks.
 async fn ask(
-    desk: &Desk,
+    (desk, said): (&Desk, &[Value]),
     deferred: &Deferred,
     approver: Approver,
     cancel: &CancellationToken,
@@ -133,6 +135,11 @@ async fn ask(
         return Ok(Resolution::NoAnswer);
     }
     show(desk, execution);
+    let edits = work::edits(desk, said)?;
+    if !edits.is_empty() {
+        terminal::tell("\nits edits so far:\n");
+        indented(&redact::bounded(&edits.unified(), MAX_EDITS));
+    }
     if approver == Approver::UpFront {
         terminal::tell("allowed up front (--yes)");
         return Ok(Resolution::Approved);

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::command::Command;
 use super::id::{CommitSha, DeliveryId, InstallationId, Login, PullRequestId, RepositoryName};
 
 /// One domain fact out of one delivery.
@@ -43,6 +44,13 @@ pub enum Fact {
         head: CommitSha,
         identifier: String,
         by: Login,
+    },
+    /// Somebody gave a command through greenlight's own API, for a pull request whose head this was.
+    CommandGiven {
+        pull_request: PullRequestId,
+        head: CommitSha,
+        by: Login,
+        command: Command,
     },
     InstallationChanged {
         repositories: Vec<RepositoryName>,
@@ -124,7 +132,8 @@ impl Event {
             Fact::CommentCreated(comment) => Some(&comment.pull_request.repository),
             Fact::PullRequestPushed { pull_request, .. }
             | Fact::PullRequestClosed { pull_request }
-            | Fact::PullRequestLabelled { pull_request, .. } => Some(&pull_request.repository),
+            | Fact::PullRequestLabelled { pull_request, .. }
+            | Fact::CommandGiven { pull_request, .. } => Some(&pull_request.repository),
             Fact::ChecksFailed(checks) => Some(&checks.repository),
             Fact::ButtonPressed { repository, .. } => Some(repository),
             Fact::InstallationChanged { .. } | Fact::Pinged => None,

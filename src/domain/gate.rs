@@ -100,6 +100,26 @@ impl GateKind {
         matches!(self, Self::ChangeTests { .. })
     }
 
+    /// What it is about in a word, for machines.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Search { .. } => "search",
+            Self::VerifyAndLand { .. } => "verify-and-land",
+            Self::Land { .. } => "land",
+            Self::ChangeTests { .. } => "change-tests",
+            Self::Execute(_) => "execute",
+            Self::Tests { .. } => "tests",
+        }
+    }
+
+    /// What a model asks for, if that is what it is about.
+    pub fn execution(&self) -> Option<&Execution> {
+        match self {
+            Self::Execute(execution) => Some(execution),
+            _ => None,
+        }
+    }
+
     /// Whether its answer is for the model, and ends nothing.
     pub fn is_for_the_model(&self) -> bool {
         matches!(self, Self::Execute(_))

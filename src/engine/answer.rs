@@ -2,13 +2,14 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::command::Command;
 use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
 use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
 use crate::domain::permission::authorize;
 use crate::domain::run::{End, Run, Step};
 
 use super::comment::Verdict;
-use super::{App, Broken, Context, drive, retry};
+use super::{App, Broken, Context, cancel, drive, retry};
 
 /// The comment an answer was given in; a button needs none, because it names its gate.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +118,41 @@ pub(super) async fn button(
             Ok(Some(text)) => tracing::warn!(login = %by, text, "a button did nothing"),
             Err(refusal) => tracing::info!(login = %by, ?refusal, "a button did nothing"),
         }
+    }
+    Ok(())
+}
+
+/// A command that was given through greenlight's own API does the same as a comment: on the head that was looked at, and
+/// with the permission fetched live. Whoever gave it was told before what could be told at once.
+///
+/// # Errors
+/// When something broke.
+pub(super) async fn given(
+    app: &App,
+    installation: Option<InstallationId>,
+    id: &PullRequestId,
+    (head, by, command): (&CommitSha, &Login, Command),
+) -> Result<(), Broken> {
+    let context = Context::of(app, installation, id).await?;
+    if context.pull_request.head != *head || !context.pull_request.is_open {
+        return Ok(());
+    }
+    let permission = context.client.permission(&id.repository, by).await?;
+    let verdict = match authorize(command, by, by.as_str().ends_with("[bot]"), permission) {
+        Err(refusal) => Err(refusal),
+        Ok(request) => match request.into_inner() {
+            Command::Approve { gate: Some(gate) } => approve(&context, Some(&gate), by, None).await?,
+            Command::Reject {
+                gate: Some(gate),
+                reason,
+            } => reject(&context, Some(&gate), (by, reason), None).await?,
+            Command::Cancel => cancel::cancel(&context, by).await?,
+            // Nothing else can be given there.
+            _ => Ok(None),
+        },
+    };
+    if let Err(refusal) = verdict {
+        tracing::info!(login = %by, ?refusal, "a command of the API did nothing");
     }
     Ok(())
 }

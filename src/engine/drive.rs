@@ -337,10 +337,11 @@ async fn attempt(
         .boxed()
     };
     let mut progress = |_| {};
+    let live = context.app.voices.of(before.id());
     let watch = work::Watch {
         keep: &mut keep,
         progress: &mut progress,
-        live: &|_| {},
+        live: &live,
         cancel,
     };
     Ok(match work::work(desk, suite, engine, &brief, watch).await? {

@@ -25,12 +25,14 @@ mod start;
 mod stop;
 pub mod suggest;
 mod undo;
+mod voices;
 pub mod work;
 
 use std::io;
 use std::path::PathBuf;
 
 pub use interrupt::{Interrupt, Interrupts};
+pub use voices::{Piece, Voices};
 
 use crate::config::allow_list::AllowList;
 use crate::domain::event::{Event, Fact, FailedChecks};
@@ -54,6 +56,8 @@ pub struct App {
     pub folder: PathBuf,
     pub allow_list: AllowList,
     pub interrupts: Interrupts,
+    /// What models say while they say it.
+    pub voices: Voices,
 }
 
 /// What broke, as opposed to what was refused.
@@ -172,6 +176,12 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
             });
             answer::button(app, installation, ids.collect(), (&head, &identifier, &by)).await
         }
+        Fact::CommandGiven {
+            pull_request,
+            head,
+            by,
+            command,
+        } => answer::given(app, installation, &pull_request, (&head, &by, command)).await,
         Fact::InstallationChanged { .. } | Fact::Pinged => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::run::{End, GateNeeded, Run, Step};
 
 use super::desk::{self, Desk};
 use super::suggest::{Target, can_be_pushed};
-use super::{Broken, Context};
+use super::{Broken, Context, work};
 
 /// Posts the review of the proposal, or turns the review of this head into it.
 ///
@@ -135,7 +135,7 @@ fn request(run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
     let execution = &deferred.execution;
     let circumstances = Circumstances {
         command: desk.executes_for(&execution.what),
-        edits: None,
+        edits: Some(work::edits(desk, &run.said)?.unified()).filter(|diff| diff.len() <= reply::MAX_EDITS),
     };
     let terms = run.terms(jiff::Timestamp::now());
     let gate = Gate::open_request(run.id(), run.gates.len(), execution, circumstances, terms);

@@ -130,6 +130,28 @@ impl Journal {
         }
     }
 
+    /// One run by its id alone; in git refs, of those that were loaded so far.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.find(id).await,
+            Self::Refs(refs) => Ok(refs.loaded_runs().await?.into_iter().find(|run| run.id() == id)),
+        }
+    }
+
+    /// So many steps of a run from a place on, as they are written, each with its place; in git refs, none.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.steps(id, from, limit).await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+
     /// The runs that were loaded so far, where a single event is worked off; oldest first.
     ///
     /// # Errors

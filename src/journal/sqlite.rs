@@ -10,7 +10,7 @@ use sqlx::sqlite::{
 
 use super::{Admission, Error};
 use crate::domain::event::Event;
-use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName};
+use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
 use crate::domain::run::{Run, Started, Step};
 
 /// How many unfinished deliveries a restart takes up at most.
@@ -179,6 +179,34 @@ impl Sqlite {
         .await
         .map_err(broken)?;
         fold(&rows)
+    }
+
+    pub(super) async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
+        let rows = sqlx::query("SELECT run, step FROM step WHERE run = ? ORDER BY place")
+            .bind(&id.0)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(fold(&rows)?.pop())
+    }
+
+    pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
+        let rows = sqlx::query("SELECT place, step FROM step WHERE run = ? AND place >= ? ORDER BY place LIMIT ?")
+            .bind(&id.0)
+            .bind(i64::try_from(from).map_err(broken)?)
+            .bind(i64::try_from(limit).map_err(broken)?)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(broken)?;
+        rows.iter()
+            .map(|row| {
+                let place: i64 = row.try_get("place").map_err(broken)?;
+                Ok((
+                    usize::try_from(place).map_err(broken)?,
+                    row.try_get("step").map_err(broken)?,
+                ))
+            })
+            .collect()
     }
 
     pub(super) async fn open_runs(&self) -> Result<Vec<Run>, Error> {

@@ -41,7 +41,10 @@ fn chat(model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
     let items = as_shown(question.history);
     let messages: Vec<Value> = match question.speech {
         Speech::Tools => items.iter().flat_map(|item| messages(item)).collect(),
-        Speech::Code => said(&items).into_iter().map(|(role, text)| json!({ "role": role, "content": text })).collect(),
+        Speech::Code => said(&items)
+            .into_iter()
+            .map(|(role, text)| json!({ "role": role, "content": text }))
+            .collect(),
     };
     let mut body = json!({ "model": model, "messages": messages, "stream": streaming != Streaming::Off });
     if streaming == Streaming::WithUsage {
@@ -89,7 +92,10 @@ fn responses(model: &str, question: &Question<'_>, streaming: Streaming) -> Valu
     let items = as_shown(question.history);
     let input: Vec<Value> = match question.speech {
         Speech::Tools => items.iter().flat_map(|item| input(item)).collect(),
-        Speech::Code => said(&items).into_iter().map(|(role, text)| json!({ "role": role, "content": text })).collect(),
+        Speech::Code => said(&items)
+            .into_iter()
+            .map(|(role, text)| json!({ "role": role, "content": text }))
+            .collect(),
     };
     let mut body = json!({ "model": model, "input": input, "store": false, "stream": streaming != Streaming::Off });
     let tools = question.tools.iter().map(|tool| {
@@ -116,7 +122,10 @@ fn input(item: &Item) -> Vec<Value> {
             vec![json!({ "type": "function_call_output", "call_id": call_id, "output": text })]
         }
         Item::Reply(reply) if !reply.calls.is_empty() => {
-            let text = reply.text.iter().map(|text| json!({ "role": "assistant", "content": text }));
+            let text = reply
+                .text
+                .iter()
+                .map(|text| json!({ "role": "assistant", "content": text }));
             let calls = reply.calls.iter().map(|call| {
                 let arguments = sound_arguments(call);
                 json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments })
@@ -159,7 +168,11 @@ fn said(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
 
 /// What a reply says. Some endpoints refuse a message that is empty.
 fn spoken(reply: &Reply) -> &str {
-    reply.text.as_deref().filter(|text| !text.is_empty()).unwrap_or("(nothing)")
+    reply
+        .text
+        .as_deref()
+        .filter(|text| !text.is_empty())
+        .unwrap_or("(nothing)")
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ async fn talk(stream: TcpStream, router: Router, ending: CancellationToken) {
             .timer(TokioTimer::new())
             .header_read_timeout(MAX_HEAD)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+            .with_upgrades()
     );
     let result = tokio::select! {
         result = connection.as_mut() => result,

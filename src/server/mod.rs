@@ -1,6 +1,7 @@
 //! The HTTP door: verifies a delivery, writes it down, answers 202, and leaves the work to the queue. The only room
 //! that names axum.
 
+mod api;
 mod clock;
 mod connections;
 mod queue;
@@ -46,6 +47,7 @@ struct Door {
 
 /// The routes.
 pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
+    let api = api::router(queue.clone());
     let door = Door {
         queue,
         secret: Arc::new(secret),
@@ -61,6 +63,7 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
         ))
         .layer(DefaultBodyLimit::max(MAX_PAYLOAD))
         .with_state(door)
+        .nest("/api/v1", api)
 }
 
 /// Serves until `until` resolves, then drains, and returns however slow a connection is. What an earlier process left

@@ -275,6 +275,10 @@ fn lane(work: &Work) -> String {
         Fact::PullRequestPushed { pull_request, .. }
         | Fact::PullRequestClosed { pull_request }
         | Fact::PullRequestLabelled { pull_request, .. } => of(pull_request),
+        Fact::CommandGiven {
+            pull_request, command, ..
+        } if only_stops(command) => aside(pull_request),
+        Fact::CommandGiven { pull_request, .. } => of(pull_request),
         Fact::ChecksFailed(checks) => match checks.pull_requests.as_slice() {
             [number] => of(&PullRequestId {
                 repository: checks.repository.clone(),
@@ -313,10 +317,14 @@ fn is_of_several(event: &Event) -> bool {
 
 /// Whether every command of a comment only reads or stops something.
 fn is_aside(body: &str) -> bool {
-    command::parse(body).iter().all(|command| {
-        matches!(
-            command,
-            Err(_) | Ok(Command::Help | Command::Status | Command::Config | Command::Cancel | Command::Explain)
-        )
-    })
+    let commands = command::parse(body);
+    commands.iter().all(|command| command.as_ref().map_or(true, only_stops))
+}
+
+/// Whether a command only reads or stops something.
+fn only_stops(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Help | Command::Status | Command::Config | Command::Cancel | Command::Explain
+    )
 }

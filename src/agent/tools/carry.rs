@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{MAX_RESULT, offered, request, run_code};
 use crate::agent::{Error, Shell, Transcript, catch_up, prompt};
 use crate::domain::execution::{Execution, Language, What};
+use crate::domain::patch::Patch;
 use crate::domain::redact::{bounded, fenced, redact, visible};
 use crate::suite::{self, Job, Packages, Registry, Suite};
 
@@ -20,9 +21,7 @@ pub async fn carry_out(
     execution: &Execution,
     cancel: &CancellationToken,
 ) -> Result<String, Error> {
-    let tools = offered(shell, transcript);
-    catch_up(shell, transcript, &tools);
-    if shell.checkout.patch().digest() != execution.patch {
+    if edits(shell, transcript).digest() != execution.patch {
         return Ok("not done: the edits are not those that were approved.".into());
     }
     let text = match &execution.what {
@@ -44,6 +43,13 @@ pub async fn carry_out(
         }
     };
     Ok(bounded(&redact(&visible(&text)), MAX_RESULT))
+}
+
+/// The edits that a transcript leads to: what a request that comes after it is carried out on.
+pub fn edits(shell: &mut Shell<'_>, transcript: &Transcript) -> Patch {
+    let tools = offered(shell, transcript);
+    catch_up(shell, transcript, &tools);
+    shell.checkout.patch()
 }
 
 async fn executed(

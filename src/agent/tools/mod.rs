@@ -13,7 +13,7 @@ mod run_code;
 mod run_tests;
 mod search;
 
-pub use carry::carry_out;
+pub use carry::{carry_out, edits};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;

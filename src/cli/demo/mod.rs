@@ -19,7 +19,7 @@ use crate::config::flags::{Flags, LogFlags, ModelFlags};
 use crate::config::settings::Settings;
 use crate::demo::{Double, MAINTAINER};
 use crate::domain::command;
-use crate::engine::{App, Interrupts};
+use crate::engine::{App, Interrupts, Voices};
 use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
 use crate::journal::{Journal, Sqlite};
@@ -114,6 +114,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
         folder: folder.to_path_buf(),
         allow_list: AllowList::All,
         interrupts: Interrupts::default(),
+        voices: Voices::default(),
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(fault)?;
     let address = listener.local_addr().map_err(fault)?;

@@ -17,7 +17,7 @@ pub use execution::MAX_EDITS;
 pub use memory::memory;
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use source::{Name, Source};
-pub use state::{CheckState, CheckText, check, offer_retry, sticky};
+pub use state::{CheckState, CheckText, check, offer_retry, state, sticky};
 pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled, suggestion, withdrawn};
 
 use sha2::{Digest as _, Sha256};

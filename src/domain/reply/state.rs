@@ -310,6 +310,24 @@ pub(super) fn folded(summary: &str, body: &str) -> String {
     format!("<details><summary>{summary}</summary>\n\n{body}\n\n</details>")
 }
 
+/// The state of a run in a word, for machines.
+pub fn state(run: &Run) -> &'static str {
+    match &run.end {
+        None if run.open_gates().is_empty() => "working",
+        None => "waiting",
+        Some(End::Landed { .. }) => "landed",
+        Some(End::Explained { .. }) => "explained",
+        Some(End::Suggested) => "suggested",
+        Some(End::Rejected { .. }) => "rejected",
+        Some(End::Refused { .. }) => "refused",
+        Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
+        Some(End::GaveUp { .. }) => "gave-up",
+        Some(End::Superseded { .. }) => "superseded",
+        Some(End::Cancelled { .. }) => "cancelled",
+        Some(End::Expired) => "expired",
+    }
+}
+
 /// The check run of a run's head.
 pub fn check(run: &Run, branch: &str) -> CheckText {
     let state = match &run.end {

@@ -31,7 +31,7 @@ use crate::suite::Suite;
 
 pub use prove::prove;
 pub use reproduce::{Base, LayOut, Wants, reproduce};
-pub use resolve::resolve;
+pub use resolve::{edits, resolve};
 
 use super::Broken;
 use super::desk::Desk;

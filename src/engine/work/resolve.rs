@@ -11,6 +11,17 @@ use crate::suite::Suite;
 use super::super::Broken;
 use super::super::desk::Desk;
 
+/// The edits that are in the tree when what the model asks for next is carried out.
+///
+/// # Errors
+/// When the transcript cannot be read.
+pub fn edits(desk: &Desk, said: &[serde_json::Value]) -> Result<Patch, Broken> {
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let bounds = desk.bounds(&is_protected, &|_| Vec::new());
+    let mut shell = Shell::new(desk.checkout.clone(), None, bounds, super::limits::limits(desk, said));
+    Ok(agent::edits(&mut shell, &transcript(said)?))
+}
+
 /// Gives the result of a call that waited: what came of carrying it out, or why it was not done.
 ///
 /// # Errors
@@ -21,22 +32,20 @@ pub async fn resolve(
     resolution: &Resolution,
     cancel: &CancellationToken,
 ) -> Result<serde_json::Value, Broken> {
-    let unreadable = |error: serde_json::Error| Broken::Bug(format!("a transcript cannot be read: {error}"));
-    let needs_a_sandbox = deferred.execution.runs_code();
+    let execution = &deferred.execution;
     let (text, granted) = match (resolution, suite) {
-        (Resolution::Approved, None) if needs_a_sandbox => {
+        (Resolution::Approved, None) if execution.runs_code() => {
             ("approved, but the sandbox cannot be used here.".into(), false)
         }
         (Resolution::Approved, suite) => {
-            let items = serde_json::Value::Array(said.to_vec());
-            let transcript: Transcript = serde_json::from_value(items).map_err(unreadable)?;
             let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-            let weakenings = |_: &Patch| Vec::new();
-            let bounds = desk.bounds(&is_protected, &weakenings);
+            let bounds = desk.bounds(&is_protected, &|_| Vec::new());
             let limits = super::limits::limits(desk, said);
             let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
-            let text = agent::carry_out(&mut shell, &transcript, &deferred.execution, cancel).await?;
-            (text, true)
+            let transcript = transcript(said)?;
+            let is_as_approved = edits(desk, said)?.digest() == execution.patch;
+            let text = agent::carry_out(&mut shell, &transcript, execution, cancel).await?;
+            (text, is_as_approved)
         }
         (Resolution::Rejected { reason }, _) => (agent::prompt::rejected(reason.as_deref()), false),
         (Resolution::NoAnswer, _) => (
@@ -44,11 +53,17 @@ pub async fn resolve(
             false,
         ),
     };
-    serde_json::to_value(Item::Result {
-        call_id: deferred.call_id.clone(),
+    let call_id = deferred.call_id.clone();
+    let item = Item::Result {
+        call_id,
         text,
         exit: None,
         granted,
-    })
-    .map_err(unreadable)
+    };
+    serde_json::to_value(item).map_err(|error| Broken::Bug(error.to_string()))
+}
+
+fn transcript(said: &[serde_json::Value]) -> Result<Transcript, Broken> {
+    serde_json::from_value(serde_json::Value::Array(said.to_vec()))
+        .map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use greenlight::config::allow_list::AllowList;
 use greenlight::domain::id::PullRequestId;
 use greenlight::domain::run::Run;
-use greenlight::engine::{App, Interrupts};
+use greenlight::engine::{App, Interrupts, Voices};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Journal, Sqlite};
@@ -109,6 +109,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         folder: folder.to_path_buf(),
         allow_list: settings.allow_list,
         interrupts: Interrupts::default(),
+        voices: Voices::default(),
     };
     let queue = Queue::new(Arc::new(app), 2);
     server::take_up(&queue).await;

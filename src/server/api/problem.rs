@@ -1,0 +1,68 @@
+//! Why a request of the API is not done, as it is told.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Json, Response};
+use serde_json::json;
+
+use crate::{github, journal};
+
+/// Nothing here says whether something is there that the caller may not see.
+#[derive(Debug)]
+pub(super) enum Problem {
+    BadRequest(String),
+    Unauthorized,
+    /// Seen, but not theirs to do.
+    Forbidden(&'static str),
+    NotFound,
+    Conflict(String),
+    Busy,
+    GitHubIsAway,
+    Broken,
+}
+
+impl From<github::Error> for Problem {
+    fn from(error: github::Error) -> Self {
+        tracing::warn!(%error, "GitHub could not be asked for the API");
+        Self::GitHubIsAway
+    }
+}
+
+impl From<journal::Error> for Problem {
+    fn from(error: journal::Error) -> Self {
+        tracing::error!(%error, "the journal could not be used for the API");
+        Self::Broken
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let (status, text) = match self {
+            Self::BadRequest(text) => (StatusCode::BAD_REQUEST, text),
+            Self::Unauthorized => (
+                StatusCode::UNAUTHORIZED,
+                "show a GitHub token of your own: `Authorization: Bearer <token>`".into(),
+            ),
+            Self::Forbidden(text) => (StatusCode::FORBIDDEN, text.into()),
+            Self::NotFound => (StatusCode::NOT_FOUND, "there is nothing of this name for you".into()),
+            Self::Conflict(text) => (StatusCode::CONFLICT, text),
+            Self::Busy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "there is no room now; try again later".into(),
+            ),
+            Self::GitHubIsAway => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "GitHub cannot be asked who you are and what you may do; try again later".into(),
+            ),
+            Self::Broken => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "something broke on greenlight's side; its log has the details".into(),
+            ),
+        };
+        let mut response = (status, Json(json!({ "error": text }))).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = header::HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}

@@ -1,0 +1,138 @@
+//! What the API shows of a run. These are what scripts read: fields are added, and never change their meaning.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::domain::execution::Execution;
+use crate::domain::gate::Circumstances;
+use crate::domain::id::{CommitSha, Login, RepositoryName, RunId};
+use crate::domain::mode::Mode;
+use crate::domain::reply;
+use crate::domain::run::{Asked, End, Run};
+use crate::domain::spend::Spend;
+
+/// A run in a list.
+#[derive(Serialize)]
+pub(super) struct RunSummary {
+    id: RunId,
+    repository: RepositoryName,
+    pull_request: u64,
+    /// The head it is about.
+    head: CommitSha,
+    /// `debug`, `tdd`, `refactor` or `explain`.
+    mode: &'static str,
+    /// `working`, `waiting`, `landed`, `explained`, `suggested`, `rejected`, `refused`, `nothing-to-fix`, `gave-up`,
+    /// `superseded`, `cancelled` or `expired`.
+    state: &'static str,
+    started: Timestamp,
+    /// Ids of the requests that wait for an answer.
+    waits_for: Vec<String>,
+    /// Turns, tokens, millionths of a US dollar, and milliseconds at work.
+    spent: Spend,
+}
+
+impl RunSummary {
+    pub(super) fn of(run: &Run) -> Self {
+        let started = &run.started;
+        Self {
+            id: run.id().clone(),
+            repository: started.pull_request.repository.clone(),
+            pull_request: started.pull_request.number,
+            head: started.head.clone(),
+            mode: match started.mode {
+                Mode::Debug => "debug",
+                Mode::Tdd { .. } => "tdd",
+                Mode::Refactor { .. } => "refactor",
+                Mode::Explain => "explain",
+            },
+            state: reply::state(run),
+            started: started.at,
+            waits_for: run.open_gates().iter().map(|gate| gate.id.to_string()).collect(),
+            spent: run.spent,
+        }
+    }
+}
+
+/// A run with everything that its comment shows.
+#[derive(Serialize)]
+pub(super) struct RunView {
+    #[serde(flatten)]
+    summary: RunSummary,
+    /// Every request so far, oldest first.
+    gates: Vec<GateView>,
+    /// The commit that landed.
+    commit: Option<CommitSha>,
+    /// The comment of the pull request, in GitHub's Markdown.
+    comment: String,
+    /// How many steps its journal has: what `events` begins after with `Last-Event-ID` one less.
+    steps: usize,
+}
+
+/// A request for a green light.
+#[derive(Serialize)]
+struct GateView {
+    id: String,
+    /// `search`, `verify-and-land`, `land`, `change-tests`, `tests` or `execute`.
+    kind: &'static str,
+    /// `open`, `approved`, `rejected`, `expired`, or `void` when the run ended before an answer.
+    state: &'static str,
+    /// What is asked, in GitHub's Markdown: exactly what an approval sets off.
+    request: String,
+    /// The same for machines, where a model asks for something.
+    execution: Option<Execution>,
+    circumstances: Option<Circumstances>,
+    head: CommitSha,
+    /// SHA-256 of the head and exactly what will run or land, in hex.
+    digest: String,
+    /// How many people have to approve, and who did.
+    approvers: u32,
+    approved_by: Vec<Login>,
+    rejected_by: Option<Login>,
+    reason: Option<String>,
+    opened: Timestamp,
+    expires: Timestamp,
+}
+
+impl RunView {
+    pub(super) fn of(run: &Run, branch: &str) -> Self {
+        Self {
+            summary: RunSummary::of(run),
+            gates: run.gates.iter().map(|asked| GateView::of(run, asked, branch)).collect(),
+            commit: match &run.end {
+                Some(End::Landed { commit }) => Some(commit.clone()),
+                _ => None,
+            },
+            comment: reply::sticky(run, branch),
+            steps: run.length,
+        }
+    }
+}
+
+impl GateView {
+    fn of(run: &Run, asked: &Asked, branch: &str) -> Self {
+        let gate = &asked.gate;
+        let execution = gate.kind.execution().cloned();
+        Self {
+            id: gate.id.to_string(),
+            kind: gate.kind.name(),
+            state: match asked {
+                asked if asked.is_approved() => "approved",
+                asked if asked.rejected.is_some() => "rejected",
+                asked if asked.expired => "expired",
+                _ if run.end.is_some() => "void",
+                _ => "open",
+            },
+            request: reply::gate_request(gate, branch),
+            circumstances: execution.is_some().then(|| gate.circumstances.clone()),
+            execution,
+            head: gate.head.clone(),
+            digest: gate.digest.clone(),
+            approvers: gate.approvers,
+            approved_by: asked.approved_by.clone(),
+            rejected_by: asked.rejected.as_ref().map(|(by, _)| by.clone()),
+            reason: asked.rejected.as_ref().and_then(|(_, reason)| reason.clone()),
+            opened: gate.opened,
+            expires: gate.expires,
+        }
+    }
+}
