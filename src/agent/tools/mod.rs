@@ -52,6 +52,7 @@ pub(super) enum Action {
     WriteFile(edit::WriteFile),
     RunTests(run_tests::RunTests),
     Submit(finish::Submit),
+    Explain(finish::Explain),
 }
 
 /// The tools on offer; the one that executes code only where that is allowed.
@@ -83,6 +84,10 @@ pub(super) fn offered(may_execute: bool) -> Vec<ToolSpec> {
         "submit",
         "End the work, and hand over the edits.",
     ));
+    tools.push(spec::<finish::Explain>(
+        "explain",
+        "End the work: say why the tests fail, and on which lines that rests.",
+    ));
     tools
 }
 
@@ -104,6 +109,7 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
         "edit_file" => Action::EditFile(arguments(call)?),
         "write_file" => Action::WriteFile(arguments(call)?),
         "run_tests" => Action::RunTests(arguments(call)?),
+        "explain" => Action::Explain(arguments(call)?),
         _ => Action::Submit(arguments(call)?),
     })
 }
@@ -128,6 +134,7 @@ pub(super) async fn answer(
         Action::WriteFile(wanted) => Answer::text(edit::write_file(wanted, shell)),
         Action::RunTests(wanted) => Answer::text(run_tests::run_tests(&wanted, shell, stop).await?),
         Action::Submit(wanted) => finish::submit(&wanted, shell),
+        Action::Explain(wanted) => finish::explain(&wanted, shell),
     };
     answer.text = bounded(&redact(&visible(&answer.text)), MAX_RESULT);
     Ok(answer)

@@ -5,6 +5,7 @@
 
 mod evidence;
 mod execution;
+mod modes;
 mod remainder;
 mod review;
 mod source;
@@ -12,6 +13,7 @@ mod state;
 mod suggestion;
 
 pub use evidence::left_out;
+pub use modes::{explained, explained_marker, needs_a_model};
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use source::{Name, Source};
 pub use state::{CheckState, CheckText, check, offer_retry, sticky};
@@ -155,7 +157,6 @@ pub fn refusal(refusal: &Refusal) -> String {
         }
         Refusal::PullRequestClosed => "This pull request is closed.".into(),
         Refusal::NothingToUndo => "There is nothing to take back: the head is not a commit greenlight landed.".into(),
-        Refusal::NotYet(verb) => format!("`/greenlight {verb}` is not part of this version yet."),
         Refusal::NothingRunning => "Nothing is running here.".into(),
         Refusal::NoFailedJobs => "I know of no failed CI jobs on this head.".into(),
     }

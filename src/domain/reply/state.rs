@@ -5,7 +5,7 @@ use super::super::gate::GateKind;
 use super::super::redact;
 use super::super::run::{Consent, End, Run};
 use super::super::test_run::Failure;
-use super::gate_request;
+use super::{gate_request, modes};
 
 /// What the check run says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +53,9 @@ pub fn sticky(run: &Run, branch: &str) -> String {
             failures(&reading.failures)
         };
         parts.push(folded("From the log of the failed job", &shown));
+    }
+    if let Some(first) = run.tests_first.as_ref().filter(|_| run.proposal.is_none()) {
+        parts.push(modes::tests(first));
     }
     if !run.turned_down.is_empty() {
         let reasons: Vec<_> = run
@@ -122,20 +125,28 @@ fn headline(run: &Run) -> String {
             "🟡 **A fix is suggested, not executed.** This branch cannot be pushed to from here, so its author commits the suggestions, once they are found right.".into()
         }
         Some(End::Suggested) => {
-            "🟡 **A tested fix is suggested.** This branch cannot be pushed to from here, so its author commits the suggestions.".into()
+            format!("🟡 **A tested {} is suggested.** This branch cannot be pushed to from here, so its author commits the suggestions.", modes::made(run))
         }
         Some(End::Rejected { by, reason }) => {
             let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", redact::prose(reason, 300)));
             format!("⚪ **Rejected** by {}{reason}", redact::inline(by.as_str(), 60))
         }
         Some(End::Refused { reason }) => format!("🔴 **Refused.** {}", redact::prose(reason, 1_500)),
-        Some(End::Explained { text }) => format!("🔵 **Why it fails** on {head}:\n\n{}", redact::prose(text, 6_000)),
+        Some(End::Explained(explanation)) => {
+            format!("🔵 **Why it fails** on {head}\n\n{}", modes::explained(explanation, &run.started.head, None))
+        }
         Some(End::PassedMeanwhile) => "⚪ **CI passed meanwhile.**".into(),
         Some(End::NothingToFix { reason }) => format!("⚪ **Nothing to fix.** {}", sentence(reason)),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
-            format!("🔴 **The fix did not land** on {head}. {}", sentence(reason))
+            format!("🔴 **The {} did not land** on {head}. {}", modes::made(run), sentence(reason))
         }
-        Some(End::GaveUp { reason }) => format!("🔴 **No fix found** for {head}. {}", sentence(reason)),
+        Some(End::GaveUp { reason }) => format!("🔴 **{}** for {head}. {}", modes::none_found(run), sentence(reason)),
+        Some(End::LimitReached { reason, found }) => format!(
+            "🔴 **{}** for {head}. {}\n\n{}",
+            modes::none_found(run),
+            sentence(reason),
+            modes::finding(found)
+        ),
         Some(End::Superseded { head: new }) => format!("⚪ **Stopped:** the head moved from {head} to {}. Open requests are void.", new.short()),
         Some(End::Cancelled { by }) => {
             format!("⚪ **Cancelled**{}.", by.as_ref().map_or_else(String::new, |by| format!(" by {}", redact::inline(by.as_str(), 60))))
@@ -177,7 +188,7 @@ fn open_headline(run: &Run, head: &str) -> String {
         }
         Some(GateKind::Execute(_)) => format!("🟡 **Working on {head}: the model asks for something.**"),
         Some(GateKind::Tests { .. }) => format!("🟡 **Tests for {head} are written, and fail as they should.**"),
-        Some(GateKind::Land { .. }) => format!("🟡 **A tested fix for {head} is suggested.**"),
+        Some(GateKind::Land { .. }) => format!("🟡 **A tested {} for {head} is suggested.**", modes::made(run)),
         None if run.started.consent == Consent::None && !run.may_execute() => {
             format!("⏳ Reading what went wrong on {head}.")
         }
@@ -238,10 +249,10 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         None => CheckState::Waiting,
         Some(End::Landed { .. }) => CheckState::Green,
         Some(_) if run.is_all_accepted() => CheckState::NothingDone,
-        Some(End::Explained { .. } | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => {
+        Some(End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => {
             CheckState::NothingDone
         }
-        Some(End::GaveUp { .. } | End::Refused { .. }) => CheckState::NoFix,
+        Some(End::GaveUp { .. } | End::LimitReached { .. } | End::Refused { .. }) => CheckState::NoFix,
         Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {
             CheckState::Stopped
         }

@@ -74,6 +74,8 @@ fn proposed(evidence: Option<Evidence>) -> Step {
         author: Author::BuiltIn,
         evidence,
         weakens: Vec::new(),
+        tests_first: None,
+        measures: None,
     }))
 }
 
