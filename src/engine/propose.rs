@@ -135,7 +135,8 @@ fn request(run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
     let execution = &deferred.execution;
     let circumstances = Circumstances {
         command: desk.executes_for(&execution.what),
-        edits: Some(work::edits(desk, &run.said)?.unified()).filter(|diff| diff.len() <= reply::MAX_EDITS),
+        edits: Some(work::edits(desk, work::stage(run), &run.said)?.unified())
+            .filter(|diff| diff.len() <= reply::MAX_EDITS),
     };
     let terms = run.terms(jiff::Timestamp::now());
     let gate = Gate::open_request(run.id(), run.gates.len(), execution, circumstances, terms);

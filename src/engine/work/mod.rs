@@ -28,7 +28,7 @@ use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
 use crate::domain::reply;
-use crate::domain::run::{Reading, TestsFirst, TurnedDown};
+use crate::domain::run::{Reading, Run, TestsFirst, TurnedDown};
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
 use crate::guard;
@@ -51,6 +51,31 @@ const MAX_CANDIDATES: u32 = 2_000;
 pub enum Engine<'a> {
     BuiltIn,
     Model { model: &'a OpenAi, name: &'a str },
+}
+
+/// How far a mode has come: what it works on next follows from that.
+#[derive(Clone, Copy)]
+pub struct Stage<'a> {
+    pub mode: &'a Mode,
+    /// The tests that were written first, once they are.
+    pub tests_first: Option<&'a TestsFirst>,
+}
+
+impl<'a> Brief<'a> {
+    pub fn stage(&self) -> Stage<'a> {
+        Stage {
+            mode: self.mode,
+            tests_first: self.tests_first,
+        }
+    }
+}
+
+/// How far a run has come.
+pub fn stage(run: &Run) -> Stage<'_> {
+    Stage {
+        mode: &run.started.mode,
+        tests_first: run.tests_first.as_ref(),
+    }
 }
 
 /// What the work starts from.

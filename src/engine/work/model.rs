@@ -17,7 +17,7 @@ use crate::openai::OpenAi;
 use crate::suite::Suite;
 
 use super::super::desk::Desk;
-use super::{Brief, Broken, Keep, Outcome, Watch, debug, limit, limits, refactor, tdd};
+use super::{Brief, Broken, Keep, Outcome, Stage, Watch, debug, limit, limits, refactor, tdd};
 
 /// How often a submission that is not accepted may be followed by another one.
 const MAX_SUBMISSIONS: usize = 4;
@@ -110,14 +110,14 @@ pub(super) async fn work(
     if let Some(unready) = unready(&bench) {
         return Ok(unready);
     }
-    let part = part(brief);
+    let part = brief.stage().part();
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     let inputs = desk.inputs(brief.before);
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
     let leave_alone = |path: &RepoPath| part.leaves_alone(path);
     let limits = limits::limits(desk, brief.said);
     let bounds = desk.bounds(&is_protected, &weakenings);
-    let mut shell = Shell::new(start(desk, brief), suite.cloned(), bounds, limits);
+    let mut shell = Shell::new(brief.stage().tree(desk), suite.cloned(), bounds, limits);
     shell.live = live;
     shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
     shell.may_ask = brief.may_ask;
@@ -164,19 +164,21 @@ pub(super) async fn work(
     })
 }
 
-/// What the model works on.
-fn part<'a>(brief: &'a Brief<'_>) -> Part<'a> {
-    let first = brief.tests_first.map(|first| (first.names.as_slice(), &first.red));
-    Part::of(brief.mode, first)
-}
-
-/// The tree the model begins with: the head, and on it the tests that were written first.
-pub(super) fn start(desk: &Desk, brief: &Brief<'_>) -> Checkout {
-    let mut checkout = desk.checkout.clone();
-    if let Some(first) = brief.tests_first {
-        checkout.apply(&first.patch);
+impl<'a> Stage<'a> {
+    /// What the model works on.
+    pub(super) fn part(self) -> Part<'a> {
+        let first = self.tests_first.map(|first| (first.names.as_slice(), &first.red));
+        Part::of(self.mode, first)
     }
-    checkout
+
+    /// The tree the model begins with: the head, and on it the tests that were written first.
+    pub(super) fn tree(self, desk: &Desk) -> Checkout {
+        let mut checkout = desk.checkout.clone();
+        if let Some(first) = self.tests_first {
+            checkout.apply(&first.patch);
+        }
+        checkout
+    }
 }
 
 /// Why there is no point in asking a model, if there is none.
