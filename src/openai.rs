@@ -179,7 +179,11 @@ impl OpenAi {
             match self.insist(candidate, question, live).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) if error.is_of_this_model() && self.candidates.len() > 1 => {
-                    tracing::warn!(model.failure = error.kind(), model.name = candidate.name, "a model is not to be had");
+                    tracing::warn!(
+                        model.failure = error.kind(),
+                        model.name = candidate.name,
+                        "a model is not to be had"
+                    );
                     candidate.learn(|learned| learned.rests_until = Some(Instant::now() + REST));
                     failure = error;
                 }

@@ -35,7 +35,9 @@ pub fn as_shown(history: &[Item]) -> Vec<Cow<'_, Item>> {
     let mut gone = HashSet::new();
     for (at, item) in history.iter().enumerate() {
         if let Item::Compacted { results: ids } = item {
-            let open = results.iter().filter(|result| result.at < at && !gone.contains(&result.at));
+            let open = results
+                .iter()
+                .filter(|result| result.at < at && !gone.contains(&result.at));
             let oldest: Vec<usize> = open.take(ids.len()).map(|result| result.at).collect();
             gone.extend(oldest);
         }
@@ -111,7 +113,11 @@ fn leave_out(transcript: &Transcript, tokens: u64) -> Option<Item> {
         })
         .sum();
     let (mut chosen, mut saved) = (Vec::new(), 0);
-    for result in results(items).into_iter().skip(already).filter(|result| result.at < last_reply) {
+    for result in results(items)
+        .into_iter()
+        .skip(already)
+        .filter(|result| result.at < last_reply)
+    {
         if saved >= tokens * BYTES_PER_TOKEN {
             break;
         }
@@ -165,8 +171,14 @@ fn results(history: &[Item]) -> Vec<Seen<'_>> {
 /// A call by its name and what it was about.
 fn named(name: &str, arguments: &str) -> String {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-    let subject = ["path", "pattern", "query", "command"].iter().find_map(|key| arguments.get(key)?.as_str());
-    let subject = subject.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    let subject = ["path", "pattern", "query", "command"]
+        .iter()
+        .find_map(|key| arguments.get(key)?.as_str());
+    let subject = subject
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let subject: String = subject.chars().take(MAX_SUBJECT).collect();
     format!("{name} {subject}").trim_end().into()
 }
@@ -201,10 +213,12 @@ mod tests {
     }
 
     fn shown(transcript: &Transcript) -> Vec<String> {
-        let texts = as_shown(transcript.items()).into_iter().filter_map(|item| match item.into_owned() {
-            Item::Result { text, .. } => Some(text),
-            _ => None,
-        });
+        let texts = as_shown(transcript.items())
+            .into_iter()
+            .filter_map(|item| match item.into_owned() {
+                Item::Result { text, .. } => Some(text),
+                _ => None,
+            });
         texts.map(|text| text.chars().take(60).collect()).collect()
     }
 
@@ -212,14 +226,23 @@ mod tests {
     fn a_history_that_fits_is_left_alone() {
         assert_eq!(due(&read(&["aaaa", "bbbb"], 400, Usage::default()), 300), None);
         assert_eq!(due(&Transcript::new("x".repeat(4_000), "t"), 300), None);
-        assert_eq!(make_room(&read(&["aaaa"], 400, Usage::default())), None, "nobody has read it yet");
+        assert_eq!(
+            make_room(&read(&["aaaa"], 400, Usage::default())),
+            None,
+            "nobody has read it yet"
+        );
     }
 
     #[test]
     fn the_oldest_results_go_down_to_half_of_the_bound_in_one_go() {
         let mut transcript = read(&["aaaa", "bbbb", "cccc", "dddd"], 4_000, Usage::default());
         let item = due(&transcript, 3_500).unwrap();
-        assert_eq!(item, Item::Compacted { results: vec!["call_0".into(); 3] });
+        assert_eq!(
+            item,
+            Item::Compacted {
+                results: vec!["call_0".into(); 3]
+            }
+        );
         transcript.push(item);
         assert_eq!(due(&transcript, 3_500), None);
         let lines = shown(&transcript);
@@ -233,10 +256,18 @@ mod tests {
         }
         assert_eq!(shown(&transcript)[4], "eeee".repeat(15));
         let item = make_room(&transcript).unwrap();
-        assert_eq!(item, Item::Compacted { results: vec!["call_0".into(); 2] });
+        assert_eq!(
+            item,
+            Item::Compacted {
+                results: vec!["call_0".into(); 2]
+            }
+        );
         transcript.push(item);
         assert_eq!(make_room(&transcript), None);
-        assert_eq!(shown(&transcript)[4], "[left out: result of read_file eeee; call again if needed]");
+        assert_eq!(
+            shown(&transcript)[4],
+            "[left out: result of read_file eeee; call again if needed]"
+        );
         assert_eq!(shown(&transcript)[5], "ffff".repeat(15));
     }
 

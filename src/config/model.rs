@@ -46,18 +46,28 @@ impl ModelSettings {
     /// The first setting that is wrong, whether a model is named or not.
     pub(super) fn new(flags: ModelFlags, environment: &Environment) -> Result<Option<Self>, SettingsError> {
         let text = |flag: Option<String>, name: &str| {
-            flag.filter(|value| !value.is_empty()).or_else(|| environment.get(name).map(String::from))
+            flag.filter(|value| !value.is_empty())
+                .or_else(|| environment.get(name).map(String::from))
         };
         let url = text(flags.model_base_url, "GREENLIGHT_MODEL_BASE_URL");
-        let url = url.as_deref().or_else(|| environment.get("OPENAI_BASE_URL")).unwrap_or(MODEL_BASE_URL);
+        let url = url
+            .as_deref()
+            .or_else(|| environment.get("OPENAI_BASE_URL"))
+            .unwrap_or(MODEL_BASE_URL);
         let settings = Self {
             base_url: base_url("GREENLIGHT_MODEL_BASE_URL", url)?,
             name: text(flags.model, "GREENLIGHT_MODEL").unwrap_or_default(),
             fallbacks: fallbacks(text(flags.model_fallbacks, "GREENLIGHT_MODEL_FALLBACKS").as_deref())?,
-            api_key: MODEL_API_KEY.read(flags.model_api_key_file.as_deref(), environment)?.unwrap_or_default(),
+            api_key: MODEL_API_KEY
+                .read(flags.model_api_key_file.as_deref(), environment)?
+                .unwrap_or_default(),
             api: api(text(flags.model_api, "GREENLIGHT_MODEL_API").as_deref())?,
             tools: tools(text(flags.model_tools, "GREENLIGHT_MODEL_TOOLS").as_deref())?,
-            prices: match flags.model_prices.as_deref().or_else(|| environment.get("GREENLIGHT_MODEL_PRICES").map(Path::new)) {
+            prices: match flags
+                .model_prices
+                .as_deref()
+                .or_else(|| environment.get("GREENLIGHT_MODEL_PRICES").map(Path::new))
+            {
                 Some(path) => prices(path)?,
                 None => Prices::default(),
             },
@@ -68,11 +78,19 @@ impl ModelSettings {
 }
 
 fn fallbacks(text: Option<&str>) -> Result<Vec<String>, SettingsError> {
-    let names = text.unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty());
+    let names = text
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
     let names: Vec<String> = names.map(String::from).collect();
     if names.len() > MAX_FALLBACKS {
         let problem = format!("names more than {MAX_FALLBACKS} models");
-        return Err(SettingsError::new("GREENLIGHT_MODEL_FALLBACKS", problem, "leave some out"));
+        return Err(SettingsError::new(
+            "GREENLIGHT_MODEL_FALLBACKS",
+            problem,
+            "leave some out",
+        ));
     }
     Ok(names)
 }
@@ -81,7 +99,11 @@ fn api(text: Option<&str>) -> Result<Api, SettingsError> {
     match text {
         None | Some("chat") => Ok(Api::Chat),
         Some("responses") => Ok(Api::Responses),
-        Some(_) => Err(SettingsError::new("GREENLIGHT_MODEL_API", "is no interface", "use `chat` or `responses`")),
+        Some(_) => Err(SettingsError::new(
+            "GREENLIGHT_MODEL_API",
+            "is no interface",
+            "use `chat` or `responses`",
+        )),
     }
 }
 
@@ -104,7 +126,9 @@ fn context(text: Option<&str>) -> Result<Option<u64>, SettingsError> {
         let problem = format!("is no whole number from {MIN_CONTEXT} to {MAX_CONTEXT}");
         SettingsError::new("GREENLIGHT_MODEL_CONTEXT", problem, remedy)
     };
-    let number = text.map(|text| text.trim().replace('_', "").parse::<u64>().map_err(|_| wrong())).transpose()?;
+    let number = text
+        .map(|text| text.trim().replace('_', "").parse::<u64>().map_err(|_| wrong()))
+        .transpose()?;
     if number.is_some_and(|number| !(MIN_CONTEXT..=MAX_CONTEXT).contains(&number)) {
         return Err(wrong());
     }
@@ -125,17 +149,24 @@ fn prices(path: &Path) -> Result<Prices, SettingsError> {
     let wrong = |problem: String| {
         let remedy = "each model has a table such as `[\"gpt-5*\"]` with `input`, `cached_input` and `output` in US \
                       dollars for a million tokens";
-        SettingsError::new("GREENLIGHT_MODEL_PRICES", format!("({}) {problem}", path.display()), remedy)
+        SettingsError::new(
+            "GREENLIGHT_MODEL_PRICES",
+            format!("({}) {problem}", path.display()),
+            remedy,
+        )
     };
-    let size = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?.len();
+    let size = std::fs::metadata(path)
+        .map_err(|error| wrong(format!("cannot be read: {error}")))?
+        .len();
     if size > MAX_PRICES {
         return Err(wrong(format!("is larger than {MAX_PRICES} bytes")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let rows: std::collections::BTreeMap<String, Row> =
-        toml::from_str(&text).map_err(|error| wrong(format!("is wrong at {}", ConfigError::new(&text, error).place())))?;
+    let rows: std::collections::BTreeMap<String, Row> = toml::from_str(&text)
+        .map_err(|error| wrong(format!("is wrong at {}", ConfigError::new(&text, error).place())))?;
     let price = |(name, row): (String, Row)| {
-        let micros = |dollars: f64| micros(dollars).ok_or_else(|| wrong(format!("has no price of `{name}` from 0 to 10000")));
+        let micros =
+            |dollars: f64| micros(dollars).ok_or_else(|| wrong(format!("has no price of `{name}` from 0 to 10000")));
         let price = Price {
             input: micros(row.input)?,
             cached_input: micros(row.cached_input.unwrap_or(row.input))?,
@@ -152,7 +183,9 @@ fn micros(dollars: f64) -> Option<u64> {
         clippy::cast_sign_loss,
         reason = "the number is within bounds"
     )]
-    (0.0..=10_000.0).contains(&dollars).then(|| (dollars * 1e6).round() as u64)
+    (0.0..=10_000.0)
+        .contains(&dollars)
+        .then(|| (dollars * 1e6).round() as u64)
 }
 
 #[cfg(test)]
@@ -168,7 +201,10 @@ mod tests {
     #[test]
     fn what_is_not_set_has_a_default() {
         let model = settings(&[]).unwrap();
-        assert_eq!((model.api, model.tools, model.context), (Api::Chat, ToolUse::Auto, None));
+        assert_eq!(
+            (model.api, model.tools, model.context),
+            (Api::Chat, ToolUse::Auto, None)
+        );
         assert!(model.fallbacks.is_empty() && model.prices == Prices::default());
         assert_eq!(model.base_url.as_str(), MODEL_BASE_URL);
     }
@@ -182,7 +218,10 @@ mod tests {
             ("GREENLIGHT_MODEL_CONTEXT", "32_000"),
         ])
         .unwrap();
-        assert_eq!((model.api, model.tools, model.context), (Api::Responses, ToolUse::Code, Some(32_000)));
+        assert_eq!(
+            (model.api, model.tools, model.context),
+            (Api::Responses, ToolUse::Code, Some(32_000))
+        );
         assert_eq!(model.fallbacks, ["a", "b"]);
         let wrong = [
             ("GREENLIGHT_MODEL_FALLBACKS", "1,2,3,4,5,6,7,8,9"),
@@ -205,14 +244,31 @@ mod tests {
         let read = |text: &str| {
             std::fs::write(&path, text).unwrap();
             let model = settings(&[("GREENLIGHT_MODEL_PRICES", path.to_str().unwrap())]);
-            model.map(|model| model.prices).map_err(|error| error.to_string().replace(path.to_str().unwrap(), "FILE"))
+            model
+                .map(|model| model.prices)
+                .map_err(|error| error.to_string().replace(path.to_str().unwrap(), "FILE"))
         };
-        let prices = read("[\"gpt-5*\"]\ninput = 1.25\ncached_input = 0.125\noutput = 10\n[\"o4\"]\ninput = 2\noutput = 3\n").unwrap();
+        let prices =
+            read("[\"gpt-5*\"]\ninput = 1.25\ncached_input = 0.125\noutput = 10\n[\"o4\"]\ninput = 2\noutput = 3\n")
+                .unwrap();
         let gpt = prices.of("gpt-5-mini").unwrap();
-        assert_eq!((gpt.input, gpt.cached_input, gpt.output), (1_250_000, 125_000, 10_000_000));
+        assert_eq!(
+            (gpt.input, gpt.cached_input, gpt.output),
+            (1_250_000, 125_000, 10_000_000)
+        );
         assert_eq!(prices.of("o4").unwrap().cached_input, 2_000_000);
-        let errors = ["[m]\ninptu = 1\noutput = 2", "[m]\ninput = -1\noutput = 2", "[m]\ninput = 1", "m = 1"];
-        let errors = errors.map(|text| read(text).unwrap_err()).join("\n");
-        insta::assert_snapshot!(errors, @"");
+        let errors = [
+            "[m]\ninptu = 1\noutput = 2",
+            "[m]\ninput = -1\noutput = 2",
+            "[m]\ninput = 1",
+            "m = 1",
+        ];
+        let errors = errors.map(|text| read(text).unwrap_err().replace("; each model has a table such as `[\"gpt-5*\"]` with `input`, `cached_input` and `output` in US dollars for a million tokens", ""));
+        insta::assert_snapshot!(errors.join("\n"), @r"
+        GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 2, `m.inptu`: there is no such field; did you mean `input`?
+        GREENLIGHT_MODEL_PRICES (FILE) has no price of `m` from 0 to 10000
+        GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 1, `m`: missing field 'output'
+        GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 1, `m`: invalid type: integer '1', expected a table
+        ");
     }
 }

@@ -50,7 +50,11 @@ impl ConfigError {
     /// The error without the name of the file: "line 2, `limits.token`: there is no such field".
     pub(super) fn place(&self) -> String {
         let line = self.line.map(|line| format!("line {line}")).unwrap_or_default();
-        let field = self.field.as_ref().map(|field| format!(", `{field}`")).unwrap_or_default();
+        let field = self
+            .field
+            .as_ref()
+            .map(|field| format!(", `{field}`"))
+            .unwrap_or_default();
         format!("{line}{field}: {}", self.problem)
     }
 

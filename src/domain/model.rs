@@ -42,7 +42,12 @@ impl Price {
             (cached, self.cached_input),
             (output, self.output),
         ];
-        micros(parts.iter().map(|(tokens, price)| u128::from(*tokens) * u128::from(*price)).sum())
+        micros(
+            parts
+                .iter()
+                .map(|(tokens, price)| u128::from(*tokens) * u128::from(*price))
+                .sum(),
+        )
     }
 
     /// The most that so many tokens can cost, whatever they are.

@@ -75,7 +75,10 @@ impl Chunks {
             call @ Value::Object(_) => std::slice::from_ref(call),
             _ => &[],
         };
-        for call in calls.iter().chain(delta.get("function_call").filter(|call| call.is_object())) {
+        for call in calls
+            .iter()
+            .chain(delta.get("function_call").filter(|call| call.is_object()))
+        {
             self.call(call, ear);
         }
     }
@@ -83,12 +86,18 @@ impl Chunks {
     /// Adds to the call that a piece belongs to. Some servers leave out the index, some the id, and some give all calls
     /// the same index.
     fn call(&mut self, piece: &Value, ear: &Ear) {
-        let function = piece.get("function").filter(|function| function.is_object()).unwrap_or(piece);
+        let function = piece
+            .get("function")
+            .filter(|function| function.is_object())
+            .unwrap_or(piece);
         let (index, id) = (piece["index"].as_u64(), piece["id"].as_str().unwrap_or_default());
         let name = function["name"].as_str().unwrap_or_default();
         let is_other = |call: &Call| !id.is_empty() && !call.id.is_empty() && call.id != id;
         let known = match index {
-            Some(_) => self.calls.iter().rposition(|call| call.index == index && !is_other(call)),
+            Some(_) => self
+                .calls
+                .iter()
+                .rposition(|call| call.index == index && !is_other(call)),
             None if !id.is_empty() => self.calls.iter().rposition(|call| call.id == id),
             None if !name.is_empty() => None,
             None => self.calls.len().checked_sub(1),
@@ -112,7 +121,18 @@ impl Chunks {
             call.name = name.into();
             ear.hear(Heard::Call(name.into()));
         }
-        call.arguments.push_str(&arguments(&function["arguments"]).unwrap_or_default());
+        call.arguments
+            .push_str(&arguments(&function["arguments"]).unwrap_or_default());
+    }
+
+    /// Whether nothing else counts.
+    pub(super) fn is_done(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// Whether there is an answer, though its usage may follow.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_done() || self.finish_reason.is_some()
     }
 
     /// The answer, if it is one: a stream that ends without saying so may have been cut.
@@ -169,7 +189,8 @@ mod tests {
     #[test]
     fn calls_come_in_pieces() {
         let named = json!({ "tool_calls": [{ "index": 0, "id": "a", "type": "function", "function": { "name": "f", "arguments": "" } }] });
-        let piece = |index: Value, text: &str| json!({ "tool_calls": [{ "index": index, "function": { "arguments": text } }] });
+        let piece =
+            |index: Value, text: &str| json!({ "tool_calls": [{ "index": index, "function": { "arguments": text } }] });
         check(
             &[named.clone(), piece(json!(0), "{\"x\":"), piece(json!(0), "1}")],
             Some("tool_calls"),
@@ -197,7 +218,10 @@ mod tests {
             check(&[first, second], Some("tool_calls"), &calls, "call f|call g");
         }
         check(
-            &[whole(Value::Null, Value::Null, "f"), whole(Value::Null, Value::Null, "f")],
+            &[
+                whole(Value::Null, Value::Null, "f"),
+                whole(Value::Null, Value::Null, "f"),
+            ],
             None,
             &[("", "f", "{\"x\":1}"), ("", "f", "{\"x\":1}")],
             "call f|call f",
@@ -223,7 +247,8 @@ mod tests {
     #[test]
     fn a_call_cut_by_length_is_malformed() {
         for text in ["", "{\"x\":"] {
-            let half = json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "f", "arguments": text } }] });
+            let half =
+                json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "f", "arguments": text } }] });
             check(&[half], Some("length"), &[("a", "f", text)], "call f");
         }
     }
@@ -232,7 +257,8 @@ mod tests {
     fn what_is_cut_or_empty_is_no_answer() {
         let (ear, _) = ear();
         assert_eq!(Chunks::default().answer(true), None);
-        let half = json!({ "choices": [{ "delta": { "tool_calls": [{ "function": { "name": "f", "arguments": "{" } }] } }] });
+        let half =
+            json!({ "choices": [{ "delta": { "tool_calls": [{ "function": { "name": "f", "arguments": "{" } }] } }] });
         let mut cut = Chunks::default();
         cut.take(half, &ear);
         assert_eq!(cut.answer(false), None);
@@ -254,7 +280,10 @@ mod tests {
         let mut chunks = Chunks::default();
         for tokens in 1..4 {
             let usage = json!({ "prompt_tokens": 7, "completion_tokens": tokens });
-            chunks.take(json!({ "choices": [{ "delta": { "content": "a" } }], "usage": usage }), &ear);
+            chunks.take(
+                json!({ "choices": [{ "delta": { "content": "a" } }], "usage": usage }),
+                &ear,
+            );
         }
         chunks.take(json!({ "choices": [], "usage": null }), &ear);
         let usage = read::reply(&chunks.answer(true).unwrap()).unwrap().usage;

@@ -87,7 +87,10 @@ impl Body {
     /// Hands on what is in the data: one document, or several where a server forgets the blank lines between events.
     fn dispatch(&mut self, on_event: &mut impl FnMut(Value)) {
         let data = std::mem::take(&mut self.data);
-        for event in serde_json::Deserializer::from_str(&data).into_iter::<Value>().map_while(Result::ok) {
+        for event in serde_json::Deserializer::from_str(&data)
+            .into_iter::<Value>()
+            .map_while(Result::ok)
+        {
             on_event(event);
         }
     }
@@ -125,7 +128,11 @@ mod tests {
             let body = format!(
                 "\u{feff}: hello{end}{end}event: x{end}data: {{\"a\":{end}data: \"ä€😀\"}}{end}{end}id: 1{end}data:2{end}{end}data: [DONE]{end}{end}data: 3{end}{end}"
             );
-            assert_eq!(read(&body), (vec![json!({ "a": "ä€😀" }), json!(2)], None, true), "{end:?}");
+            assert_eq!(
+                read(&body),
+                (vec![json!({ "a": "ä€😀" }), json!(2)], None, true),
+                "{end:?}"
+            );
         }
     }
 

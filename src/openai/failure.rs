@@ -181,7 +181,11 @@ impl From<OpenAIError> for Failure {
 
 /// What an error is about. Servers have no common code for most of it, so their words have to do.
 fn about(status: u16, body: &Value, message: &str) -> About {
-    let is = |code: &str| ["/error/code", "/error/type", "/code", "/type"].iter().any(|at| body.pointer(at).is_some_and(|is| is == code));
+    let is = |code: &str| {
+        ["/error/code", "/error/type", "/code", "/type"]
+            .iter()
+            .any(|at| body.pointer(at).is_some_and(|is| is == code))
+    };
     let message = message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
     const TOO_LONG: [&str; 8] = [
@@ -204,7 +208,11 @@ fn about(status: u16, body: &Value, message: &str) -> About {
         About::StreamUsage
     } else if status >= 500 {
         // Other faults of a server may have to do with tools, and pass.
-        if says(&["tools param", "not support tool"]) { About::Tools } else { About::Other }
+        if says(&["tools param", "not support tool"]) {
+            About::Tools
+        } else {
+            About::Other
+        }
     } else if says(&["stream"]) {
         About::Stream
     } else if says(&["max_tokens", "max_completion_tokens", "max_output_tokens"]) {
@@ -255,16 +263,40 @@ mod tests {
         check(400, json!({ "error": { "message": tools } }), About::Tools);
         check(400, json!({ "error": tools }), About::Tools);
         let vllm = "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
-        check(400, json!({ "object": "error", "message": vllm, "code": 400 }), About::Tools);
-        check(500, json!({ "error": { "message": "tools param requires --jinja flag" } }), About::Tools);
-        check(404, json!({ "error": { "message": "No endpoints found that support tool use." } }), About::Tools);
+        check(
+            400,
+            json!({ "object": "error", "message": vllm, "code": 400 }),
+            About::Tools,
+        );
+        check(
+            500,
+            json!({ "error": { "message": "tools param requires --jinja flag" } }),
+            About::Tools,
+        );
+        check(
+            404,
+            json!({ "error": { "message": "No endpoints found that support tool use." } }),
+            About::Tools,
+        );
         let long = json!({ "error": { "message": "x", "code": "context_length_exceeded" } });
         check(400, long, About::Length);
         let llama = "request (6031 tokens) exceeds the available context size (2048 tokens), try increasing it";
-        check(400, json!({ "error": { "code": 400, "message": llama } }), About::Length);
-        check(400, json!({ "detail": "stream_options is not allowed" }), About::StreamUsage);
+        check(
+            400,
+            json!({ "error": { "code": 400, "message": llama } }),
+            About::Length,
+        );
+        check(
+            400,
+            json!({ "detail": "stream_options is not allowed" }),
+            About::StreamUsage,
+        );
         check(422, json!({ "detail": "streaming is not supported" }), About::Stream);
-        check(400, json!({ "error": "Unsupported parameter: 'max_tokens'" }), About::Brevity);
+        check(
+            400,
+            json!({ "error": "Unsupported parameter: 'max_tokens'" }),
+            About::Brevity,
+        );
         check(429, json!({ "error": { "code": "insufficient_quota" } }), About::Credit);
         check(503, json!({ "error": "the tool shed is busy" }), About::Other);
         check(400, json!({ "error": "bad request" }), About::Other);
@@ -273,15 +305,26 @@ mod tests {
     #[test]
     fn an_endpoint_may_ask_to_wait_in_three_ways() {
         let wait = |headers: &[(&'static str, &'static str)]| {
-            let pairs = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+            let pairs = headers
+                .iter()
+                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
             retry_after(&pairs.collect())
         };
         assert_eq!(wait(&[("retry-after", "2")]), Some(Duration::from_secs(2)));
         assert_eq!(wait(&[("retry-after", " 1.5 ")]), Some(Duration::from_millis(1_500)));
-        assert_eq!(wait(&[("retry-after", "9"), ("retry-after-ms", "20")]), Some(Duration::from_millis(20)));
+        assert_eq!(
+            wait(&[("retry-after", "9"), ("retry-after-ms", "20")]),
+            Some(Duration::from_millis(20))
+        );
         let date = ("date", "Sun, 06 Nov 1994 08:49:07 GMT");
-        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), date]), Some(Duration::from_secs(30)));
-        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(Duration::ZERO));
+        assert_eq!(
+            wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), date]),
+            Some(Duration::from_secs(30))
+        );
+        assert_eq!(
+            wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]),
+            Some(Duration::ZERO)
+        );
         for wrong in ["-1", "soon", "nan", "inf", "1e300"] {
             assert_eq!(wait(&[("retry-after", wrong)]), None, "{wrong}");
         }

@@ -18,7 +18,9 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, Failure> {
         .pointer("/choices/0/message")
         .filter(|message| message.is_object());
     let message = message.ok_or_else(|| Failure::Nonsense("no `choices` with a `message`".into()))?;
-    let is_cut = answer.pointer("/choices/0/finish_reason").is_some_and(|reason| reason == "length");
+    let is_cut = answer
+        .pointer("/choices/0/finish_reason")
+        .is_some_and(|reason| reason == "length");
     Ok(Reply {
         text: text(&message["content"]).or_else(|| text(&message["refusal"])),
         calls: calls(message, is_cut),
@@ -29,7 +31,14 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, Failure> {
 
 /// What one round trip used, by the names of either interface.
 pub(super) fn usage(usage: &Value) -> Usage {
-    let first = |places: &[&str]| count(places.iter().find_map(|place| usage.pointer(place)).unwrap_or(&Value::Null));
+    let first = |places: &[&str]| {
+        count(
+            places
+                .iter()
+                .find_map(|place| usage.pointer(place))
+                .unwrap_or(&Value::Null),
+        )
+    };
     Usage {
         prompt_tokens: first(&["/prompt_tokens", "/input_tokens"]),
         cached_tokens: first(&[
@@ -46,7 +55,9 @@ pub(super) fn usage(usage: &Value) -> Usage {
 pub(super) fn refused_within(answer: &Value) -> Option<Failure> {
     error_message(answer)?;
     let code = answer.pointer("/error/code").and_then(Value::as_u64);
-    let status = code.and_then(|code| u16::try_from(code).ok()).filter(|code| *code >= 400);
+    let status = code
+        .and_then(|code| u16::try_from(code).ok())
+        .filter(|code| *code >= 400);
     Some(Failure::refused(status.unwrap_or(500), answer, "", &HeaderMap::new()))
 }
 

@@ -41,7 +41,10 @@ fn chat(model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
     let items = as_shown(question.history);
     let messages: Vec<Value> = match question.speech {
         Speech::Tools => items.iter().flat_map(|item| messages(item)).collect(),
-        Speech::Code => said(&items).into_iter().map(|(role, text)| json!({ "role": role, "content": text })).collect(),
+        Speech::Code => said(&items)
+            .into_iter()
+            .map(|(role, text)| json!({ "role": role, "content": text }))
+            .collect(),
     };
     let mut body = json!({ "model": model, "messages": messages, "stream": streaming != Streaming::Off });
     if streaming == Streaming::WithUsage {
@@ -89,7 +92,10 @@ fn responses(model: &str, question: &Question<'_>, streaming: Streaming) -> Valu
     let items = as_shown(question.history);
     let input: Vec<Value> = match question.speech {
         Speech::Tools => items.iter().flat_map(|item| input(item)).collect(),
-        Speech::Code => said(&items).into_iter().map(|(role, text)| json!({ "role": role, "content": text })).collect(),
+        Speech::Code => said(&items)
+            .into_iter()
+            .map(|(role, text)| json!({ "role": role, "content": text }))
+            .collect(),
     };
     let mut body = json!({ "model": model, "input": input, "store": false, "stream": streaming != Streaming::Off });
     let tools = question.tools.iter().map(|tool| {
@@ -116,7 +122,10 @@ fn input(item: &Item) -> Vec<Value> {
             vec![json!({ "type": "function_call_output", "call_id": call_id, "output": text })]
         }
         Item::Reply(reply) if !reply.calls.is_empty() => {
-            let text = reply.text.iter().map(|text| json!({ "role": "assistant", "content": text }));
+            let text = reply
+                .text
+                .iter()
+                .map(|text| json!({ "role": "assistant", "content": text }));
             let calls = reply.calls.iter().map(|call| {
                 let arguments = sound_arguments(call);
                 json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments })
@@ -159,7 +168,11 @@ fn said(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
 
 /// What a reply says. Some endpoints refuse a message that is empty.
 fn spoken(reply: &Reply) -> &str {
-    reply.text.as_deref().filter(|text| !text.is_empty()).unwrap_or("(nothing)")
+    reply
+        .text
+        .as_deref()
+        .filter(|text| !text.is_empty())
+        .unwrap_or("(nothing)")
 }
 
 #[cfg(test)]
@@ -217,16 +230,16 @@ mod tests {
 
     #[test]
     fn chat_completions_have_calls_and_results() {
-        insta::assert_snapshot!(asked(Api::Chat, Speech::Tools), @"");
+        insta::assert_snapshot!(asked(Api::Chat, Speech::Tools), @r#"{"messages":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"execute"},"id":"a","type":"function"},{"function":{"arguments":"{\"malformed\":\"{\\\"x\"}","name":"execute"},"id":"b","type":"function"}]},{"content":"one","role":"tool","tool_call_id":"a"},{"content":"two","role":"tool","tool_call_id":"b"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true},"tools":[{"function":{"description":"Runs.","name":"execute","parameters":{"type":"object"}},"type":"function"}]}"#);
     }
 
     #[test]
     fn responses_have_items_and_keep_nothing_elsewhere() {
-        insta::assert_snapshot!(asked(Api::Responses, Speech::Tools), @"");
+        insta::assert_snapshot!(asked(Api::Responses, Speech::Tools), @r#"{"input":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant"},{"arguments":"{}","call_id":"a","name":"execute","type":"function_call"},{"arguments":"{\"malformed\":\"{\\\"x\"}","call_id":"b","name":"execute","type":"function_call"},{"call_id":"a","output":"one","type":"function_call_output"},{"call_id":"b","output":"two","type":"function_call_output"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","store":false,"stream":true,"tools":[{"description":"Runs.","name":"execute","parameters":{"type":"object"},"strict":false,"type":"function"}]}"#);
     }
 
     #[test]
     fn a_model_without_tools_gets_a_plain_conversation() {
-        insta::assert_snapshot!(asked(Api::Chat, Speech::Code), @"");
+        insta::assert_snapshot!(asked(Api::Chat, Speech::Code), @r#"{"messages":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant"},{"content":"one\n\ntwo","role":"user"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}"#);
     }
 }

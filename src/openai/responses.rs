@@ -67,7 +67,10 @@ impl Events {
         let kind = event["type"].as_str().unwrap_or_default().to_string();
         match kind.as_str() {
             "response.output_item.added" => {
-                if let Some(name) = event["item"]["name"].as_str().filter(|_| event["item"]["type"] == "function_call") {
+                if let Some(name) = event["item"]["name"]
+                    .as_str()
+                    .filter(|_| event["item"]["type"] == "function_call")
+                {
                     ear.hear(Heard::Call(name.into()));
                 }
                 self.put(&event["item"], &event["item"]["id"], &event["output_index"]);
@@ -108,12 +111,16 @@ impl Events {
         let is_empty = answer["output"].as_array().is_none_or(Vec::is_empty);
         // Some servers send an empty one at the end, as its items were sent before.
         if is_empty && !self.items.is_empty() && refused_within(&answer).is_none() {
-            answer["output"] = self.items.into_iter().map(|mut item| {
-                if let Some(item) = item.as_object_mut() {
-                    item.remove("output_index");
-                }
-                item
-            }).collect();
+            answer["output"] = self
+                .items
+                .into_iter()
+                .map(|mut item| {
+                    if let Some(item) = item.as_object_mut() {
+                        item.remove("output_index");
+                    }
+                    item
+                })
+                .collect();
         }
         Some(answer)
     }
@@ -180,10 +187,17 @@ mod tests {
     #[track_caller]
     fn check(reply: &Reply) {
         assert_eq!(reply.text.as_deref(), Some("Let me see."));
-        let calls: Vec<_> = reply.calls.iter().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect();
+        let calls: Vec<_> = reply
+            .calls
+            .iter()
+            .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
+            .collect();
         assert_eq!(calls, [("c", "think", "{\"thought\":1}"), ("d", "submit", "{\"a\":1}")]);
         let usage = reply.usage;
-        assert_eq!((usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens), (9, 4, 2));
+        assert_eq!(
+            (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens),
+            (9, 4, 2)
+        );
     }
 
     #[test]
@@ -191,7 +205,10 @@ mod tests {
         let usage = json!({ "input_tokens": 9, "output_tokens": 2, "input_tokens_details": { "cached_tokens": 4 } });
         check(&reply(&json!({ "status": "completed", "output": output(), "usage": usage })).unwrap());
 
-        let mut events = vec![json!({ "type": "response.created", "response": {} }), json!({ "type": "response.surprise" })];
+        let mut events = vec![
+            json!({ "type": "response.created", "response": {} }),
+            json!({ "type": "response.surprise" }),
+        ];
         events.push(json!({ "type": "response.reasoning_summary_text.delta", "delta": "hm" }));
         for (index, item) in output().as_array().unwrap().iter().enumerate() {
             events.push(json!({ "type": "response.output_item.added", "output_index": index, "item": item }));
@@ -217,7 +234,10 @@ mod tests {
             json!({ "type": "response.completed", "response": {} }),
         ]);
         let reply = reply(&answer.unwrap()).unwrap();
-        assert_eq!((reply.text.as_deref(), reply.calls[0].arguments.as_str()), (Some("Hello"), "{}"));
+        assert_eq!(
+            (reply.text.as_deref(), reply.calls[0].arguments.as_str()),
+            (Some("Hello"), "{}")
+        );
     }
 
     #[test]
@@ -229,7 +249,10 @@ mod tests {
             json!({ "error": { "message": "overloaded" } }),
         ] {
             let failure = reply(&streamed(&[event]).0.unwrap()).unwrap_err();
-            assert!(matches!(&failure, Failure::Refused { status: 500, message, .. } if message == "overloaded"), "{failure:?}");
+            assert!(
+                matches!(&failure, Failure::Refused { status: 500, message, .. } if message == "overloaded"),
+                "{failure:?}"
+            );
         }
         assert!(matches!(reply(&json!({ "choices": [] })), Err(Failure::Nonsense(_))));
     }
