@@ -38,7 +38,7 @@ pub(super) async fn work(
     shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
     shell.may_ask = brief.may_ask;
     shell.grantable.clone_from(&desk.config.sandbox.network);
-    let mut transcript = transcript(desk, suite, brief, keep).await?;
+    let mut transcript = transcript(desk, &shell, brief, keep).await?;
     for _ in 0..MAX_SUBMISSIONS {
         let mut journal = |item: Item| match serde_json::to_value(item) {
             Ok(value) => keep(value),
@@ -141,15 +141,15 @@ fn limit_reached(limit: LimitKind, limits: &agent::Limits) -> String {
 /// The transcript as it was cut off, or a new one with the task, written down.
 async fn transcript(
     desk: &Desk,
-    suite: Option<&Suite>,
+    shell: &Shell<'_>,
     brief: &Brief<'_>,
     keep: &mut Keep<'_>,
 ) -> Result<Transcript, Broken> {
     let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
     let remarks: Vec<String> = brief.turned_down.iter().map(|down| down.reason.clone()).collect();
     let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
-    let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
-    let begun = Transcript::new(agent::prompt::DEBUG, task);
+    let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, shell.tests.is_some());
+    let begun = Transcript::new(agent::instructions(agent::prompt::DEBUG, shell, None), task);
     if brief.said.len() >= begun.items().len() {
         let items = serde_json::Value::Array(brief.said.to_vec());
         return serde_json::from_value(items)
