@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::codeact::EXECUTE;
 use super::model::ToolSpec;
 use super::tools;
 use super::transcript::{Reply, Transcript};
@@ -57,7 +58,7 @@ pub(super) fn out_of_patience(transcript: &Transcript, tools: &[ToolSpec]) -> Op
     let is_silent = |reply: &Reply| reply.calls.is_empty();
     let is_malformed = |reply: &Reply| {
         let mut calls = reply.calls.iter();
-        !is_silent(reply) && calls.all(|call| tools::parse(call, tools).is_err())
+        !is_silent(reply) && calls.all(|call| call.name != EXECUTE && tools::parse(call, tools).is_err())
     };
     if transcript.in_a_row(is_silent) > NUDGES {
         Some("the model answers without calling a tool")

@@ -4,6 +4,8 @@
 //! Only tool calls steer. What the model says beside them, and what files, tests or logs say, is data. The loop posts
 //! nothing, proves nothing and judges nothing: whoever called it tests the patch afresh.
 
+mod catch_up;
+mod codeact;
 mod compact;
 mod limits;
 pub mod mode;
@@ -18,6 +20,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use self::catch_up::{catch_up, edits_without_code};
 pub use self::compact::{DEFAULT_CONTEXT, as_shown};
 pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
@@ -108,13 +111,14 @@ async fn work(
 ) -> Result<Exit, Error> {
     let tools = tools::offered(shell, transcript);
     let mut exit = catch_up(shell, transcript, &tools);
+    if let Some(reason) = codeact::impossible(shell) {
+        return Ok(Exit::GaveUp { reason: reason.into() });
+    }
     loop {
         for call in transcript.unanswered() {
             let answer = match exit {
-                None => tools::answer(&call, &tools, shell, stop).await,
-                Some(_) => Ok(tools::Answer::text(
-                    "not done: the run ended with a call before this one.",
-                )),
+                None => codeact::answer(&call, &tools, shell, (&mut *transcript, &mut *journal), stop).await,
+                Some(_) => Ok(tools::Answer::text(tools::TOO_LATE)),
             };
             if stop.is_cancelled() {
                 // What was cut short says nothing: it is not kept, and done again when the run goes on.
@@ -143,14 +147,14 @@ async fn work(
             return Ok(Exit::Limit(limit));
         }
         if matches!(transcript.items().last(), Some(Item::Reply(_))) {
-            append(Item::Note(prompt::NUDGE.into()), transcript, journal).await?;
+            append(Item::Note(codeact::nudge(shell.speech).into()), transcript, journal).await?;
         }
         if let Some(left_out) = compact::due(transcript, model.context()) {
             append(left_out, transcript, journal).await?;
         }
         let turn = Turn {
             history: transcript.items(),
-            tools: &tools,
+            tools: codeact::shown(shell.speech, &tools),
             live: shell.live,
             cancel: stop,
         };
@@ -161,7 +165,7 @@ async fn work(
                 append(left_out, transcript, journal).await?;
                 continue;
             }
-            reply => reply?.tidied(transcript.turns()),
+            reply => codeact::read(reply?, shell.speech, transcript.turns()).tidied(transcript.turns()),
         };
         append(Item::Reply(reply), transcript, journal).await?;
     }
@@ -171,34 +175,4 @@ async fn append(item: Item, transcript: &mut Transcript, journal: &mut Journal<'
     journal(item.clone()).await.map_err(Error::Journal)?;
     transcript.push(item);
     Ok(())
-}
-
-/// Makes the edits of the answered calls again, and finds the exit if a call of the last reply was one.
-fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) -> Option<Exit> {
-    shell.start_over();
-    let (mut calls, mut ended) = (Vec::new(), None);
-    for item in transcript.items() {
-        match item {
-            Item::Reply(reply) => (calls, ended) = (reply.calls.iter().collect(), None),
-            Item::Called { call, .. } => calls.push(call),
-            Item::Result {
-                call_id,
-                text,
-                exit,
-                granted,
-            } => {
-                ended = ended.or_else(|| exit.clone());
-                if let Some(call) = calls.iter().find(|call| call.id == *call_id) {
-                    if text.starts_with(prompt::REJECTED) {
-                        shell.turn_down(call);
-                    } else {
-                        tools::edit_again(call, *granted, tools, shell);
-                    }
-                }
-            }
-            Item::Task { .. } | Item::Note(_) => ended = None,
-            Item::Compacted { .. } => {}
-        }
-    }
-    ended
 }

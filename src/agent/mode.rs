@@ -3,8 +3,8 @@
 //! Whether what it submits is accepted is not decided here: code does that, in `engine::work`, whatever the model was
 //! told.
 
-use super::Transcript;
 use super::prompt::{self, Known};
+use super::{Shell, Transcript, codeact};
 use crate::domain::id::RepoPath;
 use crate::domain::mode::Mode;
 use crate::domain::test_path::is_test_path;
@@ -50,8 +50,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// A transcript that has not begun.
-    pub fn begin(&self, known: &Known<'_>) -> Transcript {
+    /// A transcript that has not begun, for a model in a shell; none is one that calls tools.
+    pub fn begin(&self, known: &Known<'_>, shell: Option<&Shell<'_>>) -> Transcript {
         let task = match self {
             Self::Debug => prompt::debug(known),
             Self::Tests { specification } => prompt::tests(specification, known),
@@ -63,7 +63,11 @@ impl<'a> Part<'a> {
             Self::Refactor { goal, path } => prompt::refactor(goal, *path, known),
             Self::Explain => prompt::explain(known),
         };
-        Transcript::new(self.instructions(), task)
+        let instructions = match shell {
+            Some(shell) => codeact::instructions(self.instructions(), shell, None),
+            None => self.instructions().into(),
+        };
+        Transcript::new(instructions, task)
     }
 
     fn instructions(&self) -> &'static str {
@@ -149,7 +153,7 @@ mod tests {
                 may_execute: true,
                 ..Known::default()
             };
-            let transcript = serde_json::to_string(part.begin(&known).items()).unwrap();
+            let transcript = serde_json::to_string(part.begin(&known, None).items()).unwrap();
             let offered = tools::all(true, true);
             let schemas = offered.iter().filter(|tool| !part.without().contains(&tool.name));
             let schemas: usize = schemas

@@ -75,6 +75,14 @@ impl Shell<'_> {
 }
 
 impl InUse {
+    /// Writes what changed, as far as that can be done in place.
+    pub(super) fn follow(&mut self, patch: &Patch) {
+        if self.patch != *patch && !self.bring_up_to(patch) {
+            tracing::debug!("a workspace does not have all edits");
+        }
+        self.patch.clone_from(patch);
+    }
+
     /// Writes what changed since the last run; false if that cannot be done in place.
     pub(super) fn bring_up_to(&self, patch: &Patch) -> bool {
         let was = |path: &RepoPath| self.patch.files().find(|(other, _)| *other == path);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Limits;
+use super::codeact::Cells;
 use super::model::{Live, Speech};
 use super::running::InUse;
 use super::transcript::ToolCall;
@@ -55,6 +56,8 @@ pub struct Shell<'a> {
     /// The tree as the transcript found it.
     start: Checkout,
     pub(super) workspace: Option<InUse>,
+    /// Interpreters of a model that acts by code.
+    pub(super) cells: Option<Cells>,
     /// Calls that a person turned down: they are not put before one again.
     turned_down: HashSet<(String, String)>,
 }
@@ -90,6 +93,7 @@ impl<'a> Shell<'a> {
             live: &|_| {},
             deadline: Instant::now() + limits.wall.min(LONGEST_WALL),
             workspace: None,
+            cells: None,
             turned_down: HashSet::new(),
         }
     }
@@ -105,10 +109,9 @@ impl<'a> Shell<'a> {
         Patch::new(free.map(|(path, change)| (path.clone(), change.clone())))
     }
 
-    /// Forgets every edit made through this shell, and what was turned down.
-    pub(super) fn start_over(&mut self) {
+    /// Forgets every edit made through this shell.
+    pub(super) fn rewind(&mut self) {
         self.checkout = self.start.clone();
-        self.turned_down.clear();
     }
 
     /// Remembers that a person turned down a call.

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Exit;
+use super::codeact::EXECUTE;
 use crate::domain::redact::bounded;
 
 /// The longest free text of a reply that is kept, in bytes.
@@ -196,11 +197,15 @@ impl Reply {
                 arguments: cut(call.arguments, MAX_ARGUMENTS),
             }
         });
+        let calls: Vec<ToolCall> = calls.collect();
+        // Blocks of code are part of what it says.
+        let is_code = calls.iter().any(|call| call.name == EXECUTE);
+        let max = if is_code { MAX_ARGUMENTS } else { MAX_TEXT };
         Self {
-            calls: calls.collect(),
+            calls,
             text: self
                 .text
-                .map(|text| bounded(&text, MAX_TEXT))
+                .map(|text| bounded(&text, max))
                 .filter(|text| !text.trim().is_empty()),
             usage: self.usage,
             model: self.model,

@@ -60,7 +60,7 @@ pub use files::{FileError, read_result, remove_tree, write_file};
 pub use output::{Captured, Outcome, Output};
 use proxy::{Proxy, World};
 use scratch::Scratch;
-pub use session::{Cell, CellOutcome, Language, LostReason, Place, Session, Spent};
+pub use session::{Call, Cell, CellOutcome, Language, LostReason, Place, Session, Spent};
 pub use taking::take_back;
 use toolchains::Toolchains;
 pub use trust::Code;

@@ -79,17 +79,11 @@ pub async fn execute(
     }
     env.extend(suite.installed.env.clone());
     env.extend(packages.env.clone());
-    let directory = suite.command.directory.as_ref().map(|path| path.as_str());
-    let root = suite.command.import_root.as_deref();
-    let root = root.map(|root| match directory {
-        Some(directory) => format!("{directory}/{root}"),
-        None => root.to_owned(),
-    });
     let command = sandbox::Command {
         env,
         mounts: suite.installed.mounts.iter().chain(&packages.mounts).cloned().collect(),
         ..sandbox::Command::new(
-            in_wrapper(root.unwrap_or_default(), ".".into(), job.argv.clone()),
+            in_wrapper(own_packages(suite).unwrap_or_default(), ".".into(), job.argv.clone()),
             workspace.path(),
         )
     };
@@ -98,6 +92,27 @@ pub async fn execute(
         printed: text::printed(&output.stdout, &output.stderr),
         outcome: output.outcome,
         wall: output.wall,
+    })
+}
+
+/// Where an interpreter runs in a workspace: at its root, with what is installed, and finding the project's own packages.
+pub fn place(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
+    let mut place = sandbox::Place::new(workspace.path());
+    place.env = environment();
+    place.env.extend(suite.installed.env.clone());
+    if let Some(root) = own_packages(suite) {
+        place.env.insert("PYTHONPATH".into(), root);
+    }
+    place.mounts.clone_from(&suite.installed.mounts);
+    place
+}
+
+/// Where Python finds the project's own packages, from the root of the tree.
+fn own_packages(suite: &Suite) -> Option<String> {
+    let root = suite.command.import_root.as_deref()?;
+    Some(match &suite.command.directory {
+        Some(directory) => format!("{directory}/{root}"),
+        None => root.to_owned(),
     })
 }
 

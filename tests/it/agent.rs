@@ -1,5 +1,6 @@
 //! Stories of the agent's loop: a scripted model on the wire, a real checkout, and whatever the model tries.
 
+mod codeact;
 mod deferred;
 mod executed;
 mod hostile;

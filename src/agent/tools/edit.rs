@@ -167,7 +167,7 @@ fn with_crlf(text: &str) -> String {
 }
 
 /// Says what is there instead, at the place that looks most like the quoted text.
-fn not_found(text: &str, old: &str) -> String {
+pub(super) fn not_found(text: &str, old: &str) -> String {
     let wanted: Vec<&str> = old.lines().map(str::trim).collect();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let alike = |start: usize| {

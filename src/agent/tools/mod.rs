@@ -3,6 +3,7 @@
 //! A result is a text for the model, redacted and bounded, and it says how to read on. Whatever a tool cannot do is
 //! such a text as well; only what the model cannot mend is an error.
 
+mod apply_patch;
 mod carry;
 mod edit;
 mod finish;
@@ -30,6 +31,9 @@ use crate::domain::redact::{bounded, redact, visible};
 /// The longest result, in bytes. Tools that can be asked for more stop before it and say how.
 const MAX_RESULT: usize = 8 << 10;
 
+/// What is said to a call after one that ended the run.
+pub(super) const TOO_LATE: &str = "not done: the run ended with a call before this one.";
+
 /// What came of a call.
 pub(super) struct Answer {
     pub(super) text: String,
@@ -54,6 +58,7 @@ pub(super) enum Action {
     Search(search::Search),
     EditFile(edit::EditFile),
     WriteFile(edit::WriteFile),
+    ApplyPatch(apply_patch::ApplyPatch),
     RunTests(run_tests::RunTests),
     RunCode(run_code::RunCode),
     RequestExecution(request::RequestExecution),
@@ -87,6 +92,10 @@ pub(super) fn all(may_execute: bool, asks: bool) -> Vec<ToolSpec> {
             "Replace text in a file. The old text must be quoted exactly, and occur once.",
         ),
         spec::<edit::WriteFile>("write_file", "Write a whole file; for new files and very small ones."),
+        spec::<apply_patch::ApplyPatch>(
+            "apply_patch",
+            "Change several places or files at once; all of it or nothing.",
+        ),
     ];
     if may_execute || asks {
         tools.push(spec::<run_tests::RunTests>(
@@ -133,6 +142,7 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
         "search" => Action::Search(arguments(call)?),
         "edit_file" => Action::EditFile(arguments(call)?),
         "write_file" => Action::WriteFile(arguments(call)?),
+        "apply_patch" => Action::ApplyPatch(arguments(call)?),
         "run_tests" => Action::RunTests(arguments(call)?),
         "run_code" => Action::RunCode(arguments(call)?),
         "request_execution" => Action::RequestExecution(arguments(call)?),
@@ -159,14 +169,20 @@ pub(super) async fn answer(
         Action::Search(wanted) => Answer::text(search::search(wanted, &shell.checkout, stop).await),
         Action::EditFile(wanted) => edited(call, edit::edit_file(&wanted, shell, false), shell),
         Action::WriteFile(wanted) => edited(call, edit::write_file(&wanted, shell, false), shell),
+        Action::ApplyPatch(wanted) => edited(call, apply_patch::apply_patch(&wanted, shell, false), shell),
         Action::RunTests(wanted) => run_tests::run_tests(call, wanted, shell, stop).await?,
         Action::RunCode(wanted) => run_code::run_code(call, wanted, shell, stop).await?,
         Action::RequestExecution(wanted) => request::request_execution(call, wanted, shell),
         Action::Submit(wanted) => finish::submit(&wanted, shell),
         Action::Explain(wanted) => finish::explain(&wanted, shell),
     };
-    answer.text = bounded(&redact(&visible(&answer.text)), MAX_RESULT);
+    answer.text = presentable(&answer.text);
     Ok(answer)
+}
+
+/// A result as it may be kept: without credentials and hidden characters, and bounded.
+pub(super) fn presentable(text: &str) -> String {
+    bounded(&redact(&visible(text)), MAX_RESULT)
 }
 
 /// Tells what came of an edit, or puts it before a person.
@@ -190,6 +206,7 @@ pub(super) fn edit_again(call: &ToolCall, granted: bool, tools: &[ToolSpec], she
     let again = match parse(call, tools) {
         Ok(Action::EditFile(wanted)) => edit::edit_file(&wanted, shell, granted),
         Ok(Action::WriteFile(wanted)) => edit::write_file(&wanted, shell, granted),
+        Ok(Action::ApplyPatch(wanted)) => apply_patch::apply_patch(&wanted, shell, granted),
         _ => return,
     };
     drop(again);

@@ -124,7 +124,7 @@ pub(super) async fn work(
     shell.grantable.clone_from(&desk.config.sandbox.network);
     shell.without = part.without();
     shell.leave_alone = &leave_alone;
-    let mut transcript = transcript(&bench, &part, keep).await?;
+    let mut transcript = transcript(&bench, (&part, &shell), keep).await?;
     let mut refused = None;
     for _ in 0..MAX_SUBMISSIONS {
         let mut journal = |item: Item| match serde_json::to_value(item) {
@@ -197,7 +197,11 @@ fn unready(bench: &Bench<'_>) -> Option<Outcome> {
 }
 
 /// The transcript as it was cut off, or a new one with the task, written down.
-async fn transcript(bench: &Bench<'_>, part: &Part<'_>, keep: &mut Keep<'_>) -> Result<Transcript, Broken> {
+async fn transcript(
+    bench: &Bench<'_>,
+    (part, shell): (&Part<'_>, &Shell<'_>),
+    keep: &mut Keep<'_>,
+) -> Result<Transcript, Broken> {
     let brief = bench.brief;
     let files: Vec<RepoPath> = bench.desk.changed.keys().cloned().collect();
     let reasons = brief.turned_down.iter().map(|down| down.reason.clone());
@@ -210,13 +214,14 @@ async fn transcript(bench: &Bench<'_>, part: &Part<'_>, keep: &mut Keep<'_>) -> 
         .chain(brief.turned_down_tests.iter().cloned())
         .chain(reasons)
         .collect();
-    let begun = part.begin(&Known {
+    let known = Known {
         before: brief.before,
         log_excerpt: brief.reading.map(|reading| reading.excerpt.as_str()),
         files: &files,
         remarks: &remarks,
         may_execute: bench.suite.is_some(),
-    });
+    };
+    let begun = part.begin(&known, Some(shell));
     if brief.said.len() >= begun.items().len() {
         let items = serde_json::Value::Array(brief.said.to_vec());
         return serde_json::from_value(items)

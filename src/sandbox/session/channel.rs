@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -38,6 +40,18 @@ pub(super) enum Status {
 pub(super) struct Answer {
     pub(super) status: Status,
     pub(super) value: String,
+}
+
+/// What a driver says while a cell runs.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Answer(Answer),
+    /// Code of the cell calls greenlight, and waits for what it says. The number is the driver's own; the text is
+    /// untrusted, and at most [`MAX_VALUE`] bytes long.
+    Call {
+        number: u64,
+        text: String,
+    },
 }
 
 /// greenlight's ends of the two pipes.
@@ -90,7 +104,7 @@ impl Channel {
     /// When something else than the driver answers.
     pub(super) async fn greet(&mut self) -> io::Result<()> {
         if self.held_open.is_some() {
-            self.answer(HELLO).await?;
+            self.heard(HELLO).await?;
             for pipe in pipes(&self.directory) {
                 // Without confinement the code can have removed it.
                 let _ = fs::remove_file(pipe);
@@ -100,24 +114,34 @@ impl Channel {
         Ok(())
     }
 
-    /// Sends one cell and waits for its answer. Dropped halfway, the channel is good for nothing but the same wait.
-    ///
-    /// # Errors
-    /// When the driver has closed its side, or what comes is no answer.
-    pub(super) async fn ask(&mut self, code: &str) -> io::Result<Answer> {
+    /// The line that asks for a cell to be run.
+    pub(super) fn request(&mut self, code: &str) -> String {
         self.last += 1;
-        let request = format!("{} {}\n", self.last, self.language.encode(code));
-        self.requests.write_all(request.as_bytes()).await?;
-        self.answer(self.last).await
+        format!("{} {}\n", self.last, self.language.encode(code))
     }
 
-    /// Waits for the answer with this number; others are late, or forged.
-    async fn answer(&mut self, number: u64) -> io::Result<Answer> {
+    /// The line that answers a call of the cell.
+    pub(super) fn reply(number: u64, text: &str) -> String {
+        format!("={number} {}\n", STANDARD.encode(text))
+    }
+
+    /// Sends one line and waits for what is said about the last cell. Dropped halfway, the channel is good for nothing
+    /// but the same wait.
+    ///
+    /// # Errors
+    /// When the driver has closed its side, or what comes is neither answer nor call.
+    pub(super) async fn exchange(&mut self, line: &str) -> io::Result<Heard> {
+        self.requests.write_all(line.as_bytes()).await?;
+        self.heard(self.last).await
+    }
+
+    /// Waits for the word on the cell of this number; others are late, or forged.
+    async fn heard(&mut self, number: u64) -> io::Result<Heard> {
         let mut strange = 0;
         while strange < MAX_STRANGE {
             let line = self.line().await?;
             match parse(&line, self.language) {
-                Some((answered, answer)) if answered == number => return Ok(answer),
+                Some((about, heard)) if about == number => return Ok(heard),
                 _ => strange += line.len() + 1,
             }
         }
@@ -154,19 +178,39 @@ fn make_pipe(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).open(path)
 }
 
-fn parse(line: &[u8], language: Language) -> Option<(u64, Answer)> {
+fn parse(line: &[u8], language: Language) -> Option<(u64, Heard)> {
     let mut words = line.splitn(3, |byte| *byte == b' ');
-    let number = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
+    let about = number(words.next()?)?;
     let status = match words.next()? {
         b"ok" => Status::Ok,
         b"err" => Status::Error,
         b"int" => Status::Interrupted,
+        b"call" if language.has_calls() => return Some((about, call(words.next()?)?)),
         _ => return None,
     };
     let value = language.decode(words.next().unwrap_or_default())?;
-    let mut value = String::from_utf8_lossy(&value).into_owned();
+    let value = bounded(&value);
+    Some((about, Heard::Answer(Answer { status, value })))
+}
+
+/// A call, as its number and its text in base64.
+fn call(words: &[u8]) -> Option<Heard> {
+    let at = words.iter().position(|byte| *byte == b' ')?;
+    let text = bounded(&STANDARD.decode(&words[at + 1..]).ok()?);
+    Some(Heard::Call {
+        number: number(&words[..at])?,
+        text,
+    })
+}
+
+fn number(word: &[u8]) -> Option<u64> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+fn bounded(value: &[u8]) -> String {
+    let mut value = String::from_utf8_lossy(value).into_owned();
     value.truncate(value.floor_char_boundary(MAX_VALUE));
-    Some((number, Answer { status, value }))
+    value
 }
 
 #[cfg(test)]
@@ -176,11 +220,34 @@ mod tests {
     #[track_caller]
     fn check(line: &str, expected: Option<(u64, Status, &str)>) {
         let parsed = parse(line.as_bytes(), Language::Python);
-        let seen = parsed.map(|(number, answer)| (number, answer.status, answer.value));
+        let seen = parsed.and_then(|(number, heard)| match heard {
+            Heard::Answer(answer) => Some((number, answer.status, answer.value)),
+            Heard::Call { .. } => None,
+        });
         assert_eq!(
             seen,
             expected.map(|(number, status, value)| (number, status, value.to_owned()))
         );
+    }
+
+    #[test]
+    fn a_call_has_a_number_and_a_text() {
+        let parsed = |line: &str, language| match parse(line.as_bytes(), language) {
+            Some((7, Heard::Call { number, text })) => Some((number, text)),
+            _ => None,
+        };
+        assert_eq!(parsed("7 call 3 NDI=", Language::Python), Some((3, "42".into())));
+        for line in [
+            "7 call",
+            "7 call 3",
+            "7 call x NDI=",
+            "7 call 3 #",
+            "8 call 3 NDI=",
+            "7 call -3 NDI=",
+        ] {
+            assert_eq!(parsed(line, Language::Python), None, "{line}");
+        }
+        assert_eq!(parsed("7 call 3 NDI=", Language::Bash), None);
     }
 
     #[test]

@@ -2,14 +2,18 @@
 
 Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with one line in the pipe `responses`,
 `<id> ok|err|int <base64 of the value or of the error>`. Whatever cells print goes elsewhere.
+
+A cell calls greenlight with `_call_tool`: `<id> call <number> <base64 of JSON>`, answered by `=<number> <base64 of a text>`.
 """
 
 import ast
 import base64
+import json
 import linecache
 import os
 import signal
 import sys
+import threading
 import traceback
 import types
 
@@ -20,12 +24,12 @@ loop = None
 
 def main(directory):
     responses = os.open(directory + "/responses", os.O_WRONLY)
-    requests = os.open(directory + "/requests", os.O_RDONLY)
+    requests = Lines(os.open(directory + "/requests", os.O_RDONLY))
     signal.signal(signal.SIGINT, ignore)
     session = os.getpid()
 
     def leave():
-        os.close(requests)
+        os.close(requests.pipe)
         os.close(responses)
 
     os.register_at_fork(after_in_child=leave)
@@ -36,29 +40,76 @@ def main(directory):
     sys.modules["__main__"] = cells
     sys.argv = [""]
     sys.path[0] = os.getcwd()
+    calls = Calls(requests, responses, session)
+    cells.__dict__["_call_tool"] = calls.call
 
     answer(responses, "0", "ok", "")
-    for line in lines(requests):
+    for line in requests:
+        if line.startswith(b"="):
+            # Nobody waits for it any more.
+            continue
         number, _, code = line.partition(b" ")
         number = number.decode()
+        calls.cell = number
         status, text, code = perform(cells, number, base64.b64decode(code).decode())
         if os.getpid() != session:
             # A cell forked, and this is the child that ran to the end of it.
             if status != "ok":
                 os.write(2, encode(text))
             os._exit(code)
+        with calls.lock:
+            calls.cell = None
         answer(responses, number, status, text)
 
 
-def lines(requests):
-    """Yields the lines of a pipe until nobody writes to it any more."""
-    unread = b""
-    while True:
-        chunk = os.read(requests, 1 << 16)
-        if not chunk:
-            return
-        *complete, unread = (unread + chunk).split(b"\n") if b"\n" in chunk else (unread + chunk,)
-        yield from complete
+class Lines:
+    """The lines of a pipe until nobody writes to it any more."""
+
+    def __init__(self, pipe):
+        self.pipe, self.unread, self.complete = pipe, b"", []
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        while not self.complete:
+            chunk = os.read(self.pipe, 1 << 16)
+            if not chunk:
+                raise StopIteration
+            *complete, self.unread = (self.unread + chunk).split(b"\n") if b"\n" in chunk else (self.unread + chunk,)
+            self.complete = complete[::-1]
+        return self.complete.pop()
+
+
+class Calls:
+    """What cells ask of greenlight, one call at a time."""
+
+    def __init__(self, requests, responses, session):
+        self.requests, self.responses, self.session = requests, responses, session
+        self.lock, self.cell, self.last = threading.Lock(), None, 0
+
+    def call(self, name, arguments):
+        text = json.dumps({"name": name, "arguments": arguments}).encode()
+        if len(text) > LONGEST:
+            raise ValueError("the arguments are too long")
+        if os.getpid() != self.session:
+            raise RuntimeError("tools cannot be called in another process")
+        with self.lock:
+            if self.cell is None:
+                raise RuntimeError("tools can only be called while a block runs")
+            # An interrupt comes before or after, and tears nothing apart.
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self.last += 1
+                line = b"%s call %d %s\n" % (self.cell.encode(), self.last, base64.b64encode(text))
+                while line:
+                    line = line[os.write(self.responses, line):]
+                for line in self.requests:
+                    if line.startswith(b"=%d " % self.last):
+                        return base64.b64decode(line.partition(b" ")[2]).decode()
+                os._exit(0)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def answer(responses, number, status, text):

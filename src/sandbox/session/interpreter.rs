@@ -6,13 +6,14 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::channel::{Answer, Channel};
+use super::channel::{Answer, Channel, Heard};
 use super::keeper::{Ending, Keeper, Word};
 use super::language::Language;
-use super::{LostReason, Place};
+use super::{Call, LostReason, Place};
 use crate::sandbox::command::{Access, Mount};
 use crate::sandbox::output::{Capture, Captured};
 use crate::sandbox::{Error, Inner, Policy};
@@ -25,6 +26,12 @@ const START: Duration = Duration::from_secs(30);
 
 /// How long a cell may go on after it was interrupted, and how long the reason of a death may take to be known.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Calls of one cell that are answered; so many more are refused, and then it is ended.
+const MAX_CALLS: u32 = 200;
+
+/// A call is waited for as long as whoever answers it needs, who has limits of their own.
+const ANSWER: Duration = Duration::from_secs(24 * 3600);
 
 /// An interpreter in its sandbox. Dropping it ends the sandbox.
 pub(super) struct Interpreter {
@@ -63,6 +70,8 @@ pub(super) struct Request<'a> {
     pub(super) cancel: &'a CancellationToken,
     /// Bytes kept of each stream.
     pub(super) keep: usize,
+    /// Who answers calls of its code.
+    pub(super) calls: Option<&'a mpsc::Sender<Call>>,
 }
 
 /// Why an answer did not come.
@@ -216,17 +225,63 @@ async fn talk(
         Err(silence) => return Ok(Err(silence)),
     }
     *began = Instant::now();
-    let mut answer = pin!(channel.ask(request.code));
-    match attend(&mut answer, keeper, request.cancel, request.limit).await? {
-        Ok(Some(answer)) => return Ok(Ok((answer, false))),
-        Ok(None) => keeper.tell(Word::Interrupt).await,
-        Err(silence) => return Ok(Err(silence)),
+    let (mut line, mut left) = (channel.request(request.code), request.limit);
+    let (mut late, mut calls) = (false, 0);
+    loop {
+        let since = Instant::now();
+        let heard = {
+            let mut exchange = pin!(channel.exchange(&line));
+            match attend(&mut exchange, keeper, request.cancel, left).await? {
+                Ok(None) if !late => {
+                    late = true;
+                    keeper.tell(Word::Interrupt).await;
+                    attend(&mut exchange, keeper, request.cancel, GRACE).await?
+                }
+                heard => heard,
+            }
+        };
+        // What the answer of a call takes is not counted.
+        left = if late { GRACE } else { left }.saturating_sub(since.elapsed());
+        line = match heard {
+            Ok(Some(Heard::Answer(answer))) => return Ok(Ok((answer, late))),
+            Ok(Some(Heard::Call { number, text })) => {
+                calls += 1;
+                match answered(text, calls, keeper, request).await? {
+                    Ok(said) => Channel::reply(number, &said),
+                    Err(silence) => return Ok(Err(silence)),
+                }
+            }
+            Ok(None) => return Ok(Err(Silence::Ends(LostReason::TimedOut))),
+            Err(silence) => return Ok(Err(silence)),
+        };
     }
-    Ok(match attend(&mut answer, keeper, request.cancel, GRACE).await? {
-        Ok(Some(answer)) => Ok((answer, true)),
-        Ok(None) => Err(Silence::Ends(LostReason::TimedOut)),
-        Err(silence) => Err(silence),
-    })
+}
+
+/// Has a call answered, which is the so manieth of its cell.
+async fn answered(
+    text: String,
+    count: u32,
+    keeper: &mut Keeper,
+    request: &Request<'_>,
+) -> io::Result<Result<String, Silence>> {
+    let sender = match request.calls {
+        _ if count > 2 * MAX_CALLS => {
+            let why = "its code calls without end".to_owned();
+            return Ok(Err(Silence::Ends(LostReason::ChannelBroken(why))));
+        }
+        Some(sender) if count <= MAX_CALLS => sender,
+        _ => return Ok(Ok("not done: too many calls in one block.".into())),
+    };
+    let (answer, said) = oneshot::channel();
+    let mut waited = pin!(async {
+        // Whoever is gone answers nothing.
+        let sent = sender.send(Call { text, answer }).await.is_ok();
+        let said = if sent { said.await.ok() } else { None };
+        Ok(said.unwrap_or_else(|| "not done: nobody answers.".into()))
+    });
+    Ok(attend(&mut waited, keeper, request.cancel, ANSWER)
+        .await?
+        .and_then(|said| said.ok_or(Silence::Ends(LostReason::TimedOut))))
 }
 
 /// Waits for an answer until the limit, which gives none.

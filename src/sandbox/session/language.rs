@@ -40,6 +40,11 @@ impl Language {
         argv
     }
 
+    /// Whether code of its cells can call greenlight.
+    pub(super) fn has_calls(self) -> bool {
+        self == Self::Python
+    }
+
     /// The code on one line.
     pub(super) fn encode(self, code: &str) -> String {
         match self {

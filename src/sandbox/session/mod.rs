@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::command::{Changes, Command, Mount, Policy};
@@ -73,6 +74,14 @@ impl Place {
             ..Command::new(argv, &self.workspace)
         }
     }
+}
+
+/// A call that code of a cell makes, and waits for. Its text is untrusted, and at most 64 KiB long.
+#[derive(Debug)]
+pub struct Call {
+    pub text: String,
+    /// What the code is told; dropped, it is told that nothing was done.
+    pub answer: oneshot::Sender<String>,
 }
 
 /// What came of one execution. All of it is a claim of untrusted code, except that state was lost.
@@ -179,6 +188,21 @@ impl Session {
     /// When the code is too long, when the session has used up its time, cells or restarts, or when greenlight's own
     /// processes fail.
     pub async fn execute(&mut self, code: &str, limit: Duration, cancel: &CancellationToken) -> Result<Cell, Error> {
+        self.execute_with(code, limit, None, cancel).await
+    }
+
+    /// The same for code that may call: of Python, where `_call_tool(name, arguments)` sends both as JSON and returns what
+    /// it is told. The time until then does not count. At most two hundred calls of one execution are answered.
+    ///
+    /// # Errors
+    /// As of [`execute`](Self::execute).
+    pub async fn execute_with(
+        &mut self,
+        code: &str,
+        limit: Duration,
+        calls: Option<&mpsc::Sender<Call>>,
+        cancel: &CancellationToken,
+    ) -> Result<Cell, Error> {
         self.admit(code)?;
         self.bury().await?;
         let interpreter = match self.interpreter.take() {
@@ -194,6 +218,7 @@ impl Session {
             limit,
             cancel,
             keep: self.policy.limits.output,
+            calls,
         };
         let Exchange {
             fate,

@@ -1,0 +1,58 @@
+//! What a transcript has already done: its edits are made again, everything else counts as done.
+
+use super::codeact::EXECUTE;
+use super::model::ToolSpec;
+use super::transcript::{Item, ToolCall, Transcript};
+use super::{Exit, Shell, prompt, tools};
+
+/// Makes the edits of the answered calls again, and finds the exit if a call of the last reply was one.
+pub(super) fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) -> Option<Exit> {
+    shell.rewind();
+    let (mut calls, mut ended) = (Vec::new(), None);
+    for item in transcript.items() {
+        match item {
+            Item::Reply(reply) => (calls, ended) = (reply.calls.iter().collect(), None),
+            Item::Called { call, .. } => calls.push(call),
+            Item::Result {
+                call_id,
+                text,
+                exit,
+                granted,
+            } => {
+                ended = ended.or_else(|| exit.clone());
+                if let Some(call) = calls.iter().find(|call| call.id == *call_id) {
+                    done(call, (text, *granted), shell, tools);
+                }
+            }
+            Item::Task { .. } | Item::Note(_) => ended = None,
+            Item::Compacted { .. } => {}
+        }
+    }
+    ended
+}
+
+/// Makes the edits again that no code of a block made, which the blocks will make themselves.
+pub(super) fn edits_without_code(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) {
+    let mut calls: Vec<&ToolCall> = Vec::new();
+    for item in transcript.items() {
+        match item {
+            Item::Reply(reply) => calls = reply.calls.iter().filter(|call| call.name != EXECUTE).collect(),
+            Item::Result {
+                call_id, text, granted, ..
+            } => {
+                if let Some(call) = calls.iter().find(|call| call.id == *call_id) {
+                    done(call, (text, *granted), shell, tools);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn done(call: &ToolCall, (text, granted): (&str, bool), shell: &mut Shell<'_>, tools: &[ToolSpec]) {
+    if text.starts_with(prompt::REJECTED) {
+        shell.turn_down(call);
+    } else {
+        tools::edit_again(call, granted, tools, shell);
+    }
+}

@@ -1,0 +1,88 @@
+//! CodeAct, for models that cannot call tools: blocks of code in what they say run in an interpreter in the sandbox,
+//! where the tools are functions. State lasts from one block to the next.
+//!
+//! Such a function does what the tool call of that name does, with the same bounds and the same gates, and is journaled
+//! like it. What a block writes to files by itself stays in its sandbox. No interpreter is held while a person is asked:
+//! afterwards, and after a kill, its state is made again by running the earlier blocks with their calls answered from
+//! the transcript.
+
+mod blocks;
+mod cells;
+mod conversation;
+mod functions;
+mod past;
+mod told;
+
+use tokio_util::sync::CancellationToken;
+
+pub(super) use self::cells::Cells;
+use super::model::{Speech, ToolSpec};
+use super::tools::Answer;
+use super::transcript::{Reply, ToolCall};
+use super::{Error, Journal, Shell, Transcript, prompt};
+
+/// The name of the call that a block is.
+pub(super) const EXECUTE: &str = "execute";
+
+/// What a reply without a block is answered with.
+const NUDGE: &str = "Nothing was done: only code counts that stands between <execute> and </execute>. Go on with such a \
+                     block, or call `submit(summary=...)` in one.";
+
+/// The instructions for a model in a shell, with how it acts if that is by code.
+pub(super) fn instructions(instructions: &str, shell: &Shell<'_>, transcript: Option<&Transcript>) -> String {
+    match shell.speech {
+        Speech::Tools => instructions.into(),
+        Speech::Code => {
+            let none = Transcript::from(Vec::new());
+            let tools = super::tools::offered(shell, transcript.unwrap_or(&none));
+            format!("{}\n\n{}", instructions.trim_end(), functions::instructions(&tools))
+        }
+    }
+}
+
+/// Why a model cannot act in this shell, if it cannot.
+pub(super) fn impossible(shell: &Shell<'_>) -> Option<&'static str> {
+    (shell.speech == Speech::Code && !shell.may_execute())
+        .then_some("the model acts by code alone, and nothing may be executed here")
+}
+
+/// The tools that the endpoint is told of.
+pub(super) fn shown(speech: Speech, tools: &[ToolSpec]) -> &[ToolSpec] {
+    match speech {
+        Speech::Tools => tools,
+        Speech::Code => &[],
+    }
+}
+
+/// What a reply without anything to do is answered with.
+pub(super) fn nudge(speech: Speech) -> &'static str {
+    match speech {
+        Speech::Tools => prompt::NUDGE,
+        Speech::Code => NUDGE,
+    }
+}
+
+/// The reply with what it does as its calls.
+pub(super) fn read(reply: Reply, speech: Speech, turn: u32) -> Reply {
+    match speech {
+        Speech::Tools => reply,
+        Speech::Code => blocks::read(reply, turn),
+    }
+}
+
+/// Does what a call of a reply asks for: runs its block, or the tool.
+pub(super) async fn answer(
+    call: &ToolCall,
+    tools: &[ToolSpec],
+    shell: &mut Shell<'_>,
+    (transcript, journal): (&mut Transcript, &mut Journal<'_>),
+    stop: &CancellationToken,
+) -> Result<Answer, Error> {
+    if shell.speech == Speech::Tools {
+        return super::tools::answer(call, tools, shell, stop).await;
+    }
+    match blocks::of(call) {
+        Ok(block) => cells::run((call, &block), tools, shell, (transcript, journal), stop).await,
+        Err(sentence) => Ok(Answer::text(sentence)),
+    }
+}

@@ -1,0 +1,219 @@
+//! Runs blocks in interpreters, over a copy of the edited tree, and does what their code calls.
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::blocks::{self, Block};
+use super::conversation::{Conversation, Live, Said};
+use super::functions;
+use super::past::{self, Past, RESTARTED, STATE_LOST};
+use super::told;
+use crate::agent::model::ToolSpec;
+use crate::agent::running::{InUse, fresh_workspace};
+use crate::agent::tools::Answer;
+use crate::agent::transcript::ToolCall;
+use crate::agent::{Error, Exit, Journal, Shell, Transcript, catch_up};
+use crate::sandbox::{self, Cell, CellOutcome, Language, Session};
+use crate::suite;
+
+/// How long a block may take, without what the functions take that it calls.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(120);
+
+/// The interpreters of a run, and the copy of the tree that they share. Dropped, they are gone.
+pub(in crate::agent) struct Cells {
+    in_use: InUse,
+    sessions: Vec<(Language, Session)>,
+}
+
+/// What came of running a block.
+enum Ran {
+    Cell(Box<Cell>),
+    /// A call of it ended the run, for now or for good.
+    Ended(Exit),
+    /// It did not call what it had called before.
+    Strange(String),
+    /// The run was interrupted.
+    Cut,
+}
+
+/// Runs the block of a call, after those before it if their state is not there.
+pub(super) async fn run(
+    (call, block): (&ToolCall, &Block),
+    tools: &[ToolSpec],
+    shell: &mut Shell<'_>,
+    (transcript, journal): (&mut Transcript, &mut Journal<'_>),
+    stop: &CancellationToken,
+) -> Result<Answer, Error> {
+    let language = match block.language() {
+        Ok(language) => language,
+        Err(sentence) => return Ok(Answer::text(sentence)),
+    };
+    let mut blocks = past::blocks(transcript);
+    let at = blocks.iter().rposition(|block| block.call.id == call.id);
+    let called = at
+        .map(|at| blocks.split_off(at))
+        .and_then(|mut rest| rest.swap_remove(0).into());
+    let called = called.map(|block: Past| block.called).unwrap_or_default();
+    let mut forgotten = None;
+    let cells = match shell.cells.take().filter(|_| called.is_empty()) {
+        Some(cells) => cells,
+        None => match again(&blocks, tools, shell, transcript, stop).await? {
+            Ok(cells) => cells,
+            Err(_) if stop.is_cancelled() => return Ok(Answer::text("interrupted.")),
+            Err(why) => {
+                forgotten = Some(why);
+                catch_up(shell, transcript, tools);
+                Cells::new(shell).await?
+            }
+        },
+    };
+    let mut conversation = Conversation::new(&call.id, called, tools);
+    // What is forgotten was edited already.
+    conversation.edits_again = forgotten.is_none();
+    let mut cells = cells;
+    let ran = cells
+        .run(
+            (language, &block.code),
+            &mut conversation,
+            (shell, Some((transcript, journal))),
+            stop,
+        )
+        .await?;
+    let text = match ran {
+        Ran::Cell(cell) if keeps_state(&cell) => {
+            shell.cells = Some(cells);
+            told::cell(&cell, language)
+        }
+        Ran::Cell(cell) => format!("{STATE_LOST}: {}", told::cell(&cell, language)),
+        Ran::Ended(exit) => {
+            let text = String::new();
+            return Ok(Answer { text, exit: Some(exit) });
+        }
+        Ran::Strange(why) => format!("{STATE_LOST}: after a break {why}. Go on in a new block."),
+        Ran::Cut => "interrupted.".into(),
+    };
+    let text = match forgotten {
+        Some(why) if !text.starts_with(STATE_LOST) => format!("{RESTARTED}: after a break {why}.\n{text}"),
+        _ => text,
+    };
+    Ok(Answer {
+        text: super::super::tools::presentable(&text),
+        exit: conversation.exit,
+    })
+}
+
+/// Whether the next block finds what this one left.
+fn keeps_state(cell: &Cell) -> bool {
+    !matches!(cell.outcome, CellOutcome::StateLost(_)) && cell.restarted.is_none()
+}
+
+/// Makes the state of earlier blocks once more, with their edits; the inner error says why there is none.
+async fn again(
+    blocks: &[Past],
+    tools: &[ToolSpec],
+    shell: &mut Shell<'_>,
+    transcript: &Transcript,
+    stop: &CancellationToken,
+) -> Result<Result<Cells, String>, Error> {
+    shell.rewind();
+    crate::agent::edits_without_code(shell, transcript, tools);
+    let mut cells = Cells::new(shell).await?;
+    for past in blocks.iter().filter(|past| past.ran()) {
+        let Ok(block) = blocks::of(&past.call) else { continue };
+        let Ok(language) = block.language() else { continue };
+        let mut conversation = Conversation::new(&past.call.id, past.called.clone(), tools);
+        let ran = cells
+            .run((language, &block.code), &mut conversation, (shell, None), stop)
+            .await?;
+        let why = match ran {
+            Ran::Cell(cell) if !keeps_state(&cell) => "an earlier block ended its interpreter".into(),
+            Ran::Cell(_) if !conversation.is_complete() => "an earlier block called less than before".into(),
+            Ran::Cell(_) => continue,
+            Ran::Strange(why) => why,
+            Ran::Ended(_) | Ran::Cut => "the run was interrupted".into(),
+        };
+        return Ok(Err(why));
+    }
+    Ok(Ok(cells))
+}
+
+impl Cells {
+    async fn new(shell: &Shell<'_>) -> Result<Self, Error> {
+        let within = shell
+            .tests
+            .as_ref()
+            .map(|suite| suite.workspaces.clone())
+            .unwrap_or_default();
+        let in_use = InUse {
+            patch: shell.checkout.patch(),
+            workspace: fresh_workspace(&shell.checkout, &within).await?,
+        };
+        let sessions = Vec::new();
+        Ok(Self { in_use, sessions })
+    }
+
+    /// Runs one block, with what its code calls.
+    async fn run(
+        &mut self,
+        (language, code): (Language, &str),
+        conversation: &mut Conversation<'_>,
+        (shell, mut live): (&mut Shell<'_>, Option<Live<'_, '_>>),
+        stop: &CancellationToken,
+    ) -> Result<Ran, Error> {
+        let mut session = self.session(language, conversation.tools, shell, stop).await?;
+        let (sender, mut calls) = mpsc::channel::<sandbox::Call>(1);
+        let cell = {
+            let mut running = std::pin::pin!(session.execute_with(code, LIMIT, Some(&sender), stop));
+            loop {
+                tokio::select! {
+                    biased;
+                    cell = &mut running => break cell?,
+                    Some(call) = calls.recv() => {
+                        match conversation.hear(&call.text, shell, live.as_mut(), stop).await? {
+                            Said::Text(text) => {
+                                self.in_use.follow(&shell.checkout.patch());
+                                // The code may be gone meanwhile.
+                                drop(call.answer.send(text));
+                            }
+                            Said::Ended(exit) => return Ok(Ran::Ended(exit)),
+                            Said::Strange(why) => return Ok(Ran::Strange(why)),
+                            Said::Cut => return Ok(Ran::Cut),
+                        }
+                    }
+                }
+            }
+        };
+        if stop.is_cancelled() {
+            return Ok(Ran::Cut);
+        }
+        self.sessions.push((language, session));
+        Ok(Ran::Cell(Box::new(cell)))
+    }
+
+    /// The interpreter of a language, taken out; a new one knows the functions.
+    async fn session(
+        &mut self,
+        language: Language,
+        tools: &[ToolSpec],
+        shell: &Shell<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Session, Error> {
+        if let Some(at) = self.sessions.iter().position(|(of, _)| *of == language) {
+            return Ok(self.sessions.swap_remove(at).1);
+        }
+        let Some(suite) = &shell.tests else {
+            let why = "nothing may be executed in this run";
+            return Err(sandbox::Error::InvalidCommand(why.into()).into());
+        };
+        let mut policy = suite.policy.clone();
+        // As long as the run itself, which ends it.
+        policy.limits.wall = shell.deadline.saturating_duration_since(tokio::time::Instant::now()) + LIMIT;
+        let mut place = suite::place(suite, &self.in_use.workspace);
+        place.idle = policy.limits.wall;
+        let mut session = suite.sandbox.session(language, &place, &policy).await?;
+        if language == Language::Python {
+            session.execute(&functions::definitions(tools), LIMIT, stop).await?;
+        }
+        Ok(session)
+    }
+}
