@@ -1,48 +1,67 @@
-//! Speaks to any OpenAI-compatible endpoint: chat completions with tool calls.
+//! Speaks to any OpenAI-compatible endpoint: chat completions or responses, streamed where it can, with tool calls or
+//! without.
 //!
 //! Requests go through async-openai with types of our own, because real servers leave out, rename and retype fields
-//! ([`read`] is what tells them apart). Sending is ours as well: the status of a failure stays known, answers have a
-//! size, and neither a body nor the key is ever logged.
+//! ([`read`] is what tells them apart). Sending is ours as well ([`exchange`]): the status of a failure stays known,
+//! answers have a size, and neither a body nor the key is ever logged.
 
+mod chat;
 mod endpoint;
+mod events;
+mod exchange;
+mod failure;
+mod heard;
 mod read;
+mod request;
+mod responses;
+mod speech;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_openai::Client;
-use async_openai::error::OpenAIError;
-use async_openai::middleware::HttpRequestFactory;
 use backon::{ExponentialBuilder, Retryable as _};
-use reqwest::header::{HeaderMap, RETRY_AFTER};
 use secrecy::SecretString;
-use serde_json::{Value, json};
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use self::endpoint::Endpoint;
-use crate::agent::{Item, Model, ModelError, Reply, Speech, ToolSpec, Turn};
-use crate::domain::redact::{redact, visible};
+use self::exchange::Sender;
+use self::failure::{About, Failure, MAX_WAIT};
+use self::heard::Ear;
+use self::request::{Question, Streaming};
+use crate::agent::{DEFAULT_CONTEXT, Live, Model, ModelError, Reply, Speech, Turn};
+use crate::domain::model::{Api, Price, Prices, ToolUse};
 
-/// The largest answer that is read, in bytes.
-const MAX_ANSWER: usize = 4 << 20;
 /// How often a request is sent again.
 const RETRIES: usize = 4;
-/// The longest wait before a request is sent again; an endpoint that asks for more is not asked again.
-const MAX_WAIT: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest part of an endpoint's error message that is shown, in characters.
-const MAX_MESSAGE: usize = 300;
+/// For so long a model that was refused for good is asked after the others.
+const REST: Duration = Duration::from_secs(300);
 
-/// Which model to ask, and where.
+/// Which model to ask, where and how.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Everything before `/chat/completions`, usually ending in `/v1`.
     pub base_url: Url,
     pub model: String,
+    /// Models of the same endpoint that are asked in turn when those before them are not to be had.
+    pub fallbacks: Vec<String>,
     /// Sent as a bearer token; an empty one is not sent.
     pub api_key: SecretString,
+    pub api: Api,
+    pub tools: ToolUse,
+    pub prices: Prices,
+    /// How long a history may become before old results are left out, in tokens.
+    pub context: u64,
     /// For one answer, from connecting to its last byte.
     pub timeout: Duration,
+    /// For the silence between two parts of one answer.
+    pub idle: Duration,
     /// Before a failed request is sent again; the wait doubles each time.
     pub first_wait: Duration,
 }
@@ -53,8 +72,14 @@ impl Settings {
         Self {
             base_url,
             model: model.into(),
+            fallbacks: Vec::new(),
             api_key,
+            api: Api::default(),
+            tools: ToolUse::default(),
+            prices: Prices::default(),
+            context: DEFAULT_CONTEXT,
             timeout: Duration::from_secs(300),
+            idle: Duration::from_secs(120),
             first_wait: Duration::from_secs(1),
         }
     }
@@ -71,12 +96,34 @@ pub enum InvalidSettings {
     Tls(reqwest::Error),
 }
 
-/// A model behind an endpoint.
+/// A model behind an endpoint, and those that stand in for it.
 #[derive(Debug)]
 pub struct OpenAi {
-    client: Client<Endpoint>,
-    model: String,
+    http: reqwest::Client,
+    endpoint: Endpoint,
+    /// In the order in which they are asked; the first is always there.
+    candidates: Vec<Candidate>,
+    api: Api,
+    tools: ToolUse,
+    speech: OnceCell<Speech>,
+    /// It becomes less when the endpoint says so.
+    context: AtomicU64,
+    idle: Duration,
     first_wait: Duration,
+}
+
+/// One model, and what was learned about it.
+#[derive(Debug)]
+struct Candidate {
+    name: String,
+    price: Option<Price>,
+    learned: Mutex<Learned>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Learned {
+    streaming: Streaming,
+    rests_until: Option<Instant>,
 }
 
 impl OpenAi {
@@ -92,41 +139,68 @@ impl OpenAi {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(InvalidSettings::Tls)?;
-        let endpoint = Endpoint::new(settings.base_url, settings.api_key)?;
-        let sender = http.clone();
-        let send = move |request| exchange(sender.clone(), request);
+        let names = [settings.model].into_iter().chain(settings.fallbacks);
+        let candidates = names.map(|name| Candidate {
+            price: settings.prices.of(&name),
+            name,
+            learned: Mutex::default(),
+        });
         Ok(Self {
-            client: Client::build(http, endpoint).with_http_service(tower::service_fn(send)),
-            model: settings.model,
+            http,
+            endpoint: Endpoint::new(settings.base_url, settings.api_key)?,
+            candidates: candidates.collect(),
+            api: settings.api,
+            tools: settings.tools,
+            speech: OnceCell::new(),
+            context: AtomicU64::new(settings.context),
+            idle: settings.idle,
             first_wait: settings.first_wait,
         })
     }
 
-    async fn ask(&self, body: &Value) -> Result<Reply, Failure> {
-        let answer: Value = self.client.chat().create_byot(body).await.map_err(Failure::from)?;
-        let mut reply = read::reply(&answer)?;
-        if reply.usage.prompt_tokens == 0 {
-            // An endpoint that does not count is held to the limits all the same: four bytes make a token.
-            reply.usage.prompt_tokens = body.to_string().len() as u64 / 4;
-            reply.usage.completion_tokens = answer.to_string().len() as u64 / 4;
+    /// What the model costs that is asked first, if that is known.
+    pub fn price(&self) -> Option<Price> {
+        self.candidates.first()?.price
+    }
+
+    /// The most that so many tokens can cost, in millionths of a US dollar; none if the price of a model that may
+    /// answer is not known.
+    pub fn worst_case_micros(&self, tokens: u64) -> Option<u64> {
+        let costs = self.candidates.iter().map(|one| Some(one.price?.worst_case(tokens)));
+        costs.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+
+    /// Asks the models in turn until one answers.
+    async fn answer(&self, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
+        let now = Instant::now();
+        let (rested, resting): (Vec<_>, Vec<_>) = self.candidates.iter().partition(|one| !one.rests(now));
+        let mut failure = Failure::Unreachable("there is no model to ask".into());
+        for candidate in rested.into_iter().chain(resting) {
+            match self.insist(candidate, question, live).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) if error.is_of_this_model() && self.candidates.len() > 1 => {
+                    tracing::warn!(
+                        model.failure = error.kind(),
+                        model.name = candidate.name,
+                        "a model is not to be had"
+                    );
+                    candidate.learn(|learned| learned.rests_until = Some(Instant::now() + REST));
+                    failure = error;
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(reply)
-    }
-}
-
-impl Model for OpenAi {
-    async fn speech(&self, _cancel: &CancellationToken) -> Result<Speech, ModelError> {
-        Ok(Speech::Tools)
+        Err(failure)
     }
 
-    async fn reply(&self, turn: &Turn<'_>) -> Result<Reply, ModelError> {
-        let body = request(&self.model, turn.history, turn.tools);
+    /// Asks one model again as long as that may help.
+    async fn insist(&self, candidate: &Candidate, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
         let waits = ExponentialBuilder::default()
             .with_min_delay(self.first_wait)
             .with_max_delay(MAX_WAIT)
             .with_max_times(RETRIES)
             .with_jitter();
-        let answered = (|| self.ask(&body))
+        (|| self.ask(candidate, question, live))
             .retry(waits)
             .when(Failure::is_transient)
             .adjust(|failure, wait| wait.map(|wait| failure.retry_after().unwrap_or(wait)))
@@ -136,190 +210,127 @@ impl Model for OpenAi {
                     wait_ms = wait.as_millis(),
                     "the model is asked again"
                 );
-            });
+            })
+            .await
+    }
+
+    /// Asks one model, for a stream first and then for as much of one as it understands.
+    async fn ask(&self, candidate: &Candidate, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
+        loop {
+            let streaming = candidate.learned().streaming;
+            let failure = match self.send(candidate, question, streaming, live).await {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            let less = match streaming {
+                Streaming::WithUsage if failure.is_about(About::StreamUsage) => Streaming::Plain,
+                Streaming::WithUsage | Streaming::Plain if failure.is_about(About::Stream) => Streaming::Off,
+                _ => return Err(failure),
+            };
+            candidate.learn(|learned| learned.streaming = less);
+        }
+    }
+
+    /// Sends one request.
+    async fn send(
+        &self,
+        candidate: &Candidate,
+        question: &Question<'_>,
+        streaming: Streaming,
+        live: &Live,
+    ) -> Result<Reply, Failure> {
+        let body = request::body(self.api, &candidate.name, question, streaming);
+        let (ear, mut hears) = tokio::sync::mpsc::unbounded_channel();
+        let sender = Sender {
+            http: self.http.clone(),
+            idle: self.idle,
+            api: self.api,
+            ear: Ear(ear),
+        };
+        let send = move |request| sender.clone().exchange(request);
+        let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(tower::service_fn(send));
+        let asked = async {
+            match self.api {
+                Api::Chat => client.chat().create_byot(&body).await,
+                Api::Responses => client.responses().create_byot(&body).await,
+            }
+        };
+        let mut asked = std::pin::pin!(asked);
+        let answer: Value = loop {
+            tokio::select! {
+                biased;
+                Some(heard) = hears.recv() => live(heard.as_delta()),
+                answer = &mut asked => break answer?,
+            }
+        };
+        while let Ok(heard) = hears.try_recv() {
+            live(heard.as_delta());
+        }
+        let mut reply = match self.api {
+            Api::Chat => read::reply(&answer)?,
+            Api::Responses => responses::reply(&answer)?,
+        };
+        if reply.usage.prompt_tokens == 0 {
+            // An endpoint that does not count is held to the limits all the same: four bytes make a token.
+            reply.usage.prompt_tokens = body.to_string().len() as u64 / 4;
+            reply.usage.completion_tokens = answer.to_string().len() as u64 / 4;
+        }
+        let usage = reply.usage;
+        let cost = |price: Price| price.of(usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens);
+        reply.usage.cost_micros = candidate.price.map(cost);
+        reply.model = Some(candidate.name.clone());
+        Ok(reply)
+    }
+}
+
+impl Candidate {
+    fn learned(&self) -> Learned {
+        *self.learned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn learn(&self, change: impl FnOnce(&mut Learned)) {
+        change(&mut self.learned.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn rests(&self, now: Instant) -> bool {
+        self.learned().rests_until.is_some_and(|until| now < until)
+    }
+}
+
+impl Model for OpenAi {
+    async fn speech(&self, cancel: &CancellationToken) -> Result<Speech, ModelError> {
         tokio::select! {
             biased;
-            () = turn.cancel.cancelled() => Err(ModelError::Cancelled),
-            reply = answered => reply.map_err(|failure| failure.explain(self.client.config())),
+            () = cancel.cancelled() => Err(ModelError::Cancelled),
+            speech = self.speech.get_or_try_init(|| self.find_speech()) => {
+                speech.copied().map_err(|failure: Failure| failure.explain(&self.endpoint))
+            }
         }
     }
-}
 
-/// A chat-completions request; the beginning of it is the same in every turn, so endpoints can cache it.
-/// <https://platform.openai.com/docs/api-reference/chat/create>
-fn request(model: &str, history: &[Item], tools: &[ToolSpec]) -> Value {
-    let messages: Vec<Value> = history.iter().flat_map(messages).collect();
-    let tools = tools.iter().map(|tool| {
-        json!({
-            "type": "function",
-            "function": { "name": tool.name, "description": tool.description, "parameters": tool.parameters },
+    async fn reply(&self, turn: &Turn<'_>) -> Result<Reply, ModelError> {
+        let question = Question {
+            history: turn.history,
+            tools: turn.tools,
+            speech: self.known_speech(),
+            brevity: None,
+        };
+        let answered = tokio::select! {
+            biased;
+            () = turn.cancel.cancelled() => return Err(ModelError::Cancelled),
+            answered = self.answer(&question, turn.live) => answered,
+        };
+        answered.map_err(|failure| {
+            if failure.is_about(About::Length) {
+                let body = request::body(self.api, "", &question, Streaming::Off).to_string();
+                // What was refused is too long for good: the next history is left room to grow.
+                self.context.fetch_min(body.len() as u64 / 4 * 3 / 4, Ordering::Relaxed);
+            }
+            failure.explain(&self.endpoint)
         })
-    });
-    json!({ "model": model, "messages": messages, "tools": tools.collect::<Vec<_>>(), "stream": false })
-}
-
-fn messages(item: &Item) -> Vec<Value> {
-    match item {
-        Item::Task { instructions, task } => vec![
-            json!({ "role": "system", "content": instructions }),
-            json!({ "role": "user", "content": task }),
-        ],
-        Item::Called { .. } | Item::Compacted { .. } => Vec::new(),
-        Item::Note(text) => vec![json!({ "role": "user", "content": text })],
-        Item::Result { call_id, text, .. } => vec![json!({ "role": "tool", "tool_call_id": call_id, "content": text })],
-        Item::Reply(reply) if reply.calls.is_empty() => {
-            vec![json!({ "role": "assistant", "content": reply.text.as_deref().unwrap_or_default() })]
-        }
-        Item::Reply(reply) => {
-            let calls = reply.calls.iter().map(|call| {
-                // Some servers parse the arguments of the history, and fail on what a model got wrong.
-                let arguments = match serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments) {
-                    Ok(_) => call.arguments.clone(),
-                    Err(_) => json!({ "malformed": call.arguments }).to_string(),
-                };
-                let function = json!({ "name": call.name, "arguments": arguments });
-                json!({ "id": call.id, "type": "function", "function": function })
-            });
-            vec![json!({ "role": "assistant", "content": reply.text, "tool_calls": calls.collect::<Vec<_>>() })]
-        }
-    }
-}
-
-/// Sends a request once, and reads the answer within its bounds.
-async fn exchange(http: reqwest::Client, request: HttpRequestFactory) -> Result<reqwest::Response, tower::BoxError> {
-    let mut response = http.execute(request.build().await?).await.map_err(Failure::from)?;
-    let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(Failure::from)? {
-        body.extend_from_slice(&chunk);
-        if body.len() > MAX_ANSWER {
-            return Err(Failure::Nonsense(format!("an answer of more than {} MiB", MAX_ANSWER >> 20)).into());
-        }
-    }
-    let parsed = serde_json::from_slice::<Value>(&body);
-    if !response.status().is_success() {
-        let text = String::from_utf8_lossy(&body);
-        let error = parsed.unwrap_or_default();
-        return Err(Failure::Refused {
-            status,
-            message: one_line(read::error_message(&error).unwrap_or(&text)),
-            // Without credit there is no use in asking again.
-            wait: if read::is_out_of_credit(&error) {
-                Some(Duration::MAX)
-            } else {
-                retry_after(&headers)
-            },
-        }
-        .into());
-    }
-    // What follows would log the body of an answer that is no JSON.
-    parsed.map_err(|error| Failure::Nonsense(format!("no JSON: {error}")))?;
-    Ok(http::Response::new(body).into())
-}
-
-/// Why there is no answer to one request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum Failure {
-    #[error("unreachable: {0}")]
-    Unreachable(String),
-    #[error("status {status}")]
-    Refused {
-        status: u16,
-        message: String,
-        wait: Option<Duration>,
-    },
-    #[error("nonsense: {0}")]
-    Nonsense(String),
-}
-
-impl Failure {
-    /// Whether the same request may be answered if it is sent again.
-    fn is_transient(&self) -> bool {
-        match self {
-            Self::Unreachable(_) | Self::Nonsense(_) => true,
-            Self::Refused { wait: Some(wait), .. } if *wait > MAX_WAIT => false,
-            Self::Refused { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
-        }
     }
 
-    fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Refused { wait, .. } => *wait,
-            Self::Unreachable(_) | Self::Nonsense(_) => None,
-        }
+    fn context(&self) -> u64 {
+        self.context.load(Ordering::Relaxed)
     }
-
-    /// For the log: nothing that an endpoint wrote.
-    fn kind(&self) -> String {
-        match self {
-            Self::Unreachable(_) => "unreachable".into(),
-            Self::Refused { status, .. } => format!("status {status}"),
-            Self::Nonsense(_) => "nonsense".into(),
-        }
-    }
-
-    /// The failure as a sentence a user can act on.
-    fn explain(self, endpoint: &Endpoint) -> ModelError {
-        match self {
-            Self::Unreachable(reason) => ModelError::Unreachable {
-                endpoint: endpoint.shown.clone(),
-                reason,
-            },
-            Self::Nonsense(reason) => ModelError::Nonsense {
-                reason: endpoint.without_key(&reason),
-            },
-            Self::Refused { status, message, .. } => ModelError::Refused {
-                status,
-                message: endpoint.without_key(&message),
-                remedy: match status {
-                    300..=399 => "it redirects: set GREENLIGHT_MODEL_BASE_URL to where it redirects to",
-                    401 | 403 => "check GREENLIGHT_MODEL_API_KEY",
-                    404 => "check GREENLIGHT_MODEL_BASE_URL and GREENLIGHT_MODEL",
-                    402 | 429 => {
-                        "its quota or rate limit is used up: try later, or set another GREENLIGHT_MODEL_API_KEY"
-                    }
-                    500..=599 => "the fault is the endpoint's: try later, or set another GREENLIGHT_MODEL_BASE_URL",
-                    _ => "check that GREENLIGHT_MODEL is a model with tool calls and a context that is large enough",
-                },
-            },
-        }
-    }
-}
-
-impl From<reqwest::Error> for Failure {
-    fn from(error: reqwest::Error) -> Self {
-        if error.is_timeout() {
-            return Self::Unreachable("no answer in time".into());
-        }
-        // The outer errors only say that something failed; the innermost says what.
-        let mut reason: &dyn std::error::Error = &error;
-        while let Some(source) = reason.source() {
-            reason = source;
-        }
-        Self::Unreachable(one_line(&reason.to_string()))
-    }
-}
-
-impl From<OpenAIError> for Failure {
-    fn from(error: OpenAIError) -> Self {
-        match error {
-            OpenAIError::Boxed(error) => match error.downcast::<Self>() {
-                Ok(failure) => *failure,
-                Err(_) => Self::Unreachable("the request could not be made".into()),
-            },
-            OpenAIError::Reqwest(error) => error.into(),
-            _ => Self::Nonsense("an unexpected answer".into()),
-        }
-    }
-}
-
-/// The seconds an endpoint asks to wait. <https://www.rfc-editor.org/rfc/rfc9110#field.retry-after>
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds: f64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-fn one_line(text: &str) -> String {
-    let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    redact(&line).chars().take(MAX_MESSAGE).collect()
 }

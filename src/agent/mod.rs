@@ -4,6 +4,7 @@
 //! Only tool calls steer. What the model says beside them, and what files, tests or logs say, is data. The loop posts
 //! nothing, proves nothing and judges nothing: whoever called it tests the patch afresh.
 
+mod compact;
 mod limits;
 mod model;
 pub mod prompt;
@@ -16,6 +17,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+pub use self::compact::{DEFAULT_CONTEXT, as_shown};
 pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
 pub use self::shell::Shell;
@@ -143,6 +145,9 @@ async fn work(
         if matches!(transcript.items().last(), Some(Item::Reply(_))) {
             append(Item::Note(prompt::NUDGE.into()), transcript, journal).await?;
         }
+        if let Some(left_out) = compact::due(transcript, model.context()) {
+            append(left_out, transcript, journal).await?;
+        }
         let turn = Turn {
             history: transcript.items(),
             tools: &tools,
@@ -151,6 +156,11 @@ async fn work(
         };
         let reply = match model.reply(&turn).await {
             Err(ModelError::Cancelled) => return Ok(Exit::Cancelled),
+            Err(ModelError::TooLong { message }) => {
+                let left_out = compact::make_room(transcript).ok_or(ModelError::TooLong { message })?;
+                append(left_out, transcript, journal).await?;
+                continue;
+            }
             reply => reply?.tidied(transcript.turns()),
         };
         append(Item::Reply(reply), transcript, journal).await?;

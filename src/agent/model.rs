@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use super::compact::DEFAULT_CONTEXT;
 use super::transcript::{Item, Reply};
 
 /// Something that answers a transcript.
@@ -20,6 +21,11 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// When no usable answer could be had after all retries, or the run was cancelled.
     fn reply(&self, turn: &Turn<'_>) -> impl Future<Output = Result<Reply, ModelError>> + Send;
+
+    /// How long a history it may be sent, in tokens; before that, old results are left out.
+    fn context(&self) -> u64 {
+        DEFAULT_CONTEXT
+    }
 }
 
 /// What one reply is asked for with.
@@ -80,7 +86,15 @@ pub enum ModelError {
         remedy: &'static str,
     },
     #[error(
-        "the model endpoint does not answer as chat completions do ({reason}); check that GREENLIGHT_MODEL_BASE_URL \
+        "the model endpoint says that the conversation is longer than the model can read ({message}); set \
+         GREENLIGHT_MODEL to a model with a larger context, or GREENLIGHT_MODEL_CONTEXT to the tokens it has"
+    )]
+    TooLong {
+        /// What the endpoint said: untrusted, bounded, without credentials.
+        message: String,
+    },
+    #[error(
+        "the model endpoint does not answer as such endpoints do ({reason}); check that GREENLIGHT_MODEL_BASE_URL \
          is an OpenAI-compatible endpoint, usually ending in /v1"
     )]
     Nonsense { reason: String },
@@ -92,13 +106,22 @@ pub enum ModelError {
 #[derive(Debug, Default)]
 pub struct Recorded {
     replies: Mutex<std::vec::IntoIter<Reply>>,
+    context: Option<u64>,
 }
 
 impl Recorded {
     pub fn new(replies: Vec<Reply>) -> Self {
         Self {
             replies: Mutex::new(replies.into_iter()),
+            context: None,
         }
+    }
+
+    /// The same, with the context of the model that was recorded: the same results are left out then.
+    #[must_use]
+    pub fn with_context(mut self, tokens: u64) -> Self {
+        self.context = Some(tokens);
+        self
     }
 }
 
@@ -115,5 +138,9 @@ impl Model for Recorded {
         next.ok_or_else(|| ModelError::Nonsense {
             reason: "the recording has no further reply".into(),
         })
+    }
+
+    fn context(&self) -> u64 {
+        self.context.unwrap_or(DEFAULT_CONTEXT)
     }
 }

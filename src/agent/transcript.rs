@@ -55,6 +55,9 @@ pub struct Reply {
     pub text: Option<String>,
     pub calls: Vec<ToolCall>,
     pub usage: Usage,
+    /// The name of the model that answered, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// One thing the model asks for.
@@ -200,6 +203,7 @@ impl Reply {
                 .map(|text| bounded(&text, MAX_TEXT))
                 .filter(|text| !text.trim().is_empty()),
             usage: self.usage,
+            model: self.model,
         }
     }
 }
@@ -246,7 +250,7 @@ mod tests {
                 call("same", ""),
                 call(&"x".repeat(99), "n"),
             ],
-            usage: Usage::default(),
+            ..Reply::default()
         };
         let tidy = reply.tidied(3);
         let ids: Vec<_> = tidy.calls.iter().map(|call| call.id.as_str()).collect();
@@ -265,7 +269,7 @@ mod tests {
         let reply = Reply {
             text: Some("y".repeat(MAX_TEXT * 2)),
             calls: vec![huge; MAX_CALLS * 2],
-            usage: Usage::default(),
+            ..Reply::default()
         };
         let tidy = reply.tidied(0);
         assert_eq!(tidy.calls.len(), MAX_CALLS);

@@ -76,7 +76,12 @@ pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
 /// A client for the configured model.
 pub(super) fn model(model: ModelSettings) -> Result<(OpenAi, String), Exit> {
     let name = model.name.clone();
-    let settings = openai::Settings::new(model.base_url, model.name, model.api_key);
+    let mut settings = openai::Settings::new(model.base_url, model.name, model.api_key);
+    settings.fallbacks = model.fallbacks;
+    settings.api = model.api;
+    settings.tools = model.tools;
+    settings.prices = model.prices;
+    settings.context = model.context.unwrap_or(settings.context);
     let client = OpenAi::new(settings).map_err(|error| Exit::Usage(error.to_string()))?;
     Ok((client, name))
 }

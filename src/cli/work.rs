@@ -13,6 +13,7 @@ use crate::domain::execution::{Deferred, Execution, Resolution, What};
 use crate::domain::redact;
 use crate::domain::reply::MAX_EDITS;
 use crate::domain::run::MAX_REQUESTS;
+use crate::domain::spend::Spend;
 use crate::engine::desk::Desk;
 use crate::engine::work::{self, Brief, Engine, Outcome, Watch};
 use crate::suite::Suite;
@@ -93,6 +94,13 @@ pub(super) async fn work_until_done(
         voice.pause();
         let deferred = match outcome? {
             Outcome::Deferred(deferred) => deferred,
+            Outcome::Proposed(mut proposal) => {
+                let spent: Spend = said.iter().map(Spend::of_item).sum();
+                if let Some(evidence) = &mut proposal.evidence {
+                    evidence.spent = Some(spent).filter(|spent| spent.turns > 0);
+                }
+                return Ok(Outcome::Proposed(proposal));
+            }
             outcome => return Ok(outcome),
         };
         // One more than may be asked is answered without asking; a second one would be a fault.

@@ -73,6 +73,23 @@ pub struct ModelFlags {
     /// File with the API key [env: GREENLIGHT_MODEL_API_KEY_FILE; the key itself: GREENLIGHT_MODEL_API_KEY, OPENAI_API_KEY]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub model_api_key_file: Option<PathBuf>,
+    /// Names of models at the same endpoint, asked in turn when the first is not to be had: `one,two` [env: GREENLIGHT_MODEL_FALLBACKS]
+    #[arg(long, value_name = "LIST", help_heading = "Model")]
+    pub model_fallbacks: Option<String>,
+    /// Interface of the endpoint: `chat` for chat completions, or `responses` [env: GREENLIGHT_MODEL_API]
+    #[arg(long, value_name = "API", help_heading = "Model")]
+    pub model_api: Option<String>,
+    /// Whether the model calls tools: `native` or `code`, by blocks of code in the sandbox; `auto` tries the endpoint
+    /// [env: GREENLIGHT_MODEL_TOOLS]
+    #[arg(long, value_name = "WAY", help_heading = "Model")]
+    pub model_tools: Option<String>,
+    /// TOML file with prices in US dollars for a million tokens: `["gpt-5*"] input = 1.25, cached_input = 0.125,
+    /// output = 10` on lines of their own [env: GREENLIGHT_MODEL_PRICES]
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    pub model_prices: Option<PathBuf>,
+    /// Tokens of history before old results are left out; 64000 if not set [env: GREENLIGHT_MODEL_CONTEXT]
+    #[arg(long, value_name = "TOKENS", help_heading = "Model")]
+    pub model_context: Option<String>,
 }
 
 /// How code under test is confined.

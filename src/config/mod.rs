@@ -9,6 +9,7 @@ mod addresses;
 pub mod allow_list;
 pub mod environment;
 pub mod flags;
+mod model;
 pub mod parse;
 pub mod protect;
 pub mod repository;

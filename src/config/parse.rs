@@ -41,19 +41,24 @@ pub struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(FILE_NAME)?;
-        if let Some(line) = self.line {
-            write!(f, " line {line}")?;
-        }
-        if let Some(field) = &self.field {
-            write!(f, ", `{field}`")?;
-        }
-        write!(f, ": {}", self.problem)
+        let space = if self.line.is_some() { " " } else { "" };
+        write!(f, "{FILE_NAME}{space}{}", self.place())
     }
 }
 
 impl ConfigError {
-    fn new(text: &str, mut error: toml::de::Error) -> Self {
+    /// The error without the name of the file: "line 2, `limits.token`: there is no such field".
+    pub(super) fn place(&self) -> String {
+        let line = self.line.map(|line| format!("line {line}")).unwrap_or_default();
+        let field = self
+            .field
+            .as_ref()
+            .map(|field| format!(", `{field}`"))
+            .unwrap_or_default();
+        format!("{line}{field}: {}", self.problem)
+    }
+
+    pub(super) fn new(text: &str, mut error: toml::de::Error) -> Self {
         let line = error.span().map(|span| {
             let before = text.get(..span.start).unwrap_or(text);
             before.matches('\n').count() + 1

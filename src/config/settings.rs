@@ -10,14 +10,14 @@ use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use super::addresses::{base_url, github_url, sqlite_path};
+use super::addresses::{github_url, sqlite_path};
 use super::allow_list::AllowList;
 use super::environment::Environment;
 use super::flags::Flags;
+pub use super::model::ModelSettings;
 use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, WEBHOOK_SECRET, private_key};
 
 const GITHUB_API_URL: &str = "https://api.github.com";
-const MODEL_BASE_URL: &str = "https://api.openai.com/v1";
 const DATABASE_NAME: &str = "greenlight.db";
 
 /// A setting that is missing or wrong, and how to set it. Never holds the value of a secret.
@@ -73,16 +73,6 @@ pub enum LogFormat {
     Json,
 }
 
-/// The model that thinks.
-#[derive(Debug, Clone)]
-pub struct ModelSettings {
-    /// Any OpenAI-compatible endpoint, up to and without `/chat/completions`; no `/` at the end.
-    pub base_url: Url,
-    pub name: String,
-    /// Empty for servers that want none.
-    pub api_key: SecretString,
-}
-
 /// What greenlight shows GitHub to be let in.
 #[derive(Debug, Clone)]
 pub enum Credentials {
@@ -109,16 +99,12 @@ impl Settings {
                 .or_else(|| names.iter().find_map(|name| environment.get(name)).map(String::from))
         };
         let api_url = text(github.github_api_url, &["GREENLIGHT_GITHUB_API_URL", "GITHUB_API_URL"]);
-        let model_url = text(model.model_base_url, &["GREENLIGHT_MODEL_BASE_URL", "OPENAI_BASE_URL"]);
-        let model_url = model_url.as_deref().unwrap_or(MODEL_BASE_URL);
-        let model_url = base_url("GREENLIGHT_MODEL_BASE_URL", model_url)?;
         let secret_files = [
             PRIVATE_KEY.file(github.private_key_file.as_deref(), environment),
             GITHUB_TOKEN.file(github.github_token_file.as_deref(), environment),
             WEBHOOK_SECRET.file(webhook.webhook_secret_file.as_deref(), environment),
             MODEL_API_KEY.file(model.model_api_key_file.as_deref(), environment),
         ];
-        let model_key = MODEL_API_KEY.read(model.model_api_key_file.as_deref(), environment)?;
         let filter = text(log.log, &["GREENLIGHT_LOG"]).unwrap_or_else(|| "info".into());
         Ok(Self {
             github_api_url: github_url(api_url.as_deref().unwrap_or(GITHUB_API_URL))?,
@@ -138,11 +124,7 @@ impl Settings {
             data_dir: storage
                 .data_dir
                 .or_else(|| environment.get("GREENLIGHT_DATA_DIR").map(PathBuf::from)),
-            model: text(model.model, &["GREENLIGHT_MODEL"]).map(|name| ModelSettings {
-                base_url: model_url,
-                name,
-                api_key: model_key.unwrap_or_default(),
-            }),
+            model: ModelSettings::new(model, environment)?,
         })
     }
 

@@ -48,6 +48,17 @@ pub struct Amount {
     pub scope: Scope,
 }
 
+/// What a person is told of the model's part before they decide whether it goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// By this run, so far.
+    pub spent: Spend,
+    /// By other runs here, on average; none before the first.
+    pub typical: Option<Spend>,
+    /// What limits leave, in words.
+    pub at_most: String,
+}
+
 /// What is left of each kind; none where nothing limits it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Left {
@@ -139,6 +150,36 @@ impl Left {
             .into_iter()
             .filter_map(|kind| Some(Shown(kind, self.amount(kind)?.left).to_string()));
         shown.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What several took on average; none of nothing. What has no price does not count as free.
+pub fn mean(spends: &[Spend]) -> Option<Spend> {
+    let count = u32::try_from(spends.len()).ok().filter(|count| *count > 0)?;
+    let sum: Spend = spends.iter().copied().sum();
+    let each = |whole: u64| whole / u64::from(count);
+    let priced = spends.iter().all(|spend| spend.cost_micros.is_some());
+    Some(Spend {
+        turns: sum.turns.div_ceil(count),
+        prompt_tokens: each(sum.prompt_tokens),
+        cached_tokens: each(sum.cached_tokens),
+        completion_tokens: each(sum.completion_tokens),
+        cost_micros: sum.cost_micros.filter(|_| priced).map(each),
+        wall_ms: each(sum.wall_ms),
+    })
+}
+
+impl Estimate {
+    /// In one line.
+    pub fn line(&self) -> String {
+        let so_far = match self.spent.turns {
+            0 => "The model has not been asked yet".to_string(),
+            _ => format!("The model took {} so far", spent(&self.spent)),
+        };
+        let typical = self.typical.as_ref().map_or_else(String::new, |typical| {
+            format!(" A run here takes {} on average.", spent(typical))
+        });
+        format!("{so_far}, and may take {} more.{typical}", self.at_most)
     }
 }
 
@@ -238,6 +279,23 @@ mod tests {
         assert_eq!(of(1_000_000).exhausted(), Some(Kind::Money));
         assert_eq!(of(3_000_000).exhausted(), Some(Kind::Money));
         assert_eq!(left(&[]).exhausted(), None);
+    }
+
+    #[test]
+    fn an_estimate_says_what_was_what_is_usual_and_what_may_be() {
+        let spends = [used(3, 900, Some(30_000)).spend, used(4, 1200, Some(10_000)).spend];
+        let estimate = Estimate {
+            spent: spends[0],
+            typical: mean(&spends),
+            at_most: "27 turns".into(),
+        };
+        assert_eq!(
+            estimate.line(),
+            "The model took 3 turns, 900 tokens, $0.03 so far, and may take 27 turns more. \
+             A run here takes 4 turns, 1050 tokens, $0.02 on average."
+        );
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[spends[0], used(1, 1, None).spend]).unwrap().cost_micros, None);
     }
 
     #[test]

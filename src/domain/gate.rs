@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::budget::Estimate;
 use super::execution::Execution;
 use super::id::{CommitSha, InvalidName, Login, RunId};
 
@@ -138,6 +139,9 @@ pub struct Gate {
     pub approvers: u32,
     pub opened: Timestamp,
     pub expires: Timestamp,
+    /// What the model takes, where it may go on after this. For people to read, and no part of the digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
     #[serde(default, skip_serializing_if = "Circumstances::are_plain")]
     pub circumstances: Circumstances,
 }
@@ -178,6 +182,7 @@ impl Gate {
             approvers,
             opened,
             expires,
+            estimate: None,
             circumstances: Circumstances::default(),
         }
     }

@@ -15,6 +15,7 @@ pub mod id;
 pub mod memory;
 pub mod minimize;
 pub mod mode;
+pub mod model;
 pub mod patch;
 pub mod permission;
 pub mod proposal;

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::id::CommitSha;
 use super::patch::Patch;
+use super::spend::Spend;
 use super::test_run::{TestRun, is_better};
 use super::triage::Triage;
 use super::weakening::Weakening;
@@ -49,6 +50,9 @@ pub struct Evidence {
     /// What the head's own tests say about the patched code, where the patch changes tests as well.
     #[serde(default)]
     pub own_tests: Option<OwnTests>,
+    /// What the model took for it; none where no model took part.
+    #[serde(default)]
+    pub spent: Option<Spend>,
     /// How many more times the tests that were red ran on the patched tree, green every time.
     #[serde(default)]
     pub confirmed: u32,
@@ -128,6 +132,7 @@ pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -
         install: None,
         left_out: None,
         own_tests: None,
+        spent: None,
         confirmed: 0,
     })
 }

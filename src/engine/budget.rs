@@ -3,24 +3,33 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::config::repository::Limits;
-use crate::domain::budget::{self, Allowance, Left, Scope, Used};
+use crate::domain::budget::{self, Allowance, Estimate, Left, Scope, Used};
+use crate::domain::gate::Gate;
 use crate::domain::id::Login;
-use crate::domain::run::{Consent, Origin, Run};
+use crate::domain::run::{Consent, Origin, Run, Step};
 use crate::domain::spend::Spend;
 
+use super::desk::Desk;
 use super::{Broken, Context};
 
 /// What is counted together as a day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// Runs of a repository that are looked at, newest first.
 const MAX_RUNS: usize = 2_000;
+/// Runs that say what is usual, newest first.
+const MAX_TYPICAL: usize = 50;
 
 /// Works out what is left for a run.
 ///
 /// # Errors
 /// When the journal cannot be read.
 pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> Result<Left, Broken> {
-    let mut counted = vec![(Scope::Run, limits.allowance(), used(run))];
+    // The lines of one proposal are not those of the next.
+    let own = Used {
+        spend: run.spent,
+        patch_lines: 0,
+    };
+    let mut counted = vec![(Scope::Run, limits.allowance(), own)];
     let shared = [&limits.pull_request, &limits.user, &limits.day];
     if shared.iter().all(|allowed| allowed.allowance() == Allowance::default()) {
         return Ok(budget::left(&counted));
@@ -40,6 +49,44 @@ pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> R
     }
     counted.push((Scope::Day, limits.day.allowance(), sum(runs.iter().filter(recent))));
     Ok(budget::left(&counted))
+}
+
+/// A gate with what a person is told of the model's part, where there is a model.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub(super) async fn estimated(
+    context: &Context<'_>,
+    run: &Run,
+    step: Step,
+    desk: Option<&Desk>,
+) -> Result<Step, Broken> {
+    Ok(match (step, &context.app.model, desk) {
+        (Step::GateOpened(gate), Some(_), Some(desk)) => Step::GateOpened(Gate {
+            estimate: Some(estimate(context, run, &desk.config.limits).await?),
+            ..gate
+        }),
+        (step, _, _) => step,
+    })
+}
+
+/// What a person is told at a gate of what the model used up, what runs here usually take, and what it may still use.
+///
+/// # Errors
+/// When the journal cannot be read.
+async fn estimate(context: &Context<'_>, run: &Run, limits: &Limits) -> Result<Estimate, Broken> {
+    let runs = context
+        .app
+        .journal
+        .runs_in(&context.id().repository, MAX_TYPICAL)
+        .await?;
+    let asked = |other: &&Run| other.id() != run.id() && other.spent.turns > 0 && other.end.is_some();
+    let spent: Vec<Spend> = runs.iter().filter(asked).map(|other| other.spent).collect();
+    Ok(Estimate {
+        spent: run.spent,
+        typical: budget::mean(&spent),
+        at_most: left(context, run, limits).await?.at_most(),
+    })
 }
 
 /// Whose limits a run draws on: who asked for it, or whose standing lets it execute something.

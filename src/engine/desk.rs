@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::checkout::Checkout;
 use crate::config::repository::{REGISTRIES, RepoConfig};
 use crate::domain::anchor;
+use crate::domain::budget::{self, Left, Scope, Used};
 use crate::domain::execution::What;
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::patch::{Blob, Patch};
@@ -59,6 +60,8 @@ pub struct Desk {
     pub workspaces: PathBuf,
     /// Where this repository's installed packages are kept.
     pub installed: PathBuf,
+    /// What may still be used up.
+    pub left: Left,
     /// What was installed, once it is.
     done: OnceLock<Installed>,
     /// Removed with the desk.
@@ -79,6 +82,7 @@ impl Desk {
         let checkout = Checkout::open(root)?.with_tracked(&tracked(root));
         Ok(Self {
             checkout,
+            left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
             config,
             hints: Hints::default(),
             changed: BTreeMap::new(),
@@ -254,7 +258,8 @@ impl Desk {
         is_protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
         weakenings: &'a (dyn Fn(&Patch) -> Vec<Weakening> + Sync),
     ) -> Bounds<'a> {
-        let patch_lines = self.config.limits.patch_lines as usize;
+        let left = self.left.patch_lines.map_or(u64::MAX, |amount| amount.left);
+        let patch_lines = usize::try_from(left).unwrap_or(usize::MAX);
         Bounds {
             patch_lines,
             is_protected,
@@ -358,6 +363,7 @@ pub(super) async fn lay_out(context: &Context<'_>, head: &CommitSha, config: Rep
     let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
     Ok(Desk {
         checkout,
+        left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
         config,
         hints: Hints::default(),
         changed: BTreeMap::new(),

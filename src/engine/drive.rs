@@ -8,10 +8,12 @@ use std::time::Instant;
 use futures::FutureExt as _;
 
 use crate::agent::{Model as _, Speech};
+use crate::domain::budget::Kind;
 use crate::domain::execution::Resolution;
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
 use crate::domain::memory::{self, Memory};
+use crate::domain::proposal::Evidence;
 use crate::domain::run::{End, GateNeeded, Next, Run, Step};
 use crate::domain::spend::Spend;
 use crate::journal;
@@ -24,7 +26,7 @@ use super::land::land;
 use super::set_up::set_up;
 use super::stop::stop;
 use super::work::{self, Brief, Engine, Outcome, Red};
-use super::{App, Broken, Context, announce, base, propose, reading, resolve, retry};
+use super::{App, Broken, Context, announce, base, budget, propose, reading, resolve, retry};
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
@@ -131,11 +133,15 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             Next::ReadLog => Step::Read(reading::read_log(context, run).await?),
             Next::PostReview => propose::post_review(context, run).await?,
             Next::Land => land(context, run).await?,
-            Next::OpenGate(needed) => propose::open_gate(context, run, needed, desk.as_ref()).await?,
+            Next::OpenGate(needed) => {
+                let step = propose::open_gate(context, run, needed, desk.as_ref()).await?;
+                budget::estimated(context, run, step, desk.as_ref()).await?
+            }
             Next::Reproduce | Next::Verify | Next::Work { .. } | Next::Resolve(_) => {
-                let Some(desk) = &desk else {
+                let Some(desk) = &mut desk else {
                     return Err(Broken::Bug("no desk".into()));
                 };
+                desk.left = budget::left(context, run, &desk.config.limits).await?;
                 let begun = Instant::now();
                 // None if interrupted: the top of the loop says by what.
                 let step = execute(context, run, (desk, &next), working).await?;
@@ -263,7 +269,10 @@ async fn verify(
     };
     let proved = work::prove(desk, suite, (&proposal.patch, proposal.claim()), &red, cancel).await?;
     Ok(match proved {
-        Ok(evidence) => Step::Verified(Box::new(evidence)),
+        Ok(evidence) => Step::Verified(Box::new(Evidence {
+            spent: Some(run.spent).filter(|spent| spent.turns > 0),
+            ..evidence
+        })),
         Err(unfit) => Step::Ended(End::GaveUp {
             reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
         }),
@@ -289,9 +298,18 @@ async fn attempt(
     (desk, suite): (&Desk, Option<&suite::Suite>),
     cancel: &tokio_util::sync::CancellationToken,
 ) -> Result<Step, Broken> {
-    let engine = match &context.app.model {
-        Some((model, name)) => Engine::Model { model, name },
-        None => Engine::BuiltIn,
+    let is_new = run.said.is_empty();
+    let engine = match (&context.app.model, desk.left.exhausted()) {
+        // What costs nothing needs no more than that something may land.
+        (Some(_), Some(kind))
+            if is_new && (kind == Kind::PatchLines || suite.is_none() || !run.started.mode.is_debug()) =>
+        {
+            let reason = desk.left.reached(kind);
+            return Ok(Step::Ended(End::GaveUp { reason }));
+        }
+        (Some(_), Some(_)) if is_new => Engine::BuiltIn,
+        (Some((model, name)), _) => Engine::Model { model, name },
+        (None, _) => Engine::BuiltIn,
     };
     let before = run.clone();
     let memory = recalled(context, Some(run)).await?;
@@ -327,7 +345,13 @@ async fn attempt(
         cancel,
     };
     Ok(match work::work(desk, suite, engine, &brief, watch).await? {
-        Outcome::Proposed(proposal) => Step::Proposed(proposal),
+        Outcome::Proposed(mut proposal) => {
+            let spent = shared.into_inner().spent;
+            if let Some(evidence) = &mut proposal.evidence {
+                evidence.spent = Some(spent).filter(|spent| spent.turns > 0);
+            }
+            Step::Proposed(proposal)
+        }
         Outcome::TestsWritten(tests) => Step::TestsWritten(tests),
         Outcome::Explained { text } => Step::Ended(End::Explained { text }),
         Outcome::Deferred(deferred) => Step::Deferred(deferred),

@@ -1,38 +1,64 @@
 //! Reads what endpoints that call themselves OpenAI-compatible really send: fields that are missing, null, renamed or
 //! of another type. Nothing in here fails for a field that is not needed.
 
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use super::{Failure, one_line};
+use super::failure::Failure;
 use crate::agent::{Reply, ToolCall, Usage};
 
 /// The first choice of a chat completion.
 pub(super) fn reply(answer: &Value) -> Result<Reply, Failure> {
-    // Some gateways report an error of the endpoint behind them with status 200.
-    if let Some(message) = error_message(answer).filter(|_| answer.get("choices").is_none()) {
-        let code = answer.pointer("/error/code").and_then(Value::as_u64);
-        let status = code
-            .and_then(|code| u16::try_from(code).ok())
-            .filter(|code| *code >= 400);
-        return Err(Failure::Refused {
-            status: status.unwrap_or(500),
-            message: one_line(message),
-            wait: None,
-        });
+    if answer.get("choices").is_none()
+        && let Some(failure) = refused_within(answer)
+    {
+        return Err(failure);
     }
     let message = answer
         .pointer("/choices/0/message")
         .filter(|message| message.is_object());
     let message = message.ok_or_else(|| Failure::Nonsense("no `choices` with a `message`".into()))?;
+    let is_cut = answer
+        .pointer("/choices/0/finish_reason")
+        .is_some_and(|reason| reason == "length");
     Ok(Reply {
         text: text(&message["content"]).or_else(|| text(&message["refusal"])),
-        calls: calls(message),
-        usage: Usage {
-            prompt_tokens: count(&answer["usage"]["prompt_tokens"]),
-            completion_tokens: count(&answer["usage"]["completion_tokens"]),
-            ..Usage::default()
-        },
+        calls: calls(message, is_cut),
+        usage: usage(&answer["usage"]),
+        ..Reply::default()
     })
+}
+
+/// What one round trip used, by the names of either interface.
+pub(super) fn usage(usage: &Value) -> Usage {
+    let first = |places: &[&str]| {
+        count(
+            places
+                .iter()
+                .find_map(|place| usage.pointer(place))
+                .unwrap_or(&Value::Null),
+        )
+    };
+    Usage {
+        prompt_tokens: first(&["/prompt_tokens", "/input_tokens"]),
+        cached_tokens: first(&[
+            "/prompt_tokens_details/cached_tokens",
+            "/input_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+        ]),
+        completion_tokens: first(&["/completion_tokens", "/output_tokens"]),
+        ..Usage::default()
+    }
+}
+
+/// The error in an answer whose status says that all is well: in a stream, or from a gateway.
+pub(super) fn refused_within(answer: &Value) -> Option<Failure> {
+    error_message(answer)?;
+    let code = answer.pointer("/error/code").and_then(Value::as_u64);
+    let status = code
+        .and_then(|code| u16::try_from(code).ok())
+        .filter(|code| *code >= 400);
+    Some(Failure::refused(status.unwrap_or(500), answer, "", &HeaderMap::new()))
 }
 
 /// The message in an error body: OpenAI's, that of Ollama (a string), vLLM's (flat) or FastAPI's (`detail`).
@@ -41,15 +67,8 @@ pub(super) fn error_message(body: &Value) -> Option<&str> {
     places.iter().find_map(|place| body.pointer(place)?.as_str())
 }
 
-/// Whether an error body says that the account has no credit, which a status 429 alone does not tell from haste.
-pub(super) fn is_out_of_credit(body: &Value) -> bool {
-    ["/error/code", "/error/type"]
-        .iter()
-        .any(|place| body.pointer(place).is_some_and(|code| code == "insufficient_quota"))
-}
-
 /// A string, or the text parts of a list.
-fn text(content: &Value) -> Option<String> {
+pub(super) fn text(content: &Value) -> Option<String> {
     match content {
         Value::String(text) => Some(text.clone()),
         Value::Array(parts) => {
@@ -63,28 +82,42 @@ fn text(content: &Value) -> Option<String> {
     }
 }
 
-fn calls(message: &Value) -> Vec<ToolCall> {
-    let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn calls(message: &Value, is_cut: bool) -> Vec<ToolCall> {
+    let calls = match &message["tool_calls"] {
+        Value::Array(calls) => calls.as_slice(),
+        call @ Value::Object(_) => std::slice::from_ref(call),
+        _ => &[],
+    };
     // What OpenAI had before there were tools, and some servers still send.
     let legacy = message
         .get("function_call")
         .filter(|call| call.is_object() && calls.is_empty());
-    calls.iter().chain(legacy).map(call).collect()
+    let calls: Vec<&Value> = calls.iter().chain(legacy).collect();
+    let last = calls.len().saturating_sub(1);
+    let calls = calls.into_iter().enumerate();
+    calls.map(|(at, item)| call(item, is_cut && at == last)).collect()
 }
 
-fn call(call: &Value) -> ToolCall {
+/// One call. Where the answer was cut, what is missing is no reason to make the call without it.
+pub(super) fn call(call: &Value, is_cut: bool) -> ToolCall {
     let function = call
         .get("function")
         .filter(|function| function.is_object())
         .unwrap_or(call);
+    let missing = if is_cut { "" } else { "{}" };
     ToolCall {
         id: call["id"].as_str().unwrap_or_default().into(),
         name: function["name"].as_str().unwrap_or_default().into(),
-        arguments: match &function["arguments"] {
-            Value::String(text) => text.clone(),
-            Value::Null => "{}".into(),
-            other => other.to_string(),
-        },
+        arguments: arguments(&function["arguments"]).unwrap_or_else(|| missing.into()),
+    }
+}
+
+/// The arguments of a call, or of a part of one, as text.
+pub(super) fn arguments(arguments: &Value) -> Option<String> {
+    match arguments {
+        Value::String(text) => Some(text.clone()),
+        Value::Null => None,
+        other => Some(other.to_string()),
     }
 }
 
@@ -105,6 +138,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::openai::failure::About;
 
     #[track_caller]
     fn check(message: Value, text: Option<&str>, calls: &[(&str, &str, &str)]) {
@@ -194,7 +228,8 @@ mod tests {
             Failure::Refused {
                 status: 503,
                 message: "busy".into(),
-                wait: None
+                wait: None,
+                about: About::Other,
             }
         );
     }

@@ -1,5 +1,6 @@
 //! What proves a proposal, in one line, with the rest folded away.
 
+use super::super::budget;
 use super::super::proposal::{self, Evidence, LeftOut, OwnTests, Worse};
 use super::super::redact;
 use super::super::test_run::{Outcome, TestRun};
@@ -25,6 +26,10 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
         evidence.left_out.and_then(left_out),
         evidence.own_tests.map(own_tests),
         evidence.install.as_ref().map(installed),
+        evidence
+            .spent
+            .as_ref()
+            .map(|spent| format!("The model took {}.", budget::spent(spent))),
         Some(format!("Tested with {}", redact::inline(&evidence.after.command, 200))),
         Some(again(evidence)),
     ];
@@ -268,6 +273,7 @@ mod tests {
                 lines: 0,
             }),
             own_tests: None,
+            spent: None,
             confirmed: 0,
         }
     }

@@ -117,11 +117,15 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
     };
     format!(
         "**Approve to {what}.**{people}\n\n{below}Answer with `/greenlight approve {id}` or `/greenlight reject {id} <reason>`.\n\n\
-         <sub>For {head} only, until {until}. Content `{digest}`.</sub>",
+         <sub>For {head} only, until {until}. Content `{digest}`.{estimate}</sub>",
         id = gate.id,
         head = gate.head.short(),
         until = gate.expires.strftime("%Y-%m-%d %H:%M UTC"),
         digest = &gate.digest[..12.min(gate.digest.len())],
+        estimate = gate
+            .estimate
+            .as_ref()
+            .map_or_else(String::new, |estimate| format!(" {}", estimate.line())),
     )
 }
 

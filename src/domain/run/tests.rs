@@ -64,6 +64,7 @@ fn evidence() -> Evidence {
         install: None,
         left_out: None,
         own_tests: None,
+        spent: None,
         confirmed: 0,
     }
 }

@@ -1,6 +1,7 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
 mod confirm;
+mod limits;
 mod minimize;
 mod model;
 mod pace;

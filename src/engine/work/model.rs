@@ -2,7 +2,7 @@
 
 use futures::FutureExt as _;
 
-use crate::agent::{self, Exit, Item, LimitKind, Model as _, Shell, Transcript};
+use crate::agent::{self, Exit, Item, Model as _, Shell, Transcript};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
@@ -14,7 +14,7 @@ use crate::suite::Suite;
 
 use super::super::desk::Desk;
 use super::minimize::minimize;
-use super::{Brief, Broken, Keep, Outcome, Red, Watch, prove};
+use super::{Brief, Broken, Keep, Outcome, Red, Watch, limits, prove};
 
 /// How often a submission that does not prove itself may be followed by another one.
 const MAX_SUBMISSIONS: usize = 4;
@@ -35,7 +35,7 @@ pub(super) async fn work(
     let inputs = desk.inputs(brief.before);
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
     let bounds = desk.bounds(&is_protected, &weakenings);
-    let limits = limits(desk);
+    let limits = limits::limits(desk, brief.said);
     let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
     shell.live = live;
     shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
@@ -58,7 +58,7 @@ pub(super) async fn work(
             Exit::Cancelled => return Ok(Outcome::Interrupted),
             Exit::Limit(limit) => {
                 return Ok(Outcome::LimitReached {
-                    reason: limit_reached(limit, &limits),
+                    reason: limits::reached(desk, limit),
                 });
             }
         };
@@ -101,17 +101,6 @@ pub(super) async fn work(
     })
 }
 
-/// The limits of the base branch.
-pub(super) fn limits(desk: &Desk) -> agent::Limits {
-    let limits = &desk.config.limits;
-    agent::Limits {
-        turns: limits.turns,
-        tokens: limits.tokens,
-        cost_micros: None,
-        wall: limits.wall,
-    }
-}
-
 fn proposed(
     brief: &Brief<'_>,
     name: &str,
@@ -127,18 +116,6 @@ fn proposed(
         evidence,
         weakens,
     }))
-}
-
-fn limit_reached(limit: LimitKind, limits: &agent::Limits) -> String {
-    match limit {
-        LimitKind::Turns => format!("The limit of {} turns was reached", limits.turns),
-        LimitKind::Tokens => format!("The limit of {} tokens was reached", limits.tokens),
-        LimitKind::Money => "The limit of money was reached".into(),
-        LimitKind::Wall => format!(
-            "The time limit of {} was reached",
-            humantime::format_duration(limits.wall)
-        ),
-    }
 }
 
 /// The transcript as it was cut off, or a new one with the task, written down.

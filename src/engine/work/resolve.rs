@@ -18,7 +18,7 @@ use super::super::desk::Desk;
 pub fn edits(desk: &Desk, said: &[serde_json::Value]) -> Result<Patch, Broken> {
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     let bounds = desk.bounds(&is_protected, &|_| Vec::new());
-    let mut shell = Shell::new(desk.checkout.clone(), None, bounds, super::model::limits(desk));
+    let mut shell = Shell::new(desk.checkout.clone(), None, bounds, super::limits::limits(desk, said));
     Ok(agent::edits(&mut shell, &transcript(said)?))
 }
 
@@ -40,7 +40,7 @@ pub async fn resolve(
         (Resolution::Approved, suite) => {
             let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
             let bounds = desk.bounds(&is_protected, &|_| Vec::new());
-            let limits = super::model::limits(desk);
+            let limits = super::limits::limits(desk, said);
             let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
             let transcript = transcript(said)?;
             let is_as_approved = edits(desk, said)?.digest() == execution.patch;

@@ -4,6 +4,7 @@ mod api;
 mod approve;
 mod ask;
 mod bound;
+mod budget;
 mod cancel;
 mod ci_step;
 mod door;

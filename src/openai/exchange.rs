@@ -1,0 +1,96 @@
+//! Sends one request once and reads its answer, streamed or not, within bounds of size and time.
+
+use std::time::Duration;
+
+use async_openai::middleware::HttpRequestFactory;
+use serde_json::Value;
+
+use super::chat::Chunks;
+use super::events::Body;
+use super::failure::Failure;
+use super::heard::Ear;
+use super::responses::Events;
+use crate::domain::model::Api;
+
+/// The largest answer that is read, in bytes.
+const MAX_ANSWER: usize = 4 << 20;
+
+/// Sends requests of one turn.
+#[derive(Debug, Clone)]
+pub(super) struct Sender {
+    pub(super) http: reqwest::Client,
+    /// The longest silence within an answer.
+    pub(super) idle: Duration,
+    pub(super) api: Api,
+    pub(super) ear: Ear,
+}
+
+/// An answer that comes in as a stream, in either interface.
+enum Stream {
+    Chat(Chunks),
+    Responses(Events),
+}
+
+impl Stream {
+    fn take(&mut self, event: Value, ear: &Ear) {
+        match self {
+            Self::Chat(chunks) => chunks.take(event, ear),
+            Self::Responses(events) => events.take(event, ear),
+        }
+    }
+}
+
+impl Sender {
+    /// Sends a request once. A stream is read to its end: what is returned reads as if it had come in one piece.
+    pub(super) async fn exchange(self, request: HttpRequestFactory) -> Result<reqwest::Response, tower::BoxError> {
+        let mut response = self.http.execute(request.build().await?).await.map_err(Failure::from)?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let mut stream = match self.api {
+            Api::Chat => Stream::Chat(Chunks::default()),
+            Api::Responses => Stream::Responses(Events::default()),
+        };
+        let (mut body, mut size) = (Body::default(), 0);
+        // A refusal is no answer, whatever it looks like.
+        let mut raw = Vec::new();
+        while let Some(chunk) = self.chunk(&mut response).await? {
+            size += chunk.len();
+            if size > MAX_ANSWER {
+                return Err(Failure::Nonsense(format!("an answer of more than {} MiB", MAX_ANSWER >> 20)).into());
+            }
+            if !status.is_success() {
+                raw.extend_from_slice(&chunk);
+                continue;
+            }
+            body.take(&chunk, &mut |event| stream.take(event, &self.ear));
+            let is_done = matches!(&stream, Stream::Responses(events) if events.is_done());
+            if is_done || body.is_done() {
+                break;
+            }
+        }
+        if !status.is_success() {
+            let error = serde_json::from_slice::<Value>(&raw).unwrap_or_default();
+            let text = String::from_utf8_lossy(&raw);
+            return Err(Failure::refused(status.as_u16(), &error, &text, &headers).into());
+        }
+        let is_done = body.is_done();
+        if let Some(document) = body.end(&mut |event| stream.take(event, &self.ear)) {
+            // What follows would log the body of an answer that is no JSON.
+            serde_json::from_slice::<serde::de::IgnoredAny>(&document)
+                .map_err(|error| Failure::Nonsense(format!("no JSON: {error}")))?;
+            return Ok(http::Response::new(document).into());
+        }
+        let answer = match stream {
+            Stream::Chat(chunks) => chunks.answer(is_done),
+            Stream::Responses(events) => events.answer(),
+        };
+        let answer = answer.ok_or_else(|| Failure::Unreachable("its answer broke off".into()))?;
+        Ok(http::Response::new(answer.to_string()).into())
+    }
+
+    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<bytes::Bytes>, Failure> {
+        match tokio::time::timeout(self.idle, response.chunk()).await {
+            Ok(chunk) => Ok(chunk?),
+            Err(_) => Err(Failure::Unreachable("its answer stopped midway".into())),
+        }
+    }
+}

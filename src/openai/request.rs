@@ -1,0 +1,245 @@
+//! Writes requests. The beginning of one is the same in every turn, so endpoints can cache it.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::agent::{Item, Reply, Speech, ToolCall, ToolSpec, as_shown};
+use crate::domain::model::Api;
+
+/// What a model is asked, whichever one it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub(super) history: &'a [Item],
+    pub(super) tools: &'a [ToolSpec],
+    pub(super) speech: Speech,
+    /// How long the answer may be, in tokens, if that matters.
+    pub(super) brevity: Option<u32>,
+}
+
+/// How an endpoint is asked to answer: as much of a stream as it understands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Streaming {
+    /// As a stream that ends with the usage.
+    #[default]
+    WithUsage,
+    Plain,
+    /// In one piece.
+    Off,
+}
+
+/// The body of a request.
+pub(super) fn body(api: Api, model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
+    match api {
+        Api::Chat => chat(model, question, streaming),
+        Api::Responses => responses(model, question, streaming),
+    }
+}
+
+/// <https://platform.openai.com/docs/api-reference/chat/create>
+fn chat(model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
+    let items = as_shown(question.history);
+    let messages: Vec<Value> = match question.speech {
+        Speech::Tools => items.iter().flat_map(|item| messages(item)).collect(),
+        Speech::Code => said(&items)
+            .into_iter()
+            .map(|(role, text)| json!({ "role": role, "content": text }))
+            .collect(),
+    };
+    let mut body = json!({ "model": model, "messages": messages, "stream": streaming != Streaming::Off });
+    if streaming == Streaming::WithUsage {
+        body["stream_options"] = json!({ "include_usage": true });
+    }
+    let tools = question.tools.iter().map(|tool| {
+        json!({
+            "type": "function",
+            "function": { "name": tool.name, "description": tool.description, "parameters": tool.parameters },
+        })
+    });
+    // Some endpoints refuse an empty list.
+    if question.speech == Speech::Tools && !question.tools.is_empty() {
+        body["tools"] = tools.collect();
+    }
+    if let Some(tokens) = question.brevity {
+        body["max_tokens"] = tokens.into();
+    }
+    body
+}
+
+fn messages(item: &Item) -> Vec<Value> {
+    match item {
+        Item::Task { instructions, task } => vec![
+            json!({ "role": "system", "content": instructions }),
+            json!({ "role": "user", "content": task }),
+        ],
+        Item::Called { .. } | Item::Compacted { .. } => Vec::new(),
+        Item::Note(text) => vec![json!({ "role": "user", "content": text })],
+        Item::Result { call_id, text, .. } => vec![json!({ "role": "tool", "tool_call_id": call_id, "content": text })],
+        Item::Reply(reply) if reply.calls.is_empty() => vec![json!({ "role": "assistant", "content": spoken(reply) })],
+        Item::Reply(reply) => {
+            let calls = reply.calls.iter().map(|call| {
+                let function = json!({ "name": call.name, "arguments": sound_arguments(call) });
+                json!({ "id": call.id, "type": "function", "function": function })
+            });
+            vec![json!({ "role": "assistant", "content": reply.text, "tool_calls": calls.collect::<Vec<_>>() })]
+        }
+    }
+}
+
+/// Nothing is kept at the endpoint, and nothing there is referred to.
+/// <https://platform.openai.com/docs/api-reference/responses/create>
+fn responses(model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
+    let items = as_shown(question.history);
+    let input: Vec<Value> = match question.speech {
+        Speech::Tools => items.iter().flat_map(|item| input(item)).collect(),
+        Speech::Code => said(&items)
+            .into_iter()
+            .map(|(role, text)| json!({ "role": role, "content": text }))
+            .collect(),
+    };
+    let mut body = json!({ "model": model, "input": input, "store": false, "stream": streaming != Streaming::Off });
+    let tools = question.tools.iter().map(|tool| {
+        json!({
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+            "strict": false,
+        })
+    });
+    if question.speech == Speech::Tools && !question.tools.is_empty() {
+        body["tools"] = tools.collect();
+    }
+    if let Some(tokens) = question.brevity {
+        body["max_output_tokens"] = tokens.into();
+    }
+    body
+}
+
+fn input(item: &Item) -> Vec<Value> {
+    match item {
+        Item::Result { call_id, text, .. } => {
+            vec![json!({ "type": "function_call_output", "call_id": call_id, "output": text })]
+        }
+        Item::Reply(reply) if !reply.calls.is_empty() => {
+            let text = reply
+                .text
+                .iter()
+                .map(|text| json!({ "role": "assistant", "content": text }));
+            let calls = reply.calls.iter().map(|call| {
+                let arguments = sound_arguments(call);
+                json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments })
+            });
+            text.chain(calls).collect()
+        }
+        // The two interfaces share messages of plain text.
+        _ => messages(item),
+    }
+}
+
+/// Some servers parse the arguments of the history, and fail on what a model got wrong.
+fn sound_arguments(call: &ToolCall) -> String {
+    match serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments) {
+        Ok(_) => call.arguments.clone(),
+        Err(_) => json!({ "malformed": call.arguments }).to_string(),
+    }
+}
+
+/// The conversation of a model without tools: its words as they were, and one message of ours between two of them.
+fn said(items: &[Cow<'_, Item>]) -> Vec<(&'static str, String)> {
+    let mut messages: Vec<(&'static str, String)> = Vec::new();
+    for item in items {
+        let (role, text) = match &**item {
+            Item::Task { instructions, task } => {
+                messages.push(("system", instructions.clone()));
+                ("user", task.as_str())
+            }
+            Item::Reply(reply) => ("assistant", spoken(reply)),
+            Item::Result { text, .. } | Item::Note(text) => ("user", text.as_str()),
+            Item::Called { .. } | Item::Compacted { .. } => continue,
+        };
+        match messages.last_mut() {
+            Some((last, before)) if *last == role => *before = format!("{before}\n\n{text}"),
+            _ => messages.push((role, text.into())),
+        }
+    }
+    messages
+}
+
+/// What a reply says. Some endpoints refuse a message that is empty.
+fn spoken(reply: &Reply) -> &str {
+    reply
+        .text
+        .as_deref()
+        .filter(|text| !text.is_empty())
+        .unwrap_or("(nothing)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history() -> Vec<Item> {
+        let call = |id: &str, arguments: &str| ToolCall {
+            id: id.into(),
+            name: "execute".into(),
+            arguments: arguments.into(),
+        };
+        let result = |id: &str, text: &str| Item::Result {
+            call_id: id.into(),
+            text: text.into(),
+            exit: None,
+            granted: false,
+        };
+        vec![
+            Item::Task {
+                instructions: "Be good.".into(),
+                task: "Fix it.".into(),
+            },
+            Item::Reply(Reply {
+                text: Some("So:\n<execute>1</execute>".into()),
+                calls: vec![call("a", "{}"), call("b", "{\"x")],
+                ..Reply::default()
+            }),
+            result("a", "one"),
+            Item::Called {
+                within: "b".into(),
+                call: call("c", "{}"),
+            },
+            result("c", "inside"),
+            result("b", "two"),
+            Item::Reply(Reply::default()),
+            Item::Note("Go on.".into()),
+        ]
+    }
+
+    fn asked(api: Api, speech: Speech) -> Value {
+        let tools = [ToolSpec {
+            name: "execute",
+            description: "Runs.",
+            parameters: json!({ "type": "object" }),
+        }];
+        let question = Question {
+            history: &history(),
+            tools: &tools,
+            speech,
+            brevity: None,
+        };
+        body(api, "m", &question, Streaming::WithUsage)
+    }
+
+    #[test]
+    fn chat_completions_have_calls_and_results() {
+        insta::assert_snapshot!(asked(Api::Chat, Speech::Tools), @"");
+    }
+
+    #[test]
+    fn responses_have_items_and_keep_nothing_elsewhere() {
+        insta::assert_snapshot!(asked(Api::Responses, Speech::Tools), @"");
+    }
+
+    #[test]
+    fn a_model_without_tools_gets_a_plain_conversation() {
+        insta::assert_snapshot!(asked(Api::Chat, Speech::Code), @"");
+    }
+}

@@ -1,0 +1,89 @@
+//! Limits hold over attempts, runs, people and days; who reaches one is told which.
+
+use greenlight::demo::{AUTHOR, Role};
+use serde_json::json;
+
+use crate::harness::model::{Turn, calls};
+use crate::harness::story::Scene;
+
+/// Two turns that propose this line instead of the wrong one.
+fn proposes(line: &str) -> [Turn; 2] {
+    let edit = json!({ "path": "fare.py", "old": "return paid + fare(stops)", "new": line });
+    [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ]
+}
+
+#[tokio::test]
+async fn a_second_attempt_has_what_the_first_one_left() {
+    let [edit, _] = proposes("return paid - fare(stops)");
+    let turns = proposes("return (paid - fare(stops))").into_iter().chain([edit]);
+    let scene = Scene::default().config("[limits]\nturns = 3\n").model(turns);
+    let story = scene.begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert!(
+        story.review().body.contains("The model took 2 turns"),
+        "{}",
+        story.review().body
+    );
+    assert!(story.sticky().contains("may take 1 turns"), "{}", story.sticky());
+    story.maintainer_says("/greenlight reject no parentheses").await;
+    assert_eq!(story.model().requests().len(), 3);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_pull_request_that_used_up_its_turns_is_worked_on_without_a_model() {
+    let turns = proposes("return (paid - fare(stops))");
+    let scene = Scene::default()
+        .config("[limits.pull_request]\nturns = 2\n")
+        .model(turns);
+    let story = scene.begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight reject").await;
+    story.maintainer_says("/greenlight fix").await;
+    let run = story.run().await;
+    assert_eq!(run.spent.turns, 0);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_persons_day_ends_for_that_person_alone() {
+    let turns = [
+        proposes("return (paid - fare(stops))"),
+        proposes("return paid - fare(stops)"),
+    ];
+    let config = "[limits.user]\nturns = 2\n[limits]\nturns = 3\n";
+    let scene = Scene::default().config(config).person("noa", Role::Write);
+    let story = scene.model(turns.into_iter().flatten()).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight reject").await;
+    story.says("noa", "/greenlight fix").await;
+    assert_eq!(story.run().await.spent.turns, 2);
+    story.says("noa", "/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_day_without_anything_left_is_said_where_nothing_may_run() {
+    let turns = proposes("return (paid - fare(stops))");
+    let scene = Scene::default().config("[limits.day]\nturns = 2\n").model(turns);
+    let story = scene.begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight reject").await;
+    let changes = [("note.md", Some(b"more\n".as_slice()))];
+    story.double.push(story.number, AUTHOR, &changes).await.unwrap();
+    story.settle().await;
+    // Red CI without consent: the model would read, and there is nothing left for it.
+    story.ci_fails().await;
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("2 turns a day for this repository was reached"),
+        "{sticky}"
+    );
+    story.finish().await;
+}
