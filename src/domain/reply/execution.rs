@@ -156,9 +156,14 @@ fn why(execution: &Execution) -> Option<String> {
     ))
 }
 
-/// All of a text. What is too long is never offered; should it be there all the same, its middle is left out.
+/// All of a text, as it is. What is too long, or has a credential, is never offered; should it be there all the same, that
+/// is left out.
 fn whole(language: &str, text: &str) -> String {
-    redact::code(language, &redact::bounded(text, MAX_SHOWN))
+    if text.len() <= MAX_SHOWN && redact::redact(text) == text {
+        redact::code(language, text)
+    } else {
+        redact::fenced(language, text, MAX_SHOWN)
+    }
 }
 
 #[cfg(test)]
@@ -238,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_command_is_not_tidied() {
-        let command = "make  X='a  b' # ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
+        let command = "make  X='a  b' # @ada";
         let text = super::super::gate_request(&gate(What::Command(command.into()), &[], 0), "change");
         assert!(text.contains(&format!("```sh\n{command}\n```")), "{text}");
         assert!(text.starts_with("**Approve to run this command once in the sandbox on aaaaaaa, without network, for at most 90 seconds.**"), "{text}");
