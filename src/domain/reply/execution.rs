@@ -7,7 +7,7 @@ use super::changed_files;
 use super::state::folded;
 
 /// A longer diff of the edits, in bytes, is not shown: the digest binds it all the same.
-pub const MAX_EDITS: usize = 20 << 10;
+pub const MAX_EDITS: usize = MAX_SHOWN;
 /// How much of the model's reason is shown, in bytes.
 const MAX_WHY: usize = 1_000;
 /// How many host names stand in the sentence; there are never more than the base branch names.
@@ -131,16 +131,15 @@ fn edits(execution: &Execution, gate: &Gate) -> Option<String> {
         return None;
     }
     let files = changed_files(execution.files);
-    let shown = gate
-        .circumstances
-        .edits
-        .as_deref()
-        .map(|diff| redact::code("diff", diff));
-    Some(match shown.filter(|shown| shown.len() <= MAX_EDITS) {
+    let diff = gate.circumstances.edits.as_deref();
+    let shown = diff
+        .filter(|diff| diff.len() <= MAX_EDITS)
+        .map(|diff| whole("diff", diff));
+    Some(match shown.filter(|shown| shown.len() <= 2 * MAX_EDITS) {
         Some(shown) => folded(&format!("The model's edits: {files}"), &shown),
-        None => format!(
-            "The model's edits of {files} are too long to be shown here; the request is bound to them by their digest."
-        ),
+        None => {
+            format!("The model's edits of {files} cannot be shown here; the request is bound to them by their digest.")
+        }
     })
 }
 
