@@ -7,6 +7,7 @@
 pub mod domain;
 
 pub mod guard;
+pub mod measure;
 
 pub mod checkout;
 pub mod sandbox;

@@ -6,6 +6,7 @@
 
 mod compact;
 mod limits;
+pub mod mode;
 mod model;
 pub mod prompt;
 mod running;
@@ -24,6 +25,7 @@ pub use self::shell::Shell;
 pub use self::tools::{carry_out, edits};
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
 use crate::domain::execution::Deferred;
+use crate::domain::explanation::Explanation;
 use crate::{checkout, sandbox};
 
 /// How a run of the agent ended.
@@ -41,10 +43,8 @@ pub enum Exit {
     GaveUp {
         reason: String,
     },
-    /// Why the tests fail, with the lines that rests on; untrusted.
-    Explained {
-        text: String,
-    },
+    /// Why the tests fail, with the lines that rests on.
+    Explained(Box<Explanation>),
     /// A call needs a person's word. Its result is appended by whoever asked that person, and the run goes on.
     Deferred(Box<Deferred>),
     Limit(LimitKind),

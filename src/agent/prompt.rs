@@ -20,8 +20,24 @@ const MAX_TEST_RUN: usize = 4 << 10;
 const MAX_LOG: usize = 3 << 10;
 const MAX_FILES: usize = 1 << 10;
 const MAX_REMARKS: usize = 2 << 10;
+/// A specification or a goal.
+const MAX_WORDS: usize = 16 << 10;
 /// The bound of one failure's message, in bytes.
 const MAX_MESSAGE: usize = 800;
+
+/// What is known before anything was read.
+#[derive(Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// The run of the tests, if one could be made.
+    pub before: Option<&'a TestRun>,
+    /// The part of the CI log that matters.
+    pub log_excerpt: Option<&'a str>,
+    /// What the pull request changes.
+    pub files: &'a [RepoPath],
+    /// Hints of people and reasons of rejections, oldest first.
+    pub remarks: &'a [String],
+    pub may_execute: bool,
+}
 
 /// The task of a debug run: what is known of the failure before anything was read.
 ///
@@ -34,33 +50,92 @@ pub fn debug_task(
     remarks: &[String],
     may_execute: bool,
 ) -> String {
-    let mut parts = vec!["Make the failing tests pass.".to_string()];
-    if !may_execute {
+    debug(&Known {
+        before,
+        log_excerpt,
+        files,
+        remarks,
+        may_execute,
+    })
+}
+
+pub(super) fn debug(known: &Known<'_>) -> String {
+    task("Make the failing tests pass.", Vec::new(), known)
+}
+
+/// The task of writing tests.
+pub(super) fn tests(specification: &str, known: &Known<'_>) -> String {
+    task(
+        "Write the tests of the specification. They have to fail now.",
+        vec![words("The specification", specification)],
+        known,
+    )
+}
+
+/// The task of writing the code for tests that fail.
+pub(super) fn code(specification: &str, (names, red): (&[String], &TestRun), known: &Known<'_>) -> String {
+    let list: Vec<&str> = names.iter().map(String::as_str).collect();
+    let parts = vec![
+        words("The specification", specification),
+        ("The new tests".into(), fenced("text", &list.join("\n"), MAX_FILES)),
+        ("How they fail".into(), test_run(red, MAX_TEST_RUN)),
+    ];
+    // The run without them says nothing more.
+    let known = Known { before: None, ..*known };
+    task("Write the code that makes the new tests pass.", parts, &known)
+}
+
+/// The task of a refactoring.
+pub(super) fn refactor(goal: &str, path: Option<&RepoPath>, known: &Known<'_>) -> String {
+    let mut parts = vec![words("The goal", goal)];
+    if let Some(path) = path {
+        parts.push(("Only here".into(), fenced("text", path.as_str(), MAX_FILES)));
+    }
+    task("Refactor towards the goal; all tests stay green.", parts, known)
+}
+
+/// The task of an explanation.
+pub(super) fn explain(known: &Known<'_>) -> String {
+    task("Find out why the tests fail, and explain it.", Vec::new(), known)
+}
+
+/// A section with a person's own words: data as well.
+fn words(title: &str, text: &str) -> (String, String) {
+    (title.into(), fenced("text", text, MAX_WORDS))
+}
+
+fn task(what: &str, sections: Vec<(String, String)>, known: &Known<'_>) -> String {
+    let mut parts = vec![what.to_string()];
+    if !known.may_execute {
         parts.push(
             "Nothing may be executed yet: a maintainer decides about that when they have seen your edits.".into(),
         );
     }
     let mut section = |title: &str, block: String| parts.push(format!("\n## {title}\n{block}"));
-    if let Some(run) = before {
+    for (title, block) in sections {
+        section(&title, block);
+    }
+    if let Some(run) = known.before {
         section("The tests as they are", test_run(run, MAX_TEST_RUN));
         if !run.excused.is_empty() {
             let title = "Tests that may stay red: they are flaky, were red before, or need what is not here";
             section(title, fenced("text", &run.excused.join("\n"), MAX_FILES));
         }
     }
-    if let Some(log) = log_excerpt {
+    if let Some(log) = known.log_excerpt.filter(|log| !log.trim().is_empty()) {
         section("From the CI log", fenced("text", log, MAX_LOG));
     }
-    if !files.is_empty() {
-        let list: Vec<_> = files.iter().map(RepoPath::as_str).collect();
+    if !known.files.is_empty() {
+        let list: Vec<_> = known.files.iter().map(RepoPath::as_str).collect();
         section(
             "Files the pull request changes",
             fenced("text", &list.join("\n"), MAX_FILES),
         );
     }
-    if !remarks.is_empty() {
-        let each = MAX_REMARKS / remarks.len();
-        let list: Vec<_> = remarks
+    if !known.remarks.is_empty() {
+        let each = MAX_REMARKS / known.remarks.len();
+        let list: Vec<_> = known
+            .remarks
             .iter()
             .map(|remark| format!("- {}", bounded(remark.trim(), each)))
             .collect();

@@ -5,13 +5,17 @@ mod app;
 mod demo;
 mod doctor;
 mod exit;
+mod explain;
 mod fix;
 mod folder;
 mod live;
+mod local;
 mod patch_file;
+mod refactor;
 mod sandbox;
 mod serve;
 mod suggest;
+mod tdd;
 mod terminal;
 mod tests;
 mod verify;
@@ -35,6 +39,12 @@ pub struct Cli {
 enum Verb {
     /// Fix the failing tests of a local checkout
     Fix(fix::Arguments),
+    /// Write the tests of a specification first, see them fail, then write the code that makes them pass
+    Tdd(tdd::Arguments),
+    /// Change a local checkout towards a goal, while its tests stay green and its interface stays as it is
+    Refactor(refactor::Arguments),
+    /// Say why the tests of a local checkout fail, with the lines that rests on; nothing is changed
+    Explain(explain::Arguments),
     /// Show how the tests of a checkout are run and why, run them confined, and show how the result was read
     Tests(tests::Arguments),
     /// Recompute the evidence of a fix from a checkout that has it
@@ -67,6 +77,9 @@ pub fn main(cli: Cli) -> ExitCode {
     let ended = runtime.block_on(async {
         match cli.verb {
             Verb::Fix(arguments) => fix::fix(arguments).await.report(),
+            Verb::Tdd(arguments) => tdd::tdd(arguments).await.report(),
+            Verb::Refactor(arguments) => refactor::refactor(arguments).await.report(),
+            Verb::Explain(arguments) => explain::explain(arguments).await.report(),
             Verb::Tests(arguments) => tests::tests(arguments).await.report(),
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),

@@ -15,7 +15,7 @@ use crate::domain::reply::MAX_EDITS;
 use crate::domain::run::MAX_REQUESTS;
 use crate::domain::spend::Spend;
 use crate::engine::desk::Desk;
-use crate::engine::work::{self, Brief, Engine, Outcome, Watch};
+use crate::engine::work::{self, Brief, Engine, Outcome, Stage, Watch};
 use crate::suite::Suite;
 
 /// Who gives the approvals of this process.
@@ -110,9 +110,9 @@ pub(super) async fn work_until_done(
         asked += 1;
         let resolution = match left {
             0 => Resolution::NoAnswer,
-            _ => ask((desk, &said), &deferred, approver, cancel).await?,
+            _ => ask((desk, brief.stage(), &said), &deferred, approver, cancel).await?,
         };
-        said.push(work::resolve((desk, suite), (&said, &deferred), &resolution, cancel).await?);
+        said.push(work::resolve((desk, suite), (brief.stage(), &said, &deferred), &resolution, cancel).await?);
         if cancel.is_cancelled() {
             return Err(Exit::Stopped);
         }
@@ -121,7 +121,7 @@ pub(super) async fn work_until_done(
 
 /// Shows what would run, all of it, and asks.
 async fn ask(
-    (desk, said): (&Desk, &[Value]),
+    (desk, stage, said): (&Desk, Stage<'_>, &[Value]),
     deferred: &Deferred,
     approver: Approver,
     cancel: &CancellationToken,
@@ -135,7 +135,7 @@ async fn ask(
         return Ok(Resolution::NoAnswer);
     }
     show(desk, execution);
-    let edits = work::edits(desk, said)?;
+    let edits = work::edits(desk, stage, said)?;
     if !edits.is_empty() {
         terminal::tell("\nits edits so far:\n");
         indented(&redact::bounded(&edits.unified(), MAX_EDITS));

@@ -263,7 +263,12 @@ mod tests {
             "[m]\ninput = 1",
             "m = 1",
         ];
-        let errors = errors.map(|text| read(text).unwrap_err()).join("\n");
-        insta::assert_snapshot!(errors, @"");
+        let errors = errors.map(|text| read(text).unwrap_err().replace("; each model has a table such as `[\"gpt-5*\"]` with `input`, `cached_input` and `output` in US dollars for a million tokens", ""));
+        insta::assert_snapshot!(errors.join("\n"), @r"
+        GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 2, `m.inptu`: there is no such field; did you mean `input`?
+        GREENLIGHT_MODEL_PRICES (FILE) has no price of `m` from 0 to 10000
+        GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 1, `m`: missing field 'output'
+        GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 1, `m`: invalid type: integer '1', expected a table
+        ");
     }
 }

@@ -96,6 +96,8 @@ pub struct Gate {
     /// How many people with write access must approve.
     #[serde(deserialize_with = "whole::<_, _, 1, 10>")]
     pub approvers: u32,
+    /// Ask about the tests of a specification before the code for them is written.
+    pub tests: bool,
 }
 
 /// What one run may use up.
@@ -209,6 +211,7 @@ impl Default for Gate {
         Self {
             expires: Duration::from_secs(DAY),
             approvers: 1,
+            tests: false,
         }
     }
 }

@@ -27,6 +27,7 @@ impl fmt::Display for RepoConfig {
 
         writeln!(f, "\n[gate]\nexpires = {}", duration(self.gate.expires))?;
         writeln!(f, "approvers = {}", self.gate.approvers)?;
+        writeln!(f, "tests = {}", self.gate.tests)?;
 
         let limits = &self.limits;
         writeln!(f, "\n[limits]\nturns = {}\ntokens = {}", limits.turns, limits.tokens)?;
@@ -122,6 +123,7 @@ mod tests {
         [gate]
         expires = "1day"
         approvers = 1
+        tests = false
 
         [limits]
         turns = 30

@@ -259,8 +259,6 @@ pub enum Refusal {
     PullRequestClosed,
     /// Nothing of greenlight's landed here, or something came after it.
     NothingToUndo,
-    /// The verb is understood, but not in this version.
-    NotYet(&'static str),
     /// There is no run to cancel, or no failed job to run again.
     NothingRunning,
     NoFailedJobs,

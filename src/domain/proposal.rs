@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::id::CommitSha;
-use super::patch::Patch;
+use super::measures::Measures;
+use super::patch::{FileChange, Patch};
+use super::run::TestsFirst;
 use super::spend::Spend;
 use super::test_run::{TestRun, is_better};
 use super::triage::Triage;
@@ -35,7 +37,8 @@ pub struct Evidence {
     pub after: TestRun,
     /// In hex, what [`digest`] says.
     pub digest: String,
-    /// What the runs were made on. None in journals of version 0.1.0, like all that follows.
+    /// What the runs were made on. None in journals of version 0.1.0, like all that follows; and where no checkout has
+    /// both trees, so that nobody could recompute it.
     #[serde(default)]
     pub head: Option<CommitSha>,
     /// How many of the runs at the head were red.
@@ -88,6 +91,12 @@ pub struct Proposal {
     /// How it weakens tests. None for a fix; some make it the claim that a test is wrong.
     #[serde(default)]
     pub weakens: Vec<Weakening>,
+    /// The part of the patch that is tests, written and seen to fail before the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_first: Option<Box<TestsFirst>>,
+    /// Numbers of the changed files, of a refactoring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measures: Option<Box<Measures>>,
 }
 
 /// What a patch is said to be.
@@ -113,6 +122,19 @@ impl Claim {
 impl Proposal {
     pub fn claim(&self) -> Claim {
         Claim::of(!self.weakens.is_empty())
+    }
+
+    /// The patch without the tests that were written first; all of it if there are none.
+    pub fn code(&self) -> Patch {
+        let Some(first) = &self.tests_first else {
+            return self.patch.clone();
+        };
+        Patch::new(self.patch.files().map(|(path, change)| {
+            let tests = first.patch.files().find(|(other, _)| *other == path);
+            let before = tests.map_or(&change.before, |(_, tests)| &tests.after);
+            let (before, after) = (before.clone(), change.after.clone());
+            (path.clone(), FileChange { before, after })
+        }))
     }
 }
 

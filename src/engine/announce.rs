@@ -1,6 +1,7 @@
 //! One quiet voice: the sticky comment and the check run say the state of a run, by edits.
 
 use crate::domain::gate::GateKind;
+use crate::domain::mode::Mode;
 use crate::domain::reply::{self, CheckState};
 use crate::domain::run::{End, Run};
 use crate::github::{Annotation, Button, CheckRun, Conclusion, Error, MAX_ANNOTATIONS};
@@ -13,7 +14,12 @@ use super::{Broken, Context, retry};
 /// When GitHub cannot be reached.
 pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Broken> {
     let branch = &context.pull_request.head_branch;
-    let runs = context.app.journal.runs_of(context.id()).await?;
+    if run.started.mode == Mode::Explain {
+        return answer(context, run).await;
+    }
+    let mut runs = context.app.journal.runs_of(context.id()).await?;
+    // They answer for themselves, and take nobody's place.
+    runs.retain(|run| run.started.mode != Mode::Explain);
     let newer: Vec<&Run> = runs.iter().rev().take_while(|other| other.id() != run.id()).collect();
     // The comment is the newest run's, and so is the check run of its head: what ended late does not take them back.
     if newer.iter().any(|other| other.started.head == run.started.head) {
@@ -52,6 +58,28 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
         check.buttons.clear();
         said(context.client.check(&context.id().repository, &check).await)?;
     }
+    Ok(())
+}
+
+/// Answers the comment that asked for an explanation, once; nothing else is said or changed.
+async fn answer(context: &Context<'_>, run: &Run) -> Result<(), Broken> {
+    let text = match &run.end {
+        None | Some(End::PassedMeanwhile) => return Ok(()),
+        Some(End::Explained(explanation)) => {
+            let url = context.app.github.clone_url(&context.id().repository);
+            let blobs = format!("{}/blob", url.as_str().trim_end_matches(".git"));
+            let head = &run.started.head;
+            let explained = reply::explained(explanation, head, Some(&blobs));
+            format!("**Why it fails** on {}\n\n{explained}", head.short())
+        }
+        Some(_) => reply::sticky(run, &context.pull_request.head_branch),
+    };
+    let marker = reply::explained_marker(run);
+    let body = reply::marked(&marker, &text);
+    context
+        .client
+        .comment_once(context.id(), &context.me, &marker, &body)
+        .await?;
     Ok(())
 }
 

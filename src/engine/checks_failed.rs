@@ -2,6 +2,7 @@
 
 use crate::domain::event::{CheckSource, FailedChecks};
 use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
+use crate::domain::mode::Mode;
 use crate::domain::permission::authorize;
 use crate::domain::run::{Consent, End, Origin, Run};
 
@@ -78,7 +79,9 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
         .any(|run| run.end == Some(End::Landed { commit: head.clone() }) || run.undone.as_ref() == Some(head));
     let same = |other: &Origin| std::mem::discriminant(other) == std::mem::discriminant(&origin);
     let goes_on = |run: &Run| same(&run.started.origin) && !run.is_over();
-    if landed_by_us || runs.iter().any(|run| run.started.head == *head && !goes_on(run)) {
+    // An explanation is an answer to a question, and changes nothing here.
+    let works_here = |run: &&Run| run.started.head == *head && run.started.mode != Mode::Explain;
+    if landed_by_us || runs.iter().filter(works_here).any(|run| !goes_on(run)) {
         return Ok(());
     }
     let config = match desk::config(&context.client, &context.pull_request).await? {
@@ -90,7 +93,7 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
         }
     };
     let consent: Consent = start::consent_by_config(context, &config).await?;
-    let run = start::start(context, &config, origin, consent).await?;
+    let run = start::start(context, &config, (origin, Mode::Debug), consent).await?;
     drive::drive_in(context, run).await
 }
 

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::Refusal;
-use crate::domain::id::InstallationId;
+use crate::domain::id::{InstallationId, Login};
+use crate::domain::mode::Mode;
 use crate::domain::permission::{Authorized, authorize};
 use crate::domain::reply;
 use crate::domain::run::{Consent, Origin, Run};
@@ -119,38 +120,48 @@ async fn carry_out(
         written: comment.written,
     };
     match request.into_inner() {
-        Command::Fix => fix(context, comment, &by).await,
+        Command::Fix => begin(context, comment, &by, Mode::Debug).await,
+        Command::Tdd { specification } => begin(context, comment, &by, Mode::Tdd { specification }).await,
+        Command::Refactor { goal, path } => {
+            // It was a path when it was read.
+            let path = path.and_then(|path| path.parse().ok());
+            begin(context, comment, &by, Mode::Refactor { goal, path }).await
+        }
         Command::Approve { gate } => answer::approve(context, gate.as_ref(), &by, Some(said_in)).await,
         Command::Reject { gate, reason } => answer::reject(context, gate.as_ref(), (&by, reason), Some(said_in)).await,
         Command::Cancel => cancel::cancel(context, &by).await,
         Command::Retry => retry::retry(context).await,
         Command::Undo => undo::undo(context, &by).await,
-        Command::Explain => Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref())))),
-        Command::Tdd { .. } => Ok(Err(Refusal::NotYet("tdd"))),
-        Command::Refactor { .. } => Ok(Err(Refusal::NotYet("refactor"))),
+        Command::Explain => explain(context, comment, &by).await,
         Command::Help | Command::Status | Command::Config => Ok(Ok(None)),
     }
 }
 
 /// The command is the consent to sandboxed runs on this head. What already waits for exactly that is answered by it.
-async fn fix(context: &Context<'_>, comment: &Comment, by: &crate::domain::id::Login) -> Result<Verdict, Broken> {
+async fn begin(context: &Context<'_>, comment: &Comment, by: &Login, mode: Mode) -> Result<Verdict, Broken> {
+    if !mode.is_debug() && context.app.model.is_none() {
+        return Ok(Ok(Some(format!("{}.", reply::needs_a_model(&mode)))));
+    }
     let config = match desk::config(&context.client, &context.pull_request).await? {
         Ok(config) => config,
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
     };
     let runs = context.app.journal.runs_of(context.id()).await?;
-    let mine = |run: &Run| matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id);
+    let mine = |run: &Run| {
+        run.started.mode == mode && matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id)
+    };
     // Delivered again, or taken up after a restart: this comment has had its effect on the others.
     if let Some(begun) = runs.iter().find(|run| mine(run)) {
         drive::drive_in(context, begun.clone()).await?;
         return Ok(Ok(None));
     }
-    for mut run in runs.into_iter().filter(|run| run.end.is_none()) {
+    let is_at_work = |run: &Run| run.end.is_none() && run.started.mode != Mode::Explain;
+    for mut run in runs.into_iter().filter(is_at_work) {
         let waits_for_an_answer = run
             .open_gates()
             .iter()
             .any(|gate| gate.head == context.pull_request.head)
-            && run.proposal.is_some();
+            && (run.proposal.is_some() || run.tests_first.is_some());
         if waits_for_an_answer {
             return Ok(Ok(Some(reply::status(Some(&run), &context.pull_request.head_branch))));
         }
@@ -170,13 +181,36 @@ async fn fix(context: &Context<'_>, comment: &Comment, by: &crate::domain::id::L
         id: comment.id,
         by: by.clone(),
     };
-    let run = start::start(context, &config, origin, Consent::Command { by: by.clone() }).await?;
+    let consent = Consent::Command { by: by.clone() };
+    let run = start::start(context, &config, (origin, mode), consent).await?;
     drive::drive_in(context, run).await?;
     Ok(Ok(None))
 }
 
+/// Has a model find out why the tests fail, beside whatever else goes on; without one, says what was seen.
+async fn explain(context: &Context<'_>, comment: &Comment, by: &Login) -> Result<Verdict, Broken> {
+    if context.app.model.is_none() {
+        return Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref()))));
+    }
+    let config = match desk::config(&context.client, &context.pull_request).await? {
+        Ok(config) => config,
+        Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
+    };
+    let origin = Origin::Comment {
+        id: comment.id,
+        by: by.clone(),
+    };
+    let consent = Consent::Command { by: by.clone() };
+    // The same comment begins the same run, however often it is delivered.
+    let run = start::start(context, &config, (origin, Mode::Explain), consent).await?;
+    drive::drive_in(context, run).await?;
+    Ok(Ok(None))
+}
+
+/// The newest run that works on this pull request; explanations only answer.
 async fn newest(context: &Context<'_>) -> Result<Option<Run>, Broken> {
-    Ok(context.app.journal.runs_of(context.id()).await?.pop())
+    let runs = context.app.journal.runs_of(context.id()).await?;
+    Ok(runs.into_iter().rfind(|run| run.started.mode != Mode::Explain))
 }
 
 async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
@@ -210,7 +244,7 @@ fn shown(config: &crate::config::repository::RepoConfig) -> String {
     let duration = humantime::format_duration;
     format!(
         "execution = \"{execution}\"\ntrigger.ci = {}\ntrigger.label = {:?}\ntest.command = {:?}\ntest.timeout = \"{}\"\n\
-         gate.expires = \"{}\"\ngate.approvers = {}\nlimits.turns = {}\nlimits.tokens = {}\nlimits.wall = \"{}\"\n\
+         gate.expires = \"{}\"\ngate.approvers = {}\ngate.tests = {}\nlimits.turns = {}\nlimits.tokens = {}\nlimits.wall = \"{}\"\n\
          limits.patch_lines = {}\nprotect.paths = {:?}\n",
         config.trigger.ci,
         config.trigger.label.as_deref().unwrap_or_default(),
@@ -218,6 +252,7 @@ fn shown(config: &crate::config::repository::RepoConfig) -> String {
         duration(config.test.timeout),
         duration(config.gate.expires),
         config.gate.approvers,
+        config.gate.tests,
         config.limits.turns,
         config.limits.tokens,
         duration(config.limits.wall),

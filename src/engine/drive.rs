@@ -354,9 +354,17 @@ async fn attempt(
             Step::Proposed(proposal)
         }
         Outcome::TestsWritten(tests) => Step::TestsWritten(tests),
-        Outcome::Explained { text } => Step::Ended(End::Explained { text }),
+        Outcome::Explained(explanation) => Step::Ended(End::Explained(explanation)),
         Outcome::Deferred(deferred) => Step::Deferred(deferred),
-        Outcome::GaveUp { reason } | Outcome::LimitReached { reason } => Step::Ended(End::GaveUp { reason }),
+        Outcome::Refused { reason } => Step::Ended(End::Refused { reason }),
+        Outcome::NothingToDo { reason } => Step::Ended(End::NothingToFix { reason }),
+        Outcome::LimitReached {
+            reason,
+            found: Some(found),
+        } => Step::Ended(End::LimitReached { reason, found }),
+        Outcome::GaveUp { reason } | Outcome::LimitReached { reason, found: None } => {
+            Step::Ended(End::GaveUp { reason })
+        }
         Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
     })
 }

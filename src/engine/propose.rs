@@ -136,7 +136,7 @@ fn request(run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
     let execution = &deferred.execution;
     let circumstances = Circumstances {
         command: desk.executes_for(&execution.what),
-        edits: Some(work::edits(desk, &run.said)?.unified())
+        edits: Some(work::edits(desk, work::stage(run), &run.said)?.unified())
             .filter(|diff| diff.len() <= reply::MAX_EDITS && redact::redact(diff) == *diff),
     };
     let terms = run.terms(jiff::Timestamp::now());

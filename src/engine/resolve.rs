@@ -22,6 +22,12 @@ pub(super) async fn resolve(
     let Some(deferred) = &run.deferred else {
         return Err(Broken::Bug("nothing is asked for".into()));
     };
-    let item = work::resolve((desk, suite), (&run.said, deferred), resolution, cancel).await?;
+    let item = work::resolve(
+        (desk, suite),
+        (work::stage(run), &run.said, deferred),
+        resolution,
+        cancel,
+    )
+    .await?;
     Ok(Step::Resolved(item))
 }

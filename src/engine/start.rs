@@ -16,20 +16,20 @@ use super::{Broken, Context};
 pub(super) async fn start(
     context: &Context<'_>,
     config: &RepoConfig,
-    origin: Origin,
+    (origin, mode): (Origin, Mode),
     consent: Consent,
 ) -> Result<Run, Broken> {
     let pull_request = &context.pull_request;
     let started = Started {
-        run: run_id(&pull_request.id, &origin, pull_request.head.as_str()),
+        run: run_id(&pull_request.id, (&origin, &mode), pull_request.head.as_str()),
         pull_request: pull_request.id.clone(),
         installation: context.installation,
         head: pull_request.head.clone(),
         base: pull_request.base.clone(),
         origin,
         consent,
-        mode: Mode::Debug,
-        asks_about_tests: false,
+        asks_about_tests: config.gate.tests && matches!(mode, Mode::Tdd { .. }),
+        mode,
         approvers: config.gate.approvers,
         gate_seconds: config.gate.expires.as_secs(),
         at: jiff::Timestamp::now(),
@@ -56,10 +56,11 @@ pub(super) async fn consent_by_config(context: &Context<'_>, config: &RepoConfig
     })
 }
 
-/// The name of a run, from its cause: a comment begins one run, and red CI begins one run a head.
-fn run_id(pull_request: &PullRequestId, origin: &Origin, head: &str) -> RunId {
+/// The name of a run, from its cause: a comment begins one run of each mode, and red CI begins one run a head.
+fn run_id(pull_request: &PullRequestId, (origin, mode): (&Origin, &Mode), head: &str) -> RunId {
     let cause = match origin {
-        Origin::Comment { id, .. } => format!("comment {id}"),
+        Origin::Comment { id, .. } if mode.is_debug() => format!("comment {id}"),
+        Origin::Comment { id, .. } => format!("comment {id} {}", mode.name()),
         Origin::Ci { .. } => format!("ci {head}"),
         Origin::Label { .. } => format!("label {head}"),
     };

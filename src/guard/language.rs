@@ -1,9 +1,10 @@
-//! The languages whose tests can be compared, and which of their files a runner collects.
+//! The languages whose syntax is read here and in `measure`, and which of their files a runner collects.
 
 use crate::domain::test_path::is_test_path;
 
+/// A language whose syntax can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub enum Language {
     Python,
     JavaScript,
     TypeScript,
@@ -15,7 +16,7 @@ pub(super) enum Language {
 
 impl Language {
     /// By the ending of the file's name.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub fn of(path: &str) -> Option<Self> {
         Some(match path.rsplit_once('.')?.1 {
             "py" | "pyi" => Self::Python,
             "js" | "jsx" | "mjs" | "cjs" => Self::JavaScript,

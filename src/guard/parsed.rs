@@ -18,15 +18,15 @@ pub(super) const MAX_DEPTH: usize = 60;
 const MAX_TOKEN: usize = 2_000;
 
 /// A file and its tree.
-pub(super) struct Parsed<'t> {
-    pub(super) language: Language,
-    pub(super) text: &'t str,
-    pub(super) tree: Tree,
+pub struct Parsed<'t> {
+    pub language: Language,
+    pub text: &'t str,
+    pub tree: Tree,
 }
 
 impl<'t> Parsed<'t> {
     /// Parses a file; none if it is too large or too slow to parse.
-    pub(super) fn parse(language: Language, text: &'t str) -> Option<Self> {
+    pub fn parse(language: Language, text: &'t str) -> Option<Self> {
         if text.len() > MAX_PARSED {
             return None;
         }
@@ -48,17 +48,17 @@ impl<'t> Parsed<'t> {
     }
 
     /// The source of a node, as it is.
-    pub(super) fn raw(&self, node: Node<'_>) -> &'t str {
+    pub fn raw(&self, node: Node<'_>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
     /// The line of a node, from 1.
-    pub(super) fn line(node: Node<'_>) -> usize {
+    pub fn line(node: Node<'_>) -> usize {
         node.start_position().row + 1
     }
 
     /// A node without layout and comments: formatting and quotes make no difference.
-    pub(super) fn compact(&self, node: Node<'_>) -> String {
+    pub fn compact(&self, node: Node<'_>) -> String {
         self.compact_without(node, &[])
     }
 
@@ -87,7 +87,7 @@ impl<'t> Parsed<'t> {
     }
 
     /// Visits a node and what is below it, parents first, however deep it goes.
-    pub(super) fn visit<'n>(&self, node: Node<'n>, mut visit: impl FnMut(Node<'n>) -> Below) {
+    pub fn visit<'n>(&self, node: Node<'n>, mut visit: impl FnMut(Node<'n>) -> Below) {
         let mut cursor = node.walk();
         loop {
             if visit(cursor.node()) == Below::Enter && cursor.goto_first_child() {
@@ -139,7 +139,7 @@ impl<'t> Parsed<'t> {
 
 /// Whether [`Parsed::visit`] goes on below a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Below {
+pub enum Below {
     Enter,
     Skip,
 }

@@ -125,6 +125,16 @@ impl Chunks {
             .push_str(&arguments(&function["arguments"]).unwrap_or_default());
     }
 
+    /// Whether nothing else counts.
+    pub(super) fn is_done(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// Whether there is an answer, though its usage may follow.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_done() || self.finish_reason.is_some()
+    }
+
     /// The answer, if it is one: a stream that ends without saying so may have been cut.
     pub(super) fn answer(self, is_done: bool) -> Option<Value> {
         if self.whole.is_some() {

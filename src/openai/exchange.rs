@@ -14,6 +14,8 @@ use crate::domain::model::Api;
 
 /// The largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 4 << 20;
+/// How long to wait for the usage after the end of an answer.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// Sends requests of one turn.
 #[derive(Debug, Clone)]
@@ -38,6 +40,22 @@ impl Stream {
             Self::Responses(events) => events.take(event, ear),
         }
     }
+
+    /// Whether nothing else counts.
+    fn is_done(&self) -> bool {
+        match self {
+            Self::Chat(chunks) => chunks.is_done(),
+            Self::Responses(events) => events.is_done(),
+        }
+    }
+
+    /// Whether there is an answer, though something may follow.
+    fn is_complete(&self) -> bool {
+        match self {
+            Self::Chat(chunks) => chunks.is_complete(),
+            Self::Responses(events) => events.is_done(),
+        }
+    }
 }
 
 impl Sender {
@@ -52,7 +70,18 @@ impl Sender {
         let (mut body, mut size) = (Body::default(), 0);
         // A refusal is no answer, whatever it looks like.
         let mut raw = Vec::new();
-        while let Some(chunk) = self.chunk(&mut response).await? {
+        loop {
+            let patience = if stream.is_complete() {
+                self.idle.min(LAST_WORD)
+            } else {
+                self.idle
+            };
+            let chunk = match chunk(&mut response, patience).await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(_) if stream.is_complete() => break,
+                Err(failure) => return Err(failure.into()),
+            };
             size += chunk.len();
             if size > MAX_ANSWER {
                 return Err(Failure::Nonsense(format!("an answer of more than {} MiB", MAX_ANSWER >> 20)).into());
@@ -62,8 +91,7 @@ impl Sender {
                 continue;
             }
             body.take(&chunk, &mut |event| stream.take(event, &self.ear));
-            let is_done = matches!(&stream, Stream::Responses(events) if events.is_done());
-            if is_done || body.is_done() {
+            if body.is_done() || stream.is_done() {
                 break;
             }
         }
@@ -86,11 +114,11 @@ impl Sender {
         let answer = answer.ok_or_else(|| Failure::Unreachable("its answer broke off".into()))?;
         Ok(http::Response::new(answer.to_string()).into())
     }
+}
 
-    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<bytes::Bytes>, Failure> {
-        match tokio::time::timeout(self.idle, response.chunk()).await {
-            Ok(chunk) => Ok(chunk?),
-            Err(_) => Err(Failure::Unreachable("its answer stopped midway".into())),
-        }
+async fn chunk(response: &mut reqwest::Response, patience: Duration) -> Result<Option<bytes::Bytes>, Failure> {
+    match tokio::time::timeout(patience, response.chunk()).await {
+        Ok(chunk) => Ok(chunk?),
+        Err(_) => Err(Failure::Unreachable("its answer stopped midway".into())),
     }
 }

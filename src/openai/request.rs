@@ -230,16 +230,16 @@ mod tests {
 
     #[test]
     fn chat_completions_have_calls_and_results() {
-        insta::assert_snapshot!(asked(Api::Chat, Speech::Tools), @"");
+        insta::assert_snapshot!(asked(Api::Chat, Speech::Tools), @r#"{"messages":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"execute"},"id":"a","type":"function"},{"function":{"arguments":"{\"malformed\":\"{\\\"x\"}","name":"execute"},"id":"b","type":"function"}]},{"content":"one","role":"tool","tool_call_id":"a"},{"content":"two","role":"tool","tool_call_id":"b"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true},"tools":[{"function":{"description":"Runs.","name":"execute","parameters":{"type":"object"}},"type":"function"}]}"#);
     }
 
     #[test]
     fn responses_have_items_and_keep_nothing_elsewhere() {
-        insta::assert_snapshot!(asked(Api::Responses, Speech::Tools), @"");
+        insta::assert_snapshot!(asked(Api::Responses, Speech::Tools), @r#"{"input":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant"},{"arguments":"{}","call_id":"a","name":"execute","type":"function_call"},{"arguments":"{\"malformed\":\"{\\\"x\"}","call_id":"b","name":"execute","type":"function_call"},{"call_id":"a","output":"one","type":"function_call_output"},{"call_id":"b","output":"two","type":"function_call_output"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","store":false,"stream":true,"tools":[{"description":"Runs.","name":"execute","parameters":{"type":"object"},"strict":false,"type":"function"}]}"#);
     }
 
     #[test]
     fn a_model_without_tools_gets_a_plain_conversation() {
-        insta::assert_snapshot!(asked(Api::Chat, Speech::Code), @"");
+        insta::assert_snapshot!(asked(Api::Chat, Speech::Code), @r#"{"messages":[{"content":"Be good.","role":"system"},{"content":"Fix it.","role":"user"},{"content":"So:\n<execute>1</execute>","role":"assistant"},{"content":"one\n\ntwo","role":"user"},{"content":"(nothing)","role":"assistant"},{"content":"Go on.","role":"user"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}"#);
     }
 }

@@ -3,7 +3,10 @@
 mod deferred;
 mod executed;
 mod hostile;
+mod real_server;
 mod wire;
+mod wire_models;
+mod wire_streams;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,15 +1,21 @@
-//! `think` and `submit`: the calls that touch nothing, and the one that ends the run.
+//! `think`, `submit` and `explain`: the call that touches nothing, and those that end the run.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Answer;
+use super::{Answer, repo_path};
 use crate::agent::{Exit, Shell};
+use crate::domain::explanation::{Because, Explanation};
+use crate::domain::patch::Blob;
 use crate::domain::proposal::{self, Claim};
 use crate::domain::redact::{bounded, redact, visible};
 
 /// The longest summary that is kept, in bytes.
 const MAX_SUMMARY: usize = 2 << 10;
+/// An explanation rests on so many places at most, each of at most so many lines, with so many bytes said of it.
+const MAX_PLACES: usize = 12;
+const MAX_LINES: u32 = 40;
+const MAX_SAYS: usize = 500;
 
 /// Arguments of `think`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -61,4 +67,78 @@ pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> Answer {
             }),
         },
     }
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(in crate::agent) struct Explain {
+    /// Why the tests fail, in a few sentences.
+    root_cause: String,
+    /// The places this rests on.
+    because: Vec<Place>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Place {
+    path: String,
+    /// First line, from 1.
+    from: u32,
+    /// Last line.
+    to: u32,
+    /// What these lines show, in one sentence.
+    says: String,
+}
+
+/// Ends the run with an explanation, if every place it rests on is there. The lines are taken from the files.
+pub(super) fn explain(wanted: &Explain, shell: &Shell<'_>) -> Answer {
+    let said = |text: &str, max| bounded(&redact(&visible(text.trim())), max);
+    let root_cause = said(&wanted.root_cause, MAX_SUMMARY);
+    if root_cause.is_empty() {
+        return Answer::text("not accepted: the root cause is empty.");
+    }
+    if wanted.because.is_empty() || wanted.because.len() > MAX_PLACES {
+        return Answer::text(format!(
+            "not accepted: name 1 to {MAX_PLACES} places in `because`; an explanation rests on lines that anyone can read."
+        ));
+    }
+    let mut because = Vec::new();
+    for place in &wanted.because {
+        match rests_on(place, shell) {
+            Ok((path, lines)) => because.push(Because {
+                path,
+                from: place.from,
+                to: place.to,
+                says: said(&place.says, MAX_SAYS),
+                lines,
+            }),
+            Err(sentence) => return Answer::text(format!("not accepted: {sentence}")),
+        }
+    }
+    Answer {
+        text: "explained.".into(),
+        exit: Some(Exit::Explained(Box::new(Explanation { root_cause, because }))),
+    }
+}
+
+/// The lines of a place as they are at the head, or a sentence about what is there instead.
+fn rests_on(place: &Place, shell: &Shell<'_>) -> Result<(crate::domain::id::RepoPath, String), String> {
+    let path = repo_path(&place.path)?;
+    let blob = shell.checkout.read_original(&path);
+    let Some(text) = blob.as_ref().and_then(Blob::text) else {
+        return Err(format!("there is no text file `{path}`; see list_files."));
+    };
+    let (from, to) = (place.from, place.to);
+    let count = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
+    if from == 0 || to < from || to > count {
+        return Err(format!(
+            "`{path}` has lines 1 to {count}, so there are no lines {from} to {to}. Read it again and cite what is there."
+        ));
+    }
+    if to - from >= MAX_LINES {
+        return Err(format!(
+            "lines {from} to {to} of `{path}` are too many; cite at most {MAX_LINES} that carry it."
+        ));
+    }
+    let lines = text.lines().skip(from as usize - 1).take((to - from) as usize + 1);
+    Ok((path, lines.collect::<Vec<_>>().join("\n")))
 }

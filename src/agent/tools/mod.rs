@@ -58,6 +58,7 @@ pub(super) enum Action {
     RunCode(run_code::RunCode),
     RequestExecution(request::RequestExecution),
     Submit(finish::Submit),
+    Explain(finish::Explain),
 }
 
 /// The tools on offer: what executes something only where that is allowed, or can be asked for.
@@ -69,7 +70,7 @@ pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpe
     tools
 }
 
-fn all(may_execute: bool, asks: bool) -> Vec<ToolSpec> {
+pub(super) fn all(may_execute: bool, asks: bool) -> Vec<ToolSpec> {
     let mut tools = vec![
         spec::<finish::Think>("think", "Note a thought. Nothing happens."),
         spec::<look::ListFiles>("list_files", "List the files of the repository, or of one folder."),
@@ -108,6 +109,10 @@ fn all(may_execute: bool, asks: bool) -> Vec<ToolSpec> {
         "submit",
         "End the work, and hand over the edits.",
     ));
+    tools.push(spec::<finish::Explain>(
+        "explain",
+        "End the work: say why the tests fail, and on which lines that rests.",
+    ));
     tools
 }
 
@@ -131,6 +136,7 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
         "run_tests" => Action::RunTests(arguments(call)?),
         "run_code" => Action::RunCode(arguments(call)?),
         "request_execution" => Action::RequestExecution(arguments(call)?),
+        "explain" => Action::Explain(arguments(call)?),
         _ => Action::Submit(arguments(call)?),
     })
 }
@@ -157,6 +163,7 @@ pub(super) async fn answer(
         Action::RunCode(wanted) => run_code::run_code(call, wanted, shell, stop).await?,
         Action::RequestExecution(wanted) => request::request_execution(call, wanted, shell),
         Action::Submit(wanted) => finish::submit(&wanted, shell),
+        Action::Explain(wanted) => finish::explain(&wanted, shell),
     };
     answer.text = bounded(&redact(&visible(&answer.text)), MAX_RESULT);
     Ok(answer)

@@ -81,12 +81,12 @@ impl Command {
         help(
             "tdd",
             "<specification>",
-            "write failing tests first, then make them pass (not in this version yet)",
+            "write failing tests first, then make them pass",
         ),
         help(
             "refactor",
             "<goal> [in <path>]",
-            "change the code and keep its tests green (not in this version yet)",
+            "change the code and keep its tests green",
         ),
         help("explain", "", "say why the checks fail, and change nothing"),
         help("approve", "[id]", "do exactly what the open gate says"),

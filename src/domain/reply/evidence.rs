@@ -205,7 +205,7 @@ fn excusing(evidence: &Evidence) -> String {
     evidence.before.excused.iter().map(quoted).collect()
 }
 
-fn names(title: &str, names: &[&str]) -> Option<String> {
+pub(super) fn names(title: &str, names: &[&str]) -> Option<String> {
     let mut lines: Vec<_> = names
         .iter()
         .take(SHOWN)

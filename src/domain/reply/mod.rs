@@ -6,6 +6,7 @@
 mod evidence;
 mod execution;
 mod memory;
+mod modes;
 mod remainder;
 mod review;
 mod source;
@@ -15,6 +16,7 @@ mod suggestion;
 pub use evidence::left_out;
 pub use execution::MAX_EDITS;
 pub use memory::memory;
+pub use modes::{explained, explained_marker, needs_a_model};
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use source::{Name, Source};
 pub use state::{CheckState, CheckText, check, offer_retry, state, sticky};
@@ -175,7 +177,6 @@ pub fn refusal(refusal: &Refusal) -> String {
         }
         Refusal::PullRequestClosed => "This pull request is closed.".into(),
         Refusal::NothingToUndo => "There is nothing to take back: the head is not a commit greenlight landed.".into(),
-        Refusal::NotYet(verb) => format!("`/greenlight {verb}` is not part of this version yet."),
         Refusal::NothingRunning => "Nothing is running here.".into(),
         Refusal::NoFailedJobs => "I know of no failed CI jobs on this head.".into(),
     }

@@ -3,7 +3,7 @@
 use super::super::proposal::{Author, Proposal};
 use super::super::redact;
 use super::source::Source;
-use super::{part_marker, review_marker};
+use super::{modes, part_marker, review_marker};
 use crate::domain::anchor::Cut;
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
@@ -32,6 +32,8 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     parts.extend(weakened(proposal));
     parts.push(format!("{} ({state})", summary(proposal)));
     parts.extend(by_pull_request(proposal));
+    parts.extend(modes::tests_first(proposal));
+    parts.extend(proposal.measures.as_deref().map(modes::measures));
     parts.extend(laid_out(layout));
     if let Some(evidence) = &proposal.evidence {
         parts.push(super::evidence::evidence(evidence));
@@ -174,8 +176,9 @@ pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Log
         0 => "",
         _ => "This changes tests, as the test may be wrong; the code stays as it is.\n\n",
     };
+    let tests = modes::tests_of_commit(proposal);
     format!(
-        "{}\n\n{what}Worked out by greenlight ({who}).\n\n{}",
+        "{}\n\n{what}{tests}Worked out by greenlight ({who}).\n\n{}",
         redact::redact(&subject),
         by.join("\n")
     )

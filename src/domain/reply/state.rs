@@ -6,7 +6,7 @@ use super::super::gate::GateKind;
 use super::super::redact;
 use super::super::run::{Consent, End, Run, TestsFirst};
 use super::super::test_run::Failure;
-use super::{MAX_BODY, gate_request};
+use super::{MAX_BODY, gate_request, modes};
 
 /// A longer diff of tests, in bytes, is cut.
 const MAX_TESTS: usize = 16 << 10;
@@ -82,6 +82,9 @@ fn details(run: &Run) -> Vec<String> {
             failures(&reading.failures)
         };
         parts.push(folded("From the log of the failed job", &shown));
+    }
+    if let Some(first) = run.tests_first.as_ref().filter(|_| run.proposal.is_none()) {
+        parts.push(modes::tests(first));
     }
     if !run.turned_down.is_empty() {
         let reasons: Vec<_> = run
@@ -168,20 +171,28 @@ fn headline(run: &Run) -> String {
             "🟡 **A fix is suggested, not executed.** This branch cannot be pushed to from here, so its author commits the suggestions, once they are found right.".into()
         }
         Some(End::Suggested) => {
-            "🟡 **A tested fix is suggested.** This branch cannot be pushed to from here, so its author commits the suggestions.".into()
+            format!("🟡 **A tested {} is suggested.** This branch cannot be pushed to from here, so its author commits the suggestions.", modes::made(run))
         }
         Some(End::Rejected { by, reason }) => {
             let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", redact::prose(reason, 300)));
             format!("⚪ **Rejected** by {}{reason}", redact::inline(by.as_str(), 60))
         }
         Some(End::Refused { reason }) => format!("🔴 **Refused.** {}", redact::prose(reason, 1_500)),
-        Some(End::Explained { text }) => format!("🔵 **Why it fails** on {head}, as the model reads it:\n\n{}", explained(text)),
+        Some(End::Explained(explanation)) => {
+            format!("🔵 **Why it fails** on {head}\n\n{}", modes::explained(explanation, &run.started.head, None))
+        }
         Some(End::PassedMeanwhile) => "⚪ **CI passed meanwhile.**".into(),
         Some(End::NothingToFix { reason }) => format!("⚪ **Nothing to fix.** {}", sentence(reason)),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
-            format!("🔴 **The fix did not land** on {head}. {}", sentence(reason))
+            format!("🔴 **The {} did not land** on {head}. {}", modes::made(run), sentence(reason))
         }
-        Some(End::GaveUp { reason }) => format!("🔴 **No fix found** for {head}. {}", sentence(reason)),
+        Some(End::GaveUp { reason }) => format!("🔴 **{}** for {head}. {}", modes::none_found(run), sentence(reason)),
+        Some(End::LimitReached { reason, found }) => format!(
+            "🔴 **{}** for {head}. {}\n\n{}",
+            modes::none_found(run),
+            sentence(reason),
+            modes::finding(found)
+        ),
         Some(End::Superseded { head: new }) => format!("⚪ **Stopped:** the head moved from {head} to {}. Open requests are void.", new.short()),
         Some(End::Cancelled { by }) => {
             format!("⚪ **Cancelled**{}.", by.as_ref().map_or_else(String::new, |by| format!(" by {}", redact::inline(by.as_str(), 60))))
@@ -231,7 +242,7 @@ fn open_headline(run: &Run, head: &str) -> String {
             format!("🟡 **The model asks to {what}** while it works on {head}, and waits for an answer.")
         }
         Some(GateKind::Tests { .. }) => format!("🟡 **Tests for {head} are written, and fail as they should.**"),
-        Some(GateKind::Land { .. }) => format!("🟡 **A tested fix for {head} is suggested.**"),
+        Some(GateKind::Land { .. }) => format!("🟡 **A tested {} for {head} is suggested.**", modes::made(run)),
         None if run.started.consent == Consent::None && !run.may_execute() => {
             format!("⏳ Reading what went wrong on {head}.")
         }
@@ -260,27 +271,6 @@ fn spans(text: &str, max: usize) -> String {
             }
         })
         .collect()
-}
-
-/// A model's explanation: its paragraphs, lists, code spans and blocks of code; everything else in it is inert.
-fn explained(text: &str) -> String {
-    let text = redact::bounded(&redact::redact(&redact::visible(text)), 6_000);
-    let block = |lines: &[&str]| redact::fenced("text", &lines.join("\n"), 6_000);
-    let (mut shown, mut quoted): (Vec<String>, Option<Vec<&str>>) = (Vec::new(), None);
-    for line in text.lines() {
-        let is_fence = line.trim_start().starts_with("```");
-        match (&mut quoted, is_fence) {
-            (None, true) => quoted = Some(Vec::new()),
-            (None, false) => shown.push(spans(line, 6_000)),
-            (Some(lines), false) => lines.push(line),
-            (Some(lines), true) => {
-                shown.push(block(lines));
-                quoted = None;
-            }
-        }
-    }
-    shown.extend(quoted.as_deref().map(block));
-    shown.join("\n")
 }
 
 /// Failing tests with their messages, safe to show.
@@ -316,12 +306,12 @@ pub fn state(run: &Run) -> &'static str {
         None if run.open_gates().is_empty() => "working",
         None => "waiting",
         Some(End::Landed { .. }) => "landed",
-        Some(End::Explained { .. }) => "explained",
+        Some(End::Explained(_)) => "explained",
         Some(End::Suggested) => "suggested",
         Some(End::Rejected { .. }) => "rejected",
         Some(End::Refused { .. }) => "refused",
         Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
-        Some(End::GaveUp { .. }) => "gave-up",
+        Some(End::GaveUp { .. } | End::LimitReached { .. }) => "gave-up",
         Some(End::Superseded { .. }) => "superseded",
         Some(End::Cancelled { .. }) => "cancelled",
         Some(End::Expired) => "expired",
@@ -335,10 +325,10 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         None => CheckState::Waiting,
         Some(End::Landed { .. }) => CheckState::Green,
         Some(_) if run.is_all_accepted() => CheckState::NothingDone,
-        Some(End::Explained { .. } | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => {
+        Some(End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => {
             CheckState::NothingDone
         }
-        Some(End::GaveUp { .. } | End::Refused { .. }) => CheckState::NoFix,
+        Some(End::GaveUp { .. } | End::LimitReached { .. } | End::Refused { .. }) => CheckState::NoFix,
         Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {
             CheckState::Stopped
         }

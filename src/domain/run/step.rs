@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::super::anchor::Fate;
 use super::super::ci_step::CiStep;
 use super::super::execution::Deferred;
+use super::super::explanation::Explanation;
+use super::super::finding::Finding;
 use super::super::gate::{Answer, Gate, GateId};
 use super::super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
 use super::super::mode::Mode;
@@ -95,9 +97,12 @@ pub enum End {
     GaveUp {
         reason: String,
     },
-    /// Why it fails, with the lines that rests on; untrusted.
-    Explained {
-        text: String,
+    /// Why it fails, with the lines that rests on.
+    Explained(Box<Explanation>),
+    /// A limit ended the work; what was found by then is not proved.
+    LimitReached {
+        reason: String,
+        found: Box<Finding>,
     },
     Superseded {
         head: CommitSha,

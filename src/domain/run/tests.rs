@@ -77,6 +77,8 @@ fn proposed(evidence: Option<Evidence>) -> Step {
         author: Author::BuiltIn,
         evidence,
         weakens: Vec::new(),
+        tests_first: None,
+        measures: None,
     }))
 }
 

@@ -1,14 +1,18 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
 mod confirm;
+mod debug;
+mod limit;
 mod limits;
 mod minimize;
 mod model;
 mod pace;
 mod prove;
+mod refactor;
 mod remembered;
 mod reproduce;
 mod resolve;
+mod tdd;
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -16,12 +20,15 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Live;
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::execution::Deferred;
+use crate::domain::explanation::Explanation;
+use crate::domain::finding::Finding;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
-use crate::domain::run::{Reading, TestsFirst, TurnedDown};
+use crate::domain::reply;
+use crate::domain::run::{Reading, Run, TestsFirst, TurnedDown};
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
 use crate::guard;
@@ -44,6 +51,31 @@ const MAX_CANDIDATES: u32 = 2_000;
 pub enum Engine<'a> {
     BuiltIn,
     Model { model: &'a OpenAi, name: &'a str },
+}
+
+/// How far a mode has come: what it works on next follows from that.
+#[derive(Clone, Copy)]
+pub struct Stage<'a> {
+    pub mode: &'a Mode,
+    /// The tests that were written first, once they are.
+    pub tests_first: Option<&'a TestsFirst>,
+}
+
+impl<'a> Brief<'a> {
+    pub fn stage(&self) -> Stage<'a> {
+        Stage {
+            mode: self.mode,
+            tests_first: self.tests_first,
+        }
+    }
+}
+
+/// How far a run has come.
+pub fn stage(run: &Run) -> Stage<'_> {
+    Stage {
+        mode: &run.started.mode,
+        tests_first: run.tests_first.as_ref(),
+    }
 }
 
 /// What the work starts from.
@@ -83,18 +115,25 @@ pub enum Outcome {
     Proposed(Box<Proposal>),
     /// The tests of a specification, which fail as they should.
     TestsWritten(Box<TestsFirst>),
-    /// Why the tests fail; untrusted.
-    Explained {
-        text: String,
-    },
+    /// Why the tests fail.
+    Explained(Box<Explanation>),
     /// The model waits for a person's word.
     Deferred(Box<Deferred>),
     GaveUp {
         reason: String,
     },
-    /// A limit ended it before it had looked everywhere.
+    /// The mode has nothing to begin with, and says what would help.
+    Refused {
+        reason: String,
+    },
+    /// Nothing is there that the mode is for.
+    NothingToDo {
+        reason: String,
+    },
+    /// A limit ended it before it had looked everywhere; with what was found by then, not proved.
     LimitReached {
         reason: String,
+        found: Option<Box<Finding>>,
     },
     Interrupted,
 }
@@ -148,6 +187,9 @@ pub async fn work(
     }
     match (engine, suite, brief.before) {
         (Engine::Model { model, name }, suite, _) => model::work(desk, suite, (model, name), brief, watch).await,
+        (Engine::BuiltIn, _, _) if !brief.mode.is_debug() => Ok(Outcome::Refused {
+            reason: reply::needs_a_model(brief.mode),
+        }),
         (Engine::BuiltIn, Some(suite), Some(before)) => built_in(desk, (suite, before), brief, watch).await,
         (Engine::BuiltIn, _, _) => Ok(Outcome::GaveUp {
             reason: "the built-in engine works only with tests it may run".into(),
@@ -200,7 +242,7 @@ async fn built_in(
                 let wall = humantime::format_duration(desk.config.limits.wall);
                 format!("The built-in engine tried {tried} small edits until the time limit of {wall} was reached")
             };
-            return Ok(Outcome::LimitReached { reason });
+            return Ok(Outcome::LimitReached { reason, found: None });
         }
         repair::End::Cancelled => return Ok(Outcome::Interrupted),
     };
@@ -227,6 +269,8 @@ async fn built_in(
             summary: found.explanation,
             author: Author::BuiltIn,
             weakens: Vec::new(),
+            tests_first: None,
+            measures: None,
             evidence: Some(Evidence {
                 triage: brief.triage.cloned(),
                 install: installed(desk, suite),

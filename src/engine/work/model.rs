@@ -1,28 +1,97 @@
-//! A model works it out; what it submits is proved like everything else.
+//! A model works it out; what it submits is judged by the rule of its mode, which is code and not a model's word.
 
 use futures::FutureExt as _;
+use tokio_util::sync::CancellationToken;
 
+use crate::agent::mode::Part;
+use crate::agent::prompt::Known;
 use crate::agent::{self, Exit, Item, Model as _, Shell, Transcript};
+use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
+use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
-use crate::domain::reply;
-use crate::domain::weakening::Weakening;
+use crate::domain::proposal::{Author, Claim, Evidence, Proposal};
+use crate::domain::test_run::TestRun;
 use crate::guard;
 use crate::openai::OpenAi;
 use crate::suite::Suite;
 
 use super::super::desk::Desk;
-use super::minimize::minimize;
-use super::{Brief, Broken, Keep, Outcome, Red, Watch, limits, prove};
+use super::{Brief, Broken, Keep, Outcome, Stage, Watch, debug, limit, limits, refactor, tdd};
 
-/// How often a submission that does not prove itself may be followed by another one.
+/// How often a submission that is not accepted may be followed by another one.
 const MAX_SUBMISSIONS: usize = 4;
 
 /// How many reasons of earlier runs the model is told.
 const MAX_EARLIER: usize = 3;
 
-/// Lets a model work until a submission proves itself.
+/// What a submission is judged with.
+pub(super) struct Bench<'a> {
+    pub(super) desk: &'a Desk,
+    /// None when nothing may be executed.
+    pub(super) suite: Option<&'a Suite>,
+    pub(super) brief: &'a Brief<'a>,
+    /// Of the model.
+    pub(super) name: &'a str,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+/// What a model hands over.
+pub(super) struct Submission {
+    pub(super) patch: Patch,
+    /// Untrusted.
+    pub(super) summary: String,
+    pub(super) claim: Claim,
+}
+
+/// Why a submission is not accepted, for the model; with the run that shows it.
+#[derive(Debug)]
+pub(super) struct Unaccepted {
+    pub(super) why: String,
+    pub(super) run: Option<Box<TestRun>>,
+}
+
+pub(super) type Judged = Result<Outcome, Unaccepted>;
+
+impl<T: std::fmt::Display> From<T> for Unaccepted {
+    fn from(why: T) -> Self {
+        let why = why.to_string();
+        Self { why, run: None }
+    }
+}
+
+impl Bench<'_> {
+    /// A proposal of this model's.
+    pub(super) fn proposal(&self, submission: Submission, evidence: Option<Evidence>) -> Proposal {
+        Proposal {
+            head: self.brief.head.clone(),
+            patch: submission.patch,
+            summary: submission.summary,
+            author: Author::Model(self.name.to_string()),
+            evidence,
+            weakens: Vec::new(),
+            tests_first: None,
+            measures: None,
+        }
+    }
+
+    /// The rule of the mode.
+    pub(super) async fn judge(&self, submission: Submission) -> Result<Judged, Broken> {
+        if submission.claim == Claim::TestMayBeWrong && !self.brief.mode.is_debug() {
+            return Ok(Err(
+                "`test_may_be_wrong` is for failing tests alone; here every test stays".into(),
+            ));
+        }
+        match (self.brief.mode, self.brief.tests_first) {
+            (Mode::Tdd { specification }, None) => tdd::judge_tests(self, specification, submission).await,
+            (Mode::Tdd { .. }, Some(first)) => tdd::judge_code(self, first, submission).await,
+            (Mode::Refactor { goal, path }, _) => refactor::judge(self, (goal, path.as_ref()), submission).await,
+            (Mode::Debug | Mode::Explain, _) => debug::judge(self, submission).await,
+        }
+    }
+}
+
+/// Lets a model work until a submission is accepted.
 pub(super) async fn work(
     desk: &Desk,
     suite: Option<&Suite>,
@@ -31,17 +100,32 @@ pub(super) async fn work(
     watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {
     let Watch { keep, cancel, live, .. } = watch;
+    let bench = Bench {
+        desk,
+        suite,
+        brief,
+        name,
+        cancel,
+    };
+    if let Some(unready) = unready(&bench) {
+        return Ok(unready);
+    }
+    let part = brief.stage().part();
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     let inputs = desk.inputs(brief.before);
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-    let bounds = desk.bounds(&is_protected, &weakenings);
+    let leave_alone = |path: &RepoPath| part.leaves_alone(path);
     let limits = limits::limits(desk, brief.said);
-    let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
+    let bounds = desk.bounds(&is_protected, &weakenings);
+    let mut shell = Shell::new(brief.stage().tree(desk), suite.cloned(), bounds, limits);
     shell.live = live;
     shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
     shell.may_ask = brief.may_ask;
     shell.grantable.clone_from(&desk.config.sandbox.network);
-    let mut transcript = transcript(desk, suite, brief, keep).await?;
+    shell.without = part.without();
+    shell.leave_alone = &leave_alone;
+    let mut transcript = transcript(&bench, &part, keep).await?;
+    let mut refused = None;
     for _ in 0..MAX_SUBMISSIONS {
         let mut journal = |item: Item| match serde_json::to_value(item) {
             Ok(value) => keep(value),
@@ -53,88 +137,86 @@ pub(super) async fn work(
                 test_may_be_wrong,
             } => (summary, Claim::of(test_may_be_wrong)),
             Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
-            Exit::Explained { text } => return Ok(Outcome::Explained { text }),
+            Exit::Explained(explanation) => return Ok(Outcome::Explained(explanation)),
             Exit::Deferred(deferred) => return Ok(Outcome::Deferred(deferred)),
             Exit::Cancelled => return Ok(Outcome::Interrupted),
-            Exit::Limit(limit) => {
-                return Ok(Outcome::LimitReached {
-                    reason: limits::reached(desk, limit),
-                });
+            Exit::Limit(kind) => {
+                let reason = limits::reached(desk, kind);
+                return limit::reached(&bench, (shell.checkout.patch(), refused), &transcript, reason).await;
             }
         };
         let patch = shell.proposal_patch();
-        let unfit = match (suite, brief.before) {
-            (Some(suite), Some(before)) => {
-                let (head, triage) = (brief.head, brief.triage);
-                let red = Red { head, before, triage };
-                match prove(desk, suite, (&patch, claim), &red, cancel).await? {
-                    Ok(evidence) if claim == Claim::TestMayBeWrong => {
-                        let weakens = weakenings(&patch);
-                        return Ok(proposed(brief, name, (patch, weakens), (summary, Some(evidence))));
-                    }
-                    Ok(evidence) => {
-                        let (patch, evidence) = minimize(desk, suite, (patch, evidence), &red, cancel).await?;
-                        if cancel.is_cancelled() {
-                            return Ok(Outcome::Interrupted);
-                        }
-                        let left_out = evidence.left_out.and_then(reply::left_out);
-                        let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
-                        return Ok(proposed(brief, name, (patch, Vec::new()), (summary, Some(evidence))));
-                    }
-                    Err(unfit) => unfit,
-                }
-            }
-            _ => match proposal::check(&patch, Claim::Fix, &bounds) {
-                Ok(_) => return Ok(proposed(brief, name, (patch, Vec::new()), (summary, None))),
-                Err(unfit) => unfit,
-            },
+        let digest = patch.digest();
+        let submission = Submission { patch, summary, claim };
+        let unaccepted = match bench.judge(submission).await? {
+            _ if cancel.is_cancelled() => return Ok(Outcome::Interrupted),
+            Ok(outcome) => return Ok(outcome),
+            Err(unaccepted) => unaccepted,
         };
-        if cancel.is_cancelled() {
-            return Ok(Outcome::Interrupted);
-        }
-        let note = Item::Note(agent::prompt::not_good_enough(&unfit.to_string(), None));
+        let note = agent::prompt::not_good_enough(&unaccepted.why, unaccepted.run.as_deref());
+        let note = Item::Note(note);
         write_down(&note, keep).await?;
         transcript.push(note);
+        refused = Some((digest, unaccepted.why));
     }
     Ok(Outcome::GaveUp {
-        reason: format!("{MAX_SUBMISSIONS} submissions did not prove themselves"),
+        reason: format!("{MAX_SUBMISSIONS} submissions were not accepted"),
     })
 }
 
-fn proposed(
-    brief: &Brief<'_>,
-    name: &str,
-    (patch, weakens): (Patch, Vec<Weakening>),
-    (summary, evidence): (String, Option<Evidence>),
-) -> Outcome {
-    let author = Author::Model(name.to_string());
-    Outcome::Proposed(Box::new(Proposal {
-        head: brief.head.clone(),
-        patch,
-        summary,
-        author,
-        evidence,
-        weakens,
-    }))
+impl<'a> Stage<'a> {
+    /// What the model works on.
+    pub(super) fn part(self) -> Part<'a> {
+        let first = self.tests_first.map(|first| (first.names.as_slice(), &first.red));
+        Part::of(self.mode, first)
+    }
+
+    /// The tree the model begins with: the head, and on it the tests that were written first.
+    pub(super) fn tree(self, desk: &Desk) -> Checkout {
+        let mut checkout = desk.checkout.clone();
+        if let Some(first) = self.tests_first {
+            checkout.apply(&first.patch);
+        }
+        checkout
+    }
+}
+
+/// Why there is no point in asking a model, if there is none.
+fn unready(bench: &Bench<'_>) -> Option<Outcome> {
+    match bench.brief.mode {
+        Mode::Debug => None,
+        Mode::Tdd { .. } => tdd::unready(bench),
+        Mode::Refactor { path, .. } => refactor::unready(bench, path.as_ref()),
+        Mode::Explain => {
+            let is_red = bench.brief.before.is_some_and(|run| run.outcome.is_red());
+            let was_red = bench.brief.reading.is_some_and(|reading| !reading.excerpt.is_empty());
+            let reason = "The tests are green here, and I know of no failed check, so there is nothing to explain";
+            (!is_red && !was_red).then(|| Outcome::NothingToDo { reason: reason.into() })
+        }
+    }
 }
 
 /// The transcript as it was cut off, or a new one with the task, written down.
-async fn transcript(
-    desk: &Desk,
-    suite: Option<&Suite>,
-    brief: &Brief<'_>,
-    keep: &mut Keep<'_>,
-) -> Result<Transcript, Broken> {
-    let files: Vec<RepoPath> = desk.changed.keys().cloned().collect();
+async fn transcript(bench: &Bench<'_>, part: &Part<'_>, keep: &mut Keep<'_>) -> Result<Transcript, Broken> {
+    let brief = bench.brief;
+    let files: Vec<RepoPath> = bench.desk.changed.keys().cloned().collect();
+    let reasons = brief.turned_down.iter().map(|down| down.reason.clone());
     let earlier = brief
         .before
         .map(|before| brief.memory.turned_down(before).1)
         .unwrap_or_default();
-    let now = brief.turned_down.iter().map(|down| down.reason.clone());
-    let remarks: Vec<String> = earlier.into_iter().take(MAX_EARLIER).chain(now).collect();
-    let excerpt = brief.reading.map(|reading| reading.excerpt.as_str());
-    let task = agent::prompt::debug_task(brief.before, excerpt, &files, &remarks, suite.is_some());
-    let begun = Transcript::new(agent::prompt::DEBUG, task);
+    let earlier = earlier.into_iter().take(MAX_EARLIER);
+    let remarks: Vec<String> = earlier
+        .chain(brief.turned_down_tests.iter().cloned())
+        .chain(reasons)
+        .collect();
+    let begun = part.begin(&Known {
+        before: brief.before,
+        log_excerpt: brief.reading.map(|reading| reading.excerpt.as_str()),
+        files: &files,
+        remarks: &remarks,
+        may_execute: bench.suite.is_some(),
+    });
     if brief.said.len() >= begun.items().len() {
         let items = serde_json::Value::Array(brief.said.to_vec());
         return serde_json::from_value(items)

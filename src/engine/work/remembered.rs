@@ -42,6 +42,8 @@ pub(super) async fn remembered(
                 summary: fix.summary.clone(),
                 author: Author::Remembered(fix.run.to_string()),
                 weakens: Vec::new(),
+                tests_first: None,
+                measures: None,
                 evidence: Some(evidence),
             })));
         }

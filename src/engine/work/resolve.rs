@@ -10,15 +10,19 @@ use crate::suite::Suite;
 
 use super::super::Broken;
 use super::super::desk::Desk;
+use super::Stage;
 
 /// The edits that are in the tree when what the model asks for next is carried out.
 ///
 /// # Errors
 /// When the transcript cannot be read.
-pub fn edits(desk: &Desk, said: &[serde_json::Value]) -> Result<Patch, Broken> {
+pub fn edits(desk: &Desk, stage: Stage<'_>, said: &[serde_json::Value]) -> Result<Patch, Broken> {
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     let bounds = desk.bounds(&is_protected, &|_| Vec::new());
-    let mut shell = Shell::new(desk.checkout.clone(), None, bounds, super::limits::limits(desk, said));
+    let part = stage.part();
+    let leave_alone = |path: &RepoPath| part.leaves_alone(path);
+    let mut shell = Shell::new(stage.tree(desk), None, bounds, super::limits::limits(desk, said));
+    shell.leave_alone = &leave_alone;
     Ok(agent::edits(&mut shell, &transcript(said)?))
 }
 
@@ -28,7 +32,7 @@ pub fn edits(desk: &Desk, said: &[serde_json::Value]) -> Result<Patch, Broken> {
 /// When the transcript cannot be read, or the sandbox cannot be used.
 pub async fn resolve(
     (desk, suite): (&Desk, Option<&Suite>),
-    (said, deferred): (&[serde_json::Value], &Deferred),
+    (stage, said, deferred): (Stage<'_>, &[serde_json::Value], &Deferred),
     resolution: &Resolution,
     cancel: &CancellationToken,
 ) -> Result<serde_json::Value, Broken> {
@@ -41,9 +45,12 @@ pub async fn resolve(
             let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
             let bounds = desk.bounds(&is_protected, &|_| Vec::new());
             let limits = super::limits::limits(desk, said);
-            let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
+            let part = stage.part();
+            let leave_alone = |path: &RepoPath| part.leaves_alone(path);
+            let mut shell = Shell::new(stage.tree(desk), suite.cloned(), bounds, limits);
+            shell.leave_alone = &leave_alone;
             let transcript = transcript(said)?;
-            let is_as_approved = edits(desk, said)?.digest() == execution.patch;
+            let is_as_approved = edits(desk, stage, said)?.digest() == execution.patch;
             let text = agent::carry_out(&mut shell, &transcript, execution, cancel).await?;
             (text, is_as_approved)
         }

@@ -1,14 +1,17 @@
-//! A model on the wire: a server on loopback that speaks chat completions and says what a story tells it to.
+//! A model on the wire: a server on loopback that speaks chat completions and responses, streamed where it is asked to,
+//! and says what a story tells it to. What that looks like on the wire is in [`wire`].
 //!
 //! It holds every request against what must be true of all of them: each tool call has exactly one result, history is
 //! only ever appended to, the key is there, and nothing that must stay secret is in it. A story that leaves a turn
 //! unused, or a request without a turn, fails in [`ScriptedModel::finish`].
 
+mod wire;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -35,10 +38,31 @@ pub(crate) enum Turn {
         headers: Vec<(&'static str, &'static str)>,
         body: String,
     },
+    /// A stream of the story's own, sent in these parts.
+    Stream { parts: Vec<Vec<u8>>, ending: Ending },
     /// Half an answer, then the connection breaks.
     Cut,
     /// No answer at all, until the client goes away.
     Silence,
+}
+
+/// What comes after the parts of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Closed,
+    Broken,
+    /// Nothing, and the connection stays open.
+    Open,
+    /// The last part again and again.
+    Endless,
+}
+
+/// What the server does not take, or not take in requests at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refuses {
+    Tools,
+    Streams,
+    StreamUsage,
 }
 
 /// A turn that calls one tool.
@@ -95,6 +119,8 @@ struct Script {
     requests: Mutex<Vec<Value>>,
     secrets: Mutex<Vec<String>>,
     broken: Mutex<Vec<String>>,
+    refuses: Mutex<Vec<Refuses>>,
+    refused: Mutex<Vec<Refuses>>,
     silent: Notify,
 }
 
@@ -107,6 +133,7 @@ impl ScriptedModel {
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let router = Router::new()
             .route("/v1/chat/completions", post(completion))
+            .route("/v1/responses", post(completion))
             .with_state(Arc::clone(&script));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self {
@@ -148,6 +175,17 @@ impl ScriptedModel {
         self
     }
 
+    /// From now on the server refuses requests with this.
+    pub(crate) fn refuses(&self, what: Refuses) -> &Self {
+        self.script.refuses.lock().unwrap().push(what);
+        self
+    }
+
+    /// What requests were refused for so far, oldest first.
+    pub(crate) fn refused(&self) -> Vec<Refuses> {
+        self.script.refused.lock().unwrap().clone()
+    }
+
     /// Every request so far, oldest first, retries included.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.script.requests.lock().unwrap().clone()
@@ -156,17 +194,11 @@ impl ScriptedModel {
     /// The results of the tools the last request carries, in order.
     pub(crate) fn results(&self) -> Vec<String> {
         let requests = self.requests();
-        let messages = requests
-            .last()
-            .map(|request| request["messages"].clone())
-            .unwrap_or_default();
-        let results = messages
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|message| message["role"] == "tool");
-        results
-            .map(|message| message["content"].as_str().unwrap().to_string())
+        let history = requests.last().map(wire::history).unwrap_or_default();
+        history
+            .iter()
+            .filter_map(wire::result)
+            .map(|(_, text)| text.to_string())
             .collect()
     }
 
@@ -202,7 +234,18 @@ async fn completion(State(script): State<Arc<Script>>, headers: HeaderMap, body:
         return response(400, &[], answer);
     }
     let request: Value = serde_json::from_slice(&body).unwrap();
-    script.requests.lock().unwrap().push(request);
+    let refuses = script.refuses.lock().unwrap().clone();
+    if let Some((what, message)) = refuses
+        .into_iter()
+        .find_map(|what| Some((what, wire::refusal(&request, what)?)))
+    {
+        script.refused.lock().unwrap().push(what);
+        return response(400, &[], json!({ "error": { "message": message } }).to_string());
+    }
+    if wire::is_trial(&request) {
+        return wire::answer(&request, 0, Some("ok".into()), &[]);
+    }
+    script.requests.lock().unwrap().push(request.clone());
     let turn = script.turns.lock().unwrap().pop_front();
     let number = script.requests.lock().unwrap().len();
     match turn {
@@ -214,44 +257,15 @@ async fn completion(State(script): State<Arc<Script>>, headers: HeaderMap, body:
                 .push(format!("request {number} has no turn in the script"));
             response(400, &[], json!({ "error": "the script is at its end" }).to_string())
         }
-        Some(Turn::Answer { text, calls }) => response(200, &[], answer(number, text, calls, body.len()).to_string()),
+        Some(Turn::Answer { text, calls }) => wire::answer(&request, number, text, &calls),
         Some(Turn::Raw { status, headers, body }) => response(status, &headers, body),
-        Some(Turn::Cut) => {
-            let half = futures::stream::iter([
-                Ok(Bytes::from_static(b"{\"choices\":[{\"mess")),
-                Err(std::io::Error::other("cut")),
-            ]);
-            Response::new(Body::from_stream(half))
-        }
+        Some(Turn::Stream { parts, ending }) => wire::stream(parts, ending),
+        Some(Turn::Cut) => wire::stream(vec![b"data: {\"choices\":[{\"del".to_vec()], Ending::Broken),
         Some(Turn::Silence) => {
             script.silent.notify_one();
             std::future::pending().await
         }
     }
-}
-
-fn answer(number: usize, text: Option<String>, calls: Vec<(String, String)>, size: usize) -> Value {
-    let finish_reason = if calls.is_empty() { "stop" } else { "tool_calls" };
-    let calls = calls.into_iter().enumerate().map(|(index, (name, arguments))| {
-        json!({
-            "id": format!("call-{number}-{index}"),
-            "type": "function",
-            "function": { "name": name, "arguments": arguments },
-        })
-    });
-    let calls: Vec<_> = calls.collect();
-    let mut message = json!({ "role": "assistant", "content": text });
-    if !calls.is_empty() {
-        message["tool_calls"] = calls.into();
-    }
-    json!({
-        "id": format!("chatcmpl-{number}"),
-        "object": "chat.completion",
-        "created": 1_700_000_000,
-        "model": "scripted",
-        "choices": [{ "index": 0, "message": message, "finish_reason": finish_reason }],
-        "usage": { "prompt_tokens": size / 4, "completion_tokens": 20, "total_tokens": size / 4 + 20 },
-    })
 }
 
 fn response(status: u16, headers: &[(&str, &str)], body: String) -> Response {
@@ -282,52 +296,23 @@ fn check(script: &Script, headers: &HeaderMap, body: &Bytes) -> Result<(), Strin
         return Err(format!("{secret:?} must not reach the model:\n{text}"));
     }
     let request: Value = serde_json::from_str(text).map_err(|error| format!("the request is no JSON: {error}"))?;
-    let messages = request["messages"].as_array().ok_or("there are no messages")?;
-    every_call_has_one_result(messages)?;
-    let same_story = |earlier: &&Value| earlier["messages"][1] == messages[1];
+    let messages = wire::history(&request);
+    if messages.len() < 2 {
+        return Err("there is no task".into());
+    }
+    wire::every_call_has_one_result(&messages)?;
+    let same_story =
+        |earlier: &&Value| wire::history(earlier)[1] == messages[1] && earlier["model"] == request["model"];
     if let Some(earlier) = script.requests.lock().unwrap().iter().rev().find(same_story) {
-        let before = earlier["messages"].as_array().unwrap();
-        if messages.get(..before.len()) != Some(before) || earlier["tools"] != request["tools"] {
+        let before = wire::history(earlier);
+        let goes_on = messages.len() >= before.len()
+            && before
+                .iter()
+                .zip(&messages)
+                .all(|(a, b)| a == b || wire::is_left_out(a, b));
+        if !goes_on || earlier["tools"] != request["tools"] {
             return Err(format!("history was rewritten:\n{before:#?}\n→\n{messages:#?}"));
         }
     }
     Ok(())
-}
-
-fn every_call_has_one_result(messages: &[Value]) -> Result<(), String> {
-    let mut open: Vec<&str> = Vec::new();
-    for message in messages {
-        match message["role"].as_str().ok_or("a message has no role")? {
-            "tool" => {
-                let id = message["tool_call_id"].as_str().ok_or("a result has no call")?;
-                let at = open.iter().position(|call| *call == id);
-                open.remove(at.ok_or_else(|| format!("{id} has a result but was not called, or has two"))?);
-            }
-            role => {
-                if !open.is_empty() {
-                    return Err(format!("{open:?} have no result"));
-                }
-                let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
-                if role != "assistant" && !message["content"].is_string() {
-                    return Err(format!("a {role} message has no text"));
-                }
-                open = calls
-                    .iter()
-                    .map(|call| call["id"].as_str().unwrap_or_default())
-                    .collect();
-                let valid = |call: &Value| {
-                    let arguments = call["function"]["arguments"].as_str();
-                    arguments.is_some_and(|text| serde_json::from_str::<Value>(text).is_ok())
-                };
-                if !calls.iter().all(valid) {
-                    return Err("a call of the history has arguments that are no JSON".into());
-                }
-            }
-        }
-    }
-    if open.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("{open:?} have no result"))
-    }
 }

@@ -138,6 +138,8 @@ fn proposed(text: &str, before: &str) -> Proposal {
         author: Author::Model(text.into()),
         evidence: Some(evidence),
         weakens: Vec::new(),
+        tests_first: None,
+        measures: None,
     }
 }
 

@@ -1,7 +1,9 @@
-//! `greenlight fix`: makes the failing tests of a local checkout pass, and asks before it writes.
+//! What the verbs on a local checkout have in common: flags, the way from a checkout to a proposal, and the question
+//! before anything is written.
 
 mod base;
 mod report;
+mod tests_first;
 mod write;
 
 use std::path::PathBuf;
@@ -18,8 +20,8 @@ use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
-use crate::domain::proposal::Proposal;
-use crate::domain::run::{MAX_PROPOSALS, TurnedDown};
+use crate::domain::reply;
+use crate::domain::run::{MAX_PROPOSALS, TestsFirst, TurnedDown};
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
 use crate::engine::desk::{CONFIG_FILE, Desk};
@@ -29,13 +31,14 @@ use crate::suite::Suite;
 
 use report::Report;
 
+/// What all of these verbs can be told.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(super) struct Arguments {
+pub(super) struct Common {
     /// The checkout
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// Approve up front: write the fix to the working tree
+    /// Approve up front: write the result to the working tree
     #[arg(long)]
     yes: bool,
     /// Install the dependencies first, from the registries that this machine's package tools are configured for
@@ -47,7 +50,7 @@ pub(super) struct Arguments {
     /// Show what the model says and does while it works, also where standard error is no terminal
     #[arg(long)]
     verbose: bool,
-    /// Who works out the fix; `auto` takes the model if one is configured
+    /// Who works it out; `auto` takes the model if one is configured
     #[arg(long, value_enum, default_value_t = Choose::Auto)]
     engine: Choose,
     #[command(flatten)]
@@ -60,7 +63,7 @@ pub(super) struct Arguments {
     log: LogFlags,
 }
 
-impl Arguments {
+impl Common {
     /// Whether somebody sees what the model says and does.
     fn is_watched(&self) -> bool {
         self.verbose || terminal::somebody_watches()
@@ -74,19 +77,20 @@ enum Choose {
     Model,
 }
 
-pub(super) async fn fix(arguments: Arguments) -> Exit {
+/// Works on a checkout in a mode, from its tests to an answer.
+pub(super) async fn work(arguments: Common, mode: Mode) -> Exit {
     let as_json = arguments.json;
-    let mut report = Report::default();
+    let mut report = Report::of(&mode);
     let cancel = CancellationToken::new();
-    let exit = terminal::unless_stopped(try_fix(arguments, &mut report, &cancel), &cancel).await;
+    let exit = terminal::unless_stopped(try_to(arguments, &mode, &mut report, &cancel), &cancel).await;
     if as_json {
         terminal::show_document(&report.document(&exit));
     }
     exit
 }
 
-async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
-    let Arguments {
+async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
+    let Common {
         storage,
         model,
         sandbox,
@@ -107,6 +111,9 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         (_, Some(model)) => Some(app::model(model)?),
         (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
     };
+    if model.is_none() && !mode.is_debug() {
+        return Err(Exit::Usage(reply::needs_a_model(mode)));
+    }
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
@@ -129,30 +136,38 @@ async fn try_fix(arguments: Arguments, report: &mut Report, cancel: &Cancellatio
         return Err(Exit::Stopped);
     }
     report.before = Some((before.clone(), triage.clone()));
-    report::judge(&before, &triage)?;
-    if triage.verdict == Verdict::Green {
-        return Ok(());
+    if mode.is_debug() {
+        report::judge(&before, &triage)?;
+        if triage.verdict == Verdict::Green {
+            return Ok(());
+        }
     }
     if !arguments.json {
         report::show_failures(&before);
     }
-    search(
-        &arguments,
-        (&desk, &suite),
-        (&(before, triage), model.as_ref()),
-        report,
-        cancel,
-    )
-    .await
+    let asked = Asked {
+        arguments: &arguments,
+        mode,
+        desk: &desk,
+        suite: &suite,
+        before: &(before, triage),
+        model: model.as_ref(),
+    };
+    search(&asked, report, cancel).await
+}
+
+/// What is to be done, and with what.
+struct Asked<'a> {
+    arguments: &'a Common,
+    mode: &'a Mode,
+    desk: &'a Desk,
+    suite: &'a Suite,
+    before: &'a (TestRun, Triage),
+    model: Option<&'a (OpenAi, String)>,
 }
 
 /// Installs what the tests need, if the person at the terminal says so: the checkout may be a stranger's.
-async fn install(
-    arguments: &Arguments,
-    desk: &Desk,
-    suite: &mut Suite,
-    cancel: &CancellationToken,
-) -> Result<(), Exit> {
+async fn install(arguments: &Common, desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
     let mut granted = desk.install_settings(Vec::new());
     if !arguments.install {
         if granted.asks_for_something() {
@@ -179,23 +194,37 @@ async fn install(
 }
 
 /// Proposes, asks, and tries again with the reason when there is one.
-async fn search(
-    arguments: &Arguments,
-    (desk, suite): (&Desk, &Suite),
-    (before, model): (&(TestRun, Triage), Option<&(OpenAi, String)>),
-    report: &mut Report,
-    cancel: &CancellationToken,
-) -> Result<(), Exit> {
+async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
+    let Asked { arguments, desk, .. } = asked;
     let head = head(desk);
+    let tests_first = match asked.mode {
+        Mode::Tdd { .. } => Some(tests_first::written(asked, &head, report, cancel).await?),
+        _ => None,
+    };
     let mut turned_down: Vec<TurnedDown> = Vec::new();
     for _ in 0..MAX_PROPOSALS {
         report.proposal = None;
-        let proposal = attempt(arguments, (desk, suite), (&head, before, &turned_down), model, cancel).await?;
+        let so_far = SoFar {
+            tests_first: tests_first.as_ref(),
+            turned_down: &turned_down,
+            ..SoFar::default()
+        };
+        let proposal = match attempt(asked, &head, so_far, cancel).await? {
+            Outcome::Proposed(proposal) => *proposal,
+            Outcome::Explained(explanation) => {
+                if !arguments.json {
+                    report::show_explanation(&explanation);
+                }
+                report.explanation = Some(*explanation);
+                return Ok(());
+            }
+            outcome => return Err(unfinished(outcome, report)),
+        };
         report.proposal = Some(proposal.clone());
         if !arguments.json {
             report::show_proposal(&proposal);
         }
-        let reason = match ask(arguments, cancel).await? {
+        let reason = match ask(arguments, "Write this to the working tree?", cancel).await? {
             Said::Yes => {
                 write::write(desk.checkout.root(), &proposal.patch)?;
                 report.is_applied = true;
@@ -205,49 +234,87 @@ async fn search(
             Said::No => return Err(Exit::Refused("not approved; nothing was written".into())),
             Said::Because(reason) => reason,
         };
-        terminal::tell("looking for another fix");
+        terminal::tell(&format!("looking for another {}", made(asked.mode)));
         turned_down.push(TurnedDown { proposal, reason });
     }
     Err(Exit::Refused(format!(
-        "{MAX_PROPOSALS} fixes were turned down; nothing was written"
+        "{MAX_PROPOSALS} {}s were turned down; nothing was written",
+        made(asked.mode)
     )))
 }
 
+/// What a mode makes, as sentences name it.
+fn made(mode: &Mode) -> &'static str {
+    match mode {
+        Mode::Debug | Mode::Explain => "fix",
+        Mode::Tdd { .. } => "change",
+        Mode::Refactor { .. } => "refactoring",
+    }
+}
+
+/// How a verb ends when there is neither a proposal nor an explanation.
+fn unfinished(outcome: Outcome, report: &mut Report) -> Exit {
+    match outcome {
+        Outcome::GaveUp { reason } => Exit::NoFix(match report.mode {
+            "debug" => format!("no fix found. {reason}"),
+            _ => reason,
+        }),
+        Outcome::Refused { reason } => Exit::Refused(reason),
+        Outcome::NothingToDo { reason } => {
+            terminal::tell(&reason);
+            Exit::Done
+        }
+        Outcome::LimitReached { reason, found } => {
+            report.found = found.map(|found| *found);
+            Exit::Limit(reason)
+        }
+        Outcome::Interrupted => Exit::Stopped,
+        Outcome::Proposed(_) | Outcome::TestsWritten(_) | Outcome::Explained(_) | Outcome::Deferred(_) => {
+            Exit::Fault("the work ended in a way that this verb does not know".into())
+        }
+    }
+}
+
+/// What earlier attempts left.
+#[derive(Clone, Copy, Default)]
+struct SoFar<'a> {
+    tests_first: Option<&'a TestsFirst>,
+    turned_down_tests: &'a [String],
+    turned_down: &'a [TurnedDown],
+}
+
 async fn attempt(
-    arguments: &Arguments,
-    (desk, suite): (&Desk, &Suite),
-    (head, (before, triage), turned_down): (&CommitSha, &(TestRun, Triage), &[TurnedDown]),
-    model: Option<&(OpenAi, String)>,
+    asked: &Asked<'_>,
+    head: &CommitSha,
+    so_far: SoFar<'_>,
     cancel: &CancellationToken,
-) -> Result<Proposal, Exit> {
-    let engine = model.map_or(Engine::BuiltIn, |(model, name)| Engine::Model { model, name });
+) -> Result<Outcome, Exit> {
+    let (before, triage) = asked.before;
+    let engine = asked
+        .model
+        .map_or(Engine::BuiltIn, |(model, name)| Engine::Model { model, name });
     terminal::tell(match engine {
         Engine::BuiltIn => "searching small edits (built-in engine, no model)",
         Engine::Model { .. } => "the model is at work",
     });
     let brief = Brief {
-        mode: &Mode::Debug,
-        tests_first: None,
-        turned_down_tests: &[],
+        mode: asked.mode,
+        tests_first: so_far.tests_first,
+        turned_down_tests: so_far.turned_down_tests,
         may_ask: 0,
         memory: &Memory::default(),
         head,
         before: Some(before),
         triage: Some(triage),
         reading: None,
-        turned_down,
+        turned_down: so_far.turned_down,
         said: &[],
     };
-    let present = (Approver::of(arguments.yes, arguments.json), arguments.is_watched());
-    match work_until_done((desk, Some(suite)), engine, &brief, present, cancel).await? {
-        Outcome::Proposed(proposal) => Ok(*proposal),
-        Outcome::TestsWritten(_) | Outcome::Explained { .. } | Outcome::Deferred(_) => {
-            Err(Exit::Fault("the work ended in a way that fix does not know".into()))
-        }
-        Outcome::GaveUp { reason } => Err(Exit::NoFix(format!("no fix found. {reason}"))),
-        Outcome::LimitReached { reason } => Err(Exit::Limit(reason)),
-        Outcome::Interrupted => Err(Exit::Stopped),
-    }
+    let present = (
+        Approver::of(asked.arguments.yes, asked.arguments.json),
+        asked.arguments.is_watched(),
+    );
+    work_until_done((asked.desk, Some(asked.suite)), engine, &brief, present, cancel).await
 }
 
 enum Said {
@@ -256,7 +323,7 @@ enum Said {
     Because(String),
 }
 
-async fn ask(arguments: &Arguments, cancel: &CancellationToken) -> Result<Said, Exit> {
+async fn ask(arguments: &Common, what: &str, cancel: &CancellationToken) -> Result<Said, Exit> {
     if arguments.yes {
         return Ok(Said::Yes);
     }
@@ -270,9 +337,9 @@ async fn ask(arguments: &Arguments, cancel: &CancellationToken) -> Result<Said, 
             "{why}, so nothing was written; `--yes` approves up front"
         )));
     }
-    let question = "\nWrite this to the working tree? [y]es, [n]o, or why not:";
+    let question = format!("\n{what} [y]es, [n]o, or why not:");
     let answer = tokio::select! {
-        answer = terminal::ask(question) => answer,
+        answer = terminal::ask(&question) => answer,
         () = cancel.cancelled() => return Err(Exit::Stopped),
     };
     let answer = answer.unwrap_or_default();

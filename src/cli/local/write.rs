@@ -17,13 +17,13 @@ pub(super) fn write(root: &Path, patch: &Patch) -> Result<(), Exit> {
     for (path, change) in patch.files() {
         if now.read_original(path) != change.before {
             return Err(Exit::Refused(format!(
-                "{path} changed meanwhile, so nothing was written; run `greenlight fix` again"
+                "{path} changed meanwhile, so nothing was written; run the same command again"
             )));
         }
         // What git ignores is not part of the tree that was tested, and may be all there is of it.
         if change.before.is_none() && fs::symlink_metadata(root.join(path.as_str())).is_ok() {
             return Err(Exit::Refused(format!(
-                "the fix would replace {path}, which is there but ignored by git; nothing was written"
+                "the change would replace {path}, which is there but ignored by git; nothing was written"
             )));
         }
     }

@@ -1,15 +1,26 @@
-//! What `greenlight fix` shows of its work: text for people, one JSON document for scripts.
+//! What the verbs on a local checkout show of their work: text for people, one JSON document for scripts.
 
 use serde_json::{Value, json};
 
 use super::super::{Exit, terminal};
+use crate::domain::explanation::Explanation;
+use crate::domain::finding::Finding;
+use crate::domain::measures::Measure;
+use crate::domain::mode::Mode;
+use crate::domain::patch::Patch;
 use crate::domain::proposal::{Author, Proposal};
+use crate::domain::run::TestsFirst;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
 
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct Report {
+    /// The name of the mode.
+    pub(super) mode: &'static str,
+    pub(super) tests: Option<TestsFirst>,
+    pub(super) explanation: Option<Explanation>,
+    pub(super) found: Option<Finding>,
     pub(super) command: Option<String>,
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
@@ -17,10 +28,22 @@ pub(super) struct Report {
 }
 
 impl Report {
+    pub(super) fn of(mode: &Mode) -> Self {
+        Self {
+            mode: mode.name(),
+            ..Self::default()
+        }
+    }
+
     /// The document of `--json`.
     pub(super) fn document(&self, exit: &Exit) -> Value {
         let (outcome, message) = match exit {
-            Exit::Done if self.proposal.is_some() => ("fixed", None),
+            Exit::Done if self.explanation.is_some() => ("explained", None),
+            Exit::Done if self.proposal.is_some() => match self.mode {
+                "tdd" => ("implemented", None),
+                "refactor" => ("refactored", None),
+                _ => ("fixed", None),
+            },
             Exit::Done => ("nothing_to_fix", None),
             Exit::NoFix(text) => ("no_fix", Some(text.as_str())),
             Exit::Usage(text) => ("usage", Some(text.as_str())),
@@ -35,10 +58,32 @@ impl Report {
                 "author": match &proposal.author { Author::BuiltIn => "builtin", Author::Model(name) => name, Author::Remembered(_) => "memory" },
                 "files": proposal.patch.paths().map(ToString::to_string).collect::<Vec<_>>(),
                 "patch": proposal.patch.unified(),
+                "code": proposal.tests_first.as_ref().map(|_| proposal.code().unified()),
+                "measures": proposal.measures,
                 "evidence": proposal.evidence,
             })
         });
+        let tests = self.tests.as_ref().map(|first| {
+            json!({
+                "summary": first.summary,
+                "names": first.names,
+                "files": first.patch.paths().map(ToString::to_string).collect::<Vec<_>>(),
+                "patch": first.patch.unified(),
+                "red": first.red,
+            })
+        });
+        let found = self.found.as_ref().map(|found| {
+            json!({
+                "words": found.words,
+                "unproved_edits": found.edits.as_ref().map(Patch::unified),
+                "unfit": found.unfit,
+            })
+        });
         json!({
+            "mode": self.mode,
+            "tests": tests,
+            "explanation": self.explanation,
+            "found": found,
             "outcome": outcome,
             "message": message,
             "test_command": self.command,
@@ -102,9 +147,40 @@ pub(super) fn show_failures(before: &TestRun) {
     }
 }
 
+/// The tests of a specification, and how they failed.
+pub(super) fn show_tests(first: &TestsFirst) {
+    terminal::show(&format!("\n{}\n\nTests, seen to fail without the code:", first.summary));
+    for name in &first.names {
+        terminal::show(&format!("  {name}"));
+    }
+    terminal::show("");
+    terminal::show_code(first.patch.unified().trim_end());
+    show_failures(&first.red);
+}
+
+pub(super) fn show_explanation(explanation: &Explanation) {
+    terminal::show(&format!("\n{}", explanation.root_cause));
+    for because in &explanation.because {
+        terminal::show(&format!("\n{}:{}: {}", because.path, because.from, because.says));
+        let numbered = because.lines.lines().zip(because.from..);
+        let lines: Vec<String> = numbered.map(|(line, at)| format!("{at:>5}  {line}")).collect();
+        terminal::show_code(&lines.join("\n"));
+    }
+}
+
 pub(super) fn show_proposal(proposal: &Proposal) {
     terminal::show(&format!("\n{}\n", proposal.summary));
-    terminal::show_code(proposal.patch.unified().trim_end());
+    if proposal.tests_first.is_some() {
+        terminal::show("Code, besides the tests above:");
+    }
+    terminal::show_code(proposal.code().unified().trim_end());
+    if let Some(measures) = &proposal.measures {
+        terminal::show("\nmeasured in the files that change:");
+        for measure in Measure::ALL {
+            let (before, after) = (measures.before.of(measure), measures.after.of(measure));
+            terminal::show(&format!("  {measure}: {before} before, {after} after"));
+        }
+    }
     if let Some(evidence) = &proposal.evidence {
         terminal::show(&format!(
             "\nbefore: {} ({} ms)\nafter:  {} ({} ms), on a fresh copy\ndigest: {}",

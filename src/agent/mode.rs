@@ -1,0 +1,188 @@
+//! What a mode gives the agent: its instructions, its task, the tools it goes without, and the files it leaves alone.
+//!
+//! Whether what it submits is accepted is not decided here: code does that, in `engine::work`, whatever the model was
+//! told.
+
+use super::Transcript;
+use super::prompt::{self, Known};
+use crate::domain::id::RepoPath;
+use crate::domain::mode::Mode;
+use crate::domain::test_path::is_test_path;
+use crate::domain::test_run::TestRun;
+
+/// One part of a mode that a model works on by itself.
+#[derive(Debug, Clone, Copy)]
+pub enum Part<'a> {
+    Debug,
+    /// The tests of a specification.
+    Tests {
+        specification: &'a str,
+    },
+    /// The code that makes them pass; these saw them fail.
+    Code {
+        specification: &'a str,
+        names: &'a [String],
+        red: &'a TestRun,
+    },
+    Refactor {
+        goal: &'a str,
+        path: Option<&'a RepoPath>,
+    },
+    Explain,
+}
+
+impl<'a> Part<'a> {
+    /// The part of a mode that comes next, given the tests that were written first.
+    pub fn of(mode: &'a Mode, tests_first: Option<(&'a [String], &'a TestRun)>) -> Self {
+        match (mode, tests_first) {
+            (Mode::Debug, _) => Self::Debug,
+            (Mode::Tdd { specification }, None) => Self::Tests { specification },
+            (Mode::Tdd { specification }, Some((names, red))) => Self::Code {
+                specification,
+                names,
+                red,
+            },
+            (Mode::Refactor { goal, path }, _) => Self::Refactor {
+                goal,
+                path: path.as_ref(),
+            },
+            (Mode::Explain, _) => Self::Explain,
+        }
+    }
+
+    /// A transcript that has not begun.
+    pub fn begin(&self, known: &Known<'_>) -> Transcript {
+        let task = match self {
+            Self::Debug => prompt::debug(known),
+            Self::Tests { specification } => prompt::tests(specification, known),
+            Self::Code {
+                specification,
+                names,
+                red,
+            } => prompt::code(specification, (names, red), known),
+            Self::Refactor { goal, path } => prompt::refactor(goal, *path, known),
+            Self::Explain => prompt::explain(known),
+        };
+        Transcript::new(self.instructions(), task)
+    }
+
+    fn instructions(&self) -> &'static str {
+        match self {
+            Self::Debug => prompt::DEBUG,
+            Self::Tests { .. } => include_str!("prompts/tdd_tests.md"),
+            Self::Code { .. } => include_str!("prompts/tdd_code.md"),
+            Self::Refactor { .. } => include_str!("prompts/refactor.md"),
+            Self::Explain => include_str!("prompts/explain.md"),
+        }
+    }
+
+    /// The tools that are not offered.
+    pub fn without(&self) -> &'static [&'static str] {
+        match self {
+            Self::Explain => &["edit_file", "write_file", "apply_patch", "submit", "request_execution"],
+            _ => super::shell::ONLY_TO_EXPLAIN,
+        }
+    }
+
+    /// Why a file has to stay as it is, besides being protected. Where tests stand beside code, the whole change is
+    /// looked at once it is submitted.
+    pub fn leaves_alone(&self, path: &RepoPath) -> Option<String> {
+        let is_test = is_test_path(path.as_str());
+        match self {
+            Self::Debug => None,
+            Self::Tests { .. } if is_test || has_tests_inside(path) => None,
+            Self::Tests { .. } => Some(format!(
+                "`{path}` is no test. In this step only tests are written; the code for them comes later."
+            )),
+            Self::Code { .. } if is_test => Some(format!(
+                "`{path}` is a test, and no test is changed in this step. Change the code under test."
+            )),
+            Self::Code { .. } => None,
+            Self::Refactor { path: within, .. } => out_of_scope(*within, path),
+            Self::Explain => Some("nothing is changed when something is explained.".into()),
+        }
+    }
+}
+
+/// Why a file is none of a refactoring's.
+pub fn out_of_scope(within: Option<&RepoPath>, path: &RepoPath) -> Option<String> {
+    if is_test_path(path.as_str()) {
+        return Some(format!(
+            "`{path}` is a test, and a refactoring leaves tests as they are."
+        ));
+    }
+    let within = within?;
+    let rest = path.as_str().strip_prefix(within.as_str());
+    let is_inside = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    (!is_inside).then(|| format!("`{path}` is not part of the goal, which is about `{within}` alone."))
+}
+
+/// Languages whose tests often stand in the file of the code.
+fn has_tests_inside(path: &RepoPath) -> bool {
+    path.as_str().ends_with(".rs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::tools;
+
+    #[test]
+    fn a_small_task_is_small() {
+        let names = ["test_refund".to_string()];
+        let red = TestRun::without_result("pytest -q", crate::domain::test_run::Outcome::Failed, "");
+        let text = "refund gives back what was paid";
+        let (specification, goal) = (text, text);
+        let parts = [
+            Part::Debug,
+            Part::Tests { specification },
+            Part::Code {
+                specification,
+                names: &names,
+                red: &red,
+            },
+            Part::Refactor { goal, path: None },
+            Part::Explain,
+        ];
+        for part in parts {
+            let known = Known {
+                may_execute: true,
+                ..Known::default()
+            };
+            let transcript = serde_json::to_string(part.begin(&known).items()).unwrap();
+            let offered = tools::all(true, true);
+            let schemas = offered.iter().filter(|tool| !part.without().contains(&tool.name));
+            let schemas: usize = schemas
+                .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
+                .sum();
+            assert!(
+                transcript.len() + schemas < 12 << 10,
+                "{part:?}: {}",
+                transcript.len() + schemas
+            );
+        }
+    }
+
+    #[test]
+    fn each_part_leaves_other_files_alone() {
+        let path = |text: &str| -> RepoPath { text.parse().unwrap() };
+        let src = path("src/fare");
+        let tests = Part::Tests { specification: "" };
+        let refactor = Part::Refactor {
+            goal: "",
+            path: Some(&src),
+        };
+        for (part, file, is_left) in [
+            (tests, "tests/test_a.py", false),
+            (tests, "src/fare.py", true),
+            (tests, "src/lib.rs", false),
+            (refactor, "src/fare/zones.py", false),
+            (refactor, "src/fare", false),
+            (refactor, "src/fare_old.py", true),
+            (refactor, "src/fare/test_zones.py", true),
+            (Part::Explain, "src/fare.py", true),
+        ] {
+            assert_eq!(part.leaves_alone(&path(file)).is_some(), is_left, "{part:?} {file}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `greenlight refactor`: changes a local checkout towards a goal while its tests stay green, and asks before it writes.
+
+use super::Exit;
+use super::local::{self, Common};
+use crate::domain::id::RepoPath;
+use crate::domain::mode::Mode;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// What is to become better; a measure that it names (complexity, duplication, long functions) has to
+    goal: String,
+    /// Change nothing but this file or folder of the checkout
+    #[arg(long = "in", value_name = "PATH")]
+    within: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) async fn refactor(arguments: Arguments) -> Exit {
+    let Arguments { goal, within, common } = arguments;
+    let goal = goal.trim().to_string();
+    if goal.is_empty() {
+        return Exit::Usage("the goal is empty; say what is to become better".into());
+    }
+    let path = within.map(|path| {
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        path.parse::<RepoPath>()
+    });
+    match path.transpose() {
+        Ok(path) => local::work(common, Mode::Refactor { goal, path }).await,
+        Err(error) => Exit::Usage(format!("--in takes a path below the checkout: {error}")),
+    }
+}

@@ -1,0 +1,359 @@
+//! Whether tests that were written first fail for the right reason: because the code does not do yet, or does not have
+//! yet, what they demand.
+//!
+//! Messages are claims of the code under test. They can only send tests back, or let tests pass on that the code has to
+//! make green afterwards, unchanged. What a test says is `guard`'s to read.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::redact::bounded;
+use super::test_run::{Failure, Outcome, TestRun};
+
+/// Why tests are no good as the first half of a specification.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WrongRed {
+    #[error("no test is new: write at least one that was not there before, where the test command finds it")]
+    NothingNew,
+    #[error("{} at once: that does not demand anything new", passing(.0))]
+    PassesAtOnce(Vec<String>),
+    #[error("`{name}` passed before these tests were written, and does not any more; leave what is there as it is")]
+    Broke { name: String },
+    #[error("`{name}` was written, and did not run: put it where the test command finds it")]
+    DidNotRun { name: String },
+    #[error("`{name}` fails for the wrong reason: {why}")]
+    WrongReason { name: String, why: String },
+    #[error("the tests do not run to their end: {why}")]
+    NoResult { why: String },
+}
+
+fn passing(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let verb = if names.len() == 1 { "passes" } else { "pass" };
+    format!("{} {verb}", shown.join(", "))
+}
+
+/// What is known of the tests besides their run.
+pub struct Written<'a> {
+    /// The new tests, as their files name them.
+    pub names: &'a [String],
+    /// Whether a module of this name is the project's own, or asked for by the specification: its absence is then what
+    /// the tests demand.
+    pub is_own: &'a dyn Fn(&str) -> bool,
+    /// Whether a path is that of a test.
+    pub is_test: &'a dyn Fn(&str) -> bool,
+}
+
+/// Holds the run with the new tests against the run before: gives the names of those that fail as they should. What was
+/// red before has to be set aside in both runs.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn judge(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
+    match red.outcome {
+        Outcome::Passed | Outcome::Failed => ran(before, red, written),
+        Outcome::DidNotBuild | Outcome::DidNotCollect | Outcome::MissingModule => did_not_load(red, written),
+        _ => Err(WrongRed::NoResult { why: red.summary() }),
+    }
+}
+
+fn ran(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
+    let known: HashSet<&str> = before
+        .failing_names()
+        .chain(before.passed_names.iter().map(String::as_str))
+        .chain(before.skipped_names.iter().map(String::as_str))
+        .chain(before.excused.iter().map(String::as_str))
+        .collect();
+    let is_new = |name: &str| !known.contains(name);
+    let passing = red.passed_names.iter().filter(|name| is_new(name));
+    let passing: Vec<String> = passing.cloned().collect();
+    if !passing.is_empty() {
+        return Err(WrongRed::PassesAtOnce(passing));
+    }
+    let failing: Vec<&Failure> = red.failures.iter().filter(|failure| is_new(&failure.name)).collect();
+    // A file that cannot be loaded stands among the failures of some frameworks, in place of all its tests.
+    let hides_others = failing.iter().any(|failure| is_a_file(failure));
+    let now: HashSet<&str> = red.passed_names.iter().map(String::as_str).collect();
+    let broke = before.passed_names.iter().find(|name| !now.contains(name.as_str()));
+    if let Some(name) = broke.filter(|_| !hides_others && !failing.is_empty()) {
+        return Err(WrongRed::Broke { name: name.clone() });
+    }
+    if failing.is_empty() {
+        return Err(WrongRed::NothingNew);
+    }
+    for failure in &failing {
+        if let Err(why) = reason(failure, written, hides_others) {
+            let name = failure.name.clone();
+            return Err(WrongRed::WrongReason { name, why });
+        }
+    }
+    if hides_others {
+        return names_of(written);
+    }
+    let names: Vec<String> = failing.iter().map(|failure| failure.name.clone()).collect();
+    if let Some(name) = written
+        .names
+        .iter()
+        .find(|name| !names.iter().any(|ran| is_called(ran, name)))
+    {
+        return Err(WrongRed::DidNotRun { name: name.clone() });
+    }
+    Ok(names)
+}
+
+fn did_not_load(red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
+    if red.failures.is_empty() {
+        let why = format!("{}: {}", red.summary(), bounded(red.tail.trim(), 300));
+        missing(&red.tail, written).map_err(|_| WrongRed::NoResult { why })?;
+    }
+    for failure in &red.failures {
+        let text = format!("{}\n{}", failure.name, failure.message);
+        missing(&text, written).map_err(|why| WrongRed::NoResult { why })?;
+    }
+    names_of(written)
+}
+
+fn names_of(written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
+    if written.names.is_empty() {
+        return Err(WrongRed::NothingNew);
+    }
+    Ok(written.names.to_vec())
+}
+
+/// Whether a test that ran is the one of this name in its file: frameworks put files, modules and parameters around it.
+pub fn is_called(ran: &str, name: &str) -> bool {
+    let last = name.rsplit(" > ").next().unwrap_or(name);
+    // What stands for a value in the name of a parametrised test is replaced by it when that runs.
+    let fixed = last.split(['%', '$', '{', '#']).next().unwrap_or(last).trim();
+    ran.contains(fixed)
+}
+
+/// `unittest.loader._FailedTest`, or a file that jest or mocha could not load.
+fn is_a_file(failure: &Failure) -> bool {
+    failure.name.contains("_FailedTest")
+        || failure.message.contains("Failed to import test module")
+        || failure.message.contains("Test suite failed to run")
+        || (failure.name.ends_with(".py") && !failure.name.contains("::"))
+}
+
+/// Whether one test fails as it should: it asserts, or what it asks for is not there.
+fn reason(failure: &Failure, written: &Written<'_>, is_file: bool) -> Result<(), String> {
+    let text = &failure.message;
+    if is_file && is_a_file(failure) {
+        return missing(text, written);
+    }
+    let in_a_test = failure.location.as_ref().is_some_and(|at| (written.is_test)(&at.path));
+    if let Some(why) = broken(text, in_a_test) {
+        return Err(why);
+    }
+    match absent_module(text) {
+        Some(module) if !(written.is_own)(&module) => Err(not_own(&module)),
+        _ => Ok(()),
+    }
+}
+
+fn pattern(text: &str) -> Option<Regex> {
+    Regex::new(text).ok()
+}
+
+/// What a test itself has wrong, and the sentence about it.
+static BROKEN: LazyLock<Vec<(Option<Regex>, &str)>> = LazyLock::new(|| {
+    [
+        (
+            r"(?m)\b(SyntaxError|IndentationError|TabError)\b",
+            "it has a syntax error",
+        ),
+        (r"fixture '[^']*' not found", "it asks for a fixture that there is not"),
+        (
+            r"(?i)ScopeMismatch|error at setup of|beforeAll hook|beforeEach hook|\bsetUpClass\b",
+            "what it sets up first does not work",
+        ),
+        (
+            r"(?i)exceeded timeout of|test timed out|timed out after|timeout of \d+ ?ms exceeded|panic: test timed out",
+            "it runs into a timeout",
+        ),
+        (
+            r"takes \d+ positional arguments? but \d+ (was|were) given.*\btest_\w+|\btest_\w+\(\) missing \d+ required positional",
+            "it wants arguments that no runner gives it",
+        ),
+    ]
+    .map(|(text, why)| (pattern(text), why))
+    .into()
+});
+/// A name that a test uses and never brings in.
+static UNKNOWN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(r"NameError: name '(?P<a>[^']+)' is not defined|ReferenceError: (?P<b>\S+) is not defined")
+});
+
+fn broken(text: &str, in_a_test: bool) -> Option<String> {
+    let found = BROKEN
+        .iter()
+        .find(|(pattern, _)| pattern.as_ref().is_some_and(|pattern| pattern.is_match(text)));
+    if let Some((_, why)) = found {
+        return Some((*why).into());
+    }
+    let unknown = UNKNOWN_NAME.as_ref().filter(|_| in_a_test)?.captures(text)?;
+    let name = unknown.name("a").or_else(|| unknown.name("b"))?.as_str();
+    Some(format!(
+        "it uses `{}`, which it neither defines nor imports",
+        bounded(name, 80)
+    ))
+}
+
+/// A module that is asked for and not there, by its first name; none for paths within the project.
+static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(
+        r#"(?x) No\ module\ named\ '?(?P<a>[\w]+)
+        | Cannot\ find\ (?:module|package)\ '(?P<b>[^'./][^']*)'
+        | Failed\ to\ resolve\ (?:entry|import)\ .*?"(?P<c>[^"./][^"]*)"
+        | unresolved\ import\ `(?P<d>\w+)
+        | (?:unlinked\ crate|undeclared\ (?:crate\ or\ )?module|undeclared\ type\ or\ module|crate\ or\ module|can't\ find\ crate\ for)\ `(?P<e>\w+)
+        | package\ (?P<f>[\w.]+)\ does\ not\ exist
+        | (?:provides|providing)\ package\ (?P<g>\S+?);?(?:\s|$)
+        | package\ (?P<h>\S+)\ is\ not\ in\ (?:std|GOROOT)"#,
+    )
+});
+
+fn absent_module(text: &str) -> Option<String> {
+    let found = MODULE.as_ref()?.captures(text)?;
+    let name = found.iter().skip(1).flatten().next()?.as_str();
+    Some(bounded(name, 120))
+}
+
+fn not_own(module: &str) -> String {
+    format!("`{module}` is missing, which is neither this project's own nor named by the specification")
+}
+
+/// What compilers and loaders say of something that is not there.
+/// rustc: <https://doc.rust-lang.org/error_codes/error-index.html>, tsc: `diagnosticMessages.json` of TypeScript.
+static MISSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(
+        r"(?x) cannot\ import\ name | has\ no\ attribute | No\ module\ named
+        | error\[E0(?:425|412|432|433|599|609|560|061|405|407|422|423|531|583|107|026|574|573|576|437|438|050|063|027|400)\]
+        | \b(?:cannot\ find|no\ method\ named|no\ function\ or\ associated\ item|unresolved\ import|no\ field)\b
+        | \bundefined:\ | undefined\ \((?:type|no) | has\ no\ field\ or\ method | unknown\ field\b
+        | (?:too\ many|not\ enough)\ arguments\ in\ call | provid(?:es|ing)\ package | is\ not\ in\ (?:std|GOROOT)
+        | cannot\ find\ symbol | package\ [\w.]+\ does\ not\ exist | cannot\ be\ applied\ to
+        | does\ not\ provide\ an\ export\ named | Cannot\ find\ (?:module|package|name) | Failed\ to\ resolve\ (?:import|entry)
+        | error\ TS(?:2305|2339|2304|2307|2551|2554|2724|2353)\b | is\ not\ a\ (?:function|constructor)
+        | not\ (?:yet\ )?implemented | NotImplementedError | ImportError | ModuleNotFoundError | ERR_MODULE_NOT_FOUND",
+    )
+});
+
+/// Whether what kept tests from being loaded is nothing but something missing.
+fn missing(text: &str, written: &Written<'_>) -> Result<(), String> {
+    if let Some(why) = broken(text, false) {
+        return Err(format!("{why}: {}", bounded(text.trim(), 300)));
+    }
+    if let Some(module) = absent_module(text).filter(|module| !(written.is_own)(module)) {
+        return Err(not_own(&module));
+    }
+    if MISSING.as_ref().is_some_and(|missing| missing.is_match(text)) {
+        return Ok(());
+    }
+    Err(bounded(text.trim(), 400))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::test_run::Location;
+
+    fn run(outcome: Outcome, passed: &[&str], failed: &[(&str, &str)]) -> TestRun {
+        let failure = |(name, message): &(&str, &str)| Failure {
+            name: (*name).into(),
+            message: (*message).into(),
+            location: Some(Location {
+                path: "tests/test_a.py".into(),
+                line: 3,
+            }),
+            ..Failure::default()
+        };
+        TestRun {
+            passed: u32::try_from(passed.len()).unwrap(),
+            passed_names: passed.iter().map(ToString::to_string).collect(),
+            failures: failed.iter().map(failure).collect(),
+            ..TestRun::without_result("t", outcome, "")
+        }
+    }
+
+    fn judged(red: &TestRun) -> Result<Vec<String>, WrongRed> {
+        let before = run(Outcome::Passed, &["old"], &[]);
+        let names = ["test_new".to_string()];
+        let written = Written {
+            names: &names,
+            is_own: &|module| matches!(module, "fare" | "crate"),
+            is_test: &|path| path.starts_with("tests/"),
+        };
+        judge(&before, red, &written)
+    }
+
+    #[test]
+    fn an_assertion_or_something_missing_is_the_right_reason() {
+        for message in [
+            "AssertionError: 800 != 200",
+            "AttributeError: module 'fare' has no attribute 'refund'",
+            "ImportError: cannot import name 'refund' from 'fare'",
+            "ModuleNotFoundError: No module named 'fare.zones'; 'fare' is not a package",
+            "thread 'a' panicked at src/lib.rs:3:5:\nnot yet implemented",
+            "NotImplementedError",
+            "IndexError: list index out of range",
+            "expected 3 to be 4",
+        ] {
+            let red = run(Outcome::Failed, &["old"], &[("a.py::test_new", message)]);
+            assert_eq!(judged(&red), Ok(vec!["a.py::test_new".into()]), "{message}");
+        }
+        for message in [
+            "error[E0425]: cannot find function `refund` in this scope",
+            "./fare_test.go:9:7: undefined: Refund",
+            "error: cannot find symbol\n  symbol: method refund(int)",
+            "ImportError: cannot import name 'refund' from 'fare' (/x/fare.py)",
+        ] {
+            let red = run(Outcome::DidNotBuild, &[], &[(message, message)]);
+            assert_eq!(judged(&red), Ok(vec!["test_new".into()]), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_the_test_itself_has_wrong_is_not() {
+        for (message, part) in [
+            ("SyntaxError: invalid syntax", "syntax error"),
+            ("fixture 'zoo' not found", "fixture"),
+            (
+                "ModuleNotFoundError: No module named 'requests'",
+                "`requests` is missing",
+            ),
+            ("NameError: name 'refund' is not defined", "neither defines nor imports"),
+            ("Exceeded timeout of 5000 ms for a test", "timeout"),
+        ] {
+            let red = run(Outcome::Failed, &["old"], &[("a.py::test_new", message)]);
+            let why = judged(&red).unwrap_err().to_string();
+            assert!(why.contains(part), "{message}: {why}");
+        }
+        for message in ["error: expected `;`, found `}`", "error[E0308]: mismatched types"] {
+            let red = run(Outcome::DidNotBuild, &[], &[(message, message)]);
+            assert!(matches!(judged(&red), Err(WrongRed::NoResult { .. })), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_new_or_passes_or_breaks_others_is_sent_back() {
+        let red = run(Outcome::Passed, &["old", "test_new"], &[]);
+        assert_eq!(judged(&red), Err(WrongRed::PassesAtOnce(vec!["test_new".into()])));
+        assert_eq!(judged(&run(Outcome::Passed, &["old"], &[])), Err(WrongRed::NothingNew));
+        let red = run(Outcome::Failed, &[], &[("test_new", "AssertionError")]);
+        assert_eq!(judged(&red), Err(WrongRed::Broke { name: "old".into() }));
+        let red = run(Outcome::Failed, &["old"], &[("test_other", "AssertionError")]);
+        assert_eq!(
+            judged(&red),
+            Err(WrongRed::DidNotRun {
+                name: "test_new".into()
+            })
+        );
+        let red = run(Outcome::TimedOut, &["old"], &[]);
+        assert!(matches!(judged(&red), Err(WrongRed::NoResult { .. })));
+    }
+}

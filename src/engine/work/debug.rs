@@ -1,0 +1,64 @@
+//! The rule of debug: the failing tests pass, nothing new fails, and no test says less than before.
+
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Claim};
+use crate::domain::reply;
+use crate::domain::test_run::TestRun;
+use crate::guard;
+use crate::suite::Suite;
+
+use super::minimize::minimize;
+use super::model::{Bench, Judged, Submission};
+use super::{Broken, Outcome, Red, prove};
+
+/// Judges a patch; where nothing may be executed, by what can be read.
+pub(super) async fn judge(bench: &Bench<'_>, submission: Submission) -> Result<Judged, Broken> {
+    match (bench.suite, bench.brief.before) {
+        (Some(suite), Some(before)) => executed(bench, (suite, before), submission).await,
+        _ => {
+            let is_protected = |path: &RepoPath| bench.desk.config.protect.paths.covers(path);
+            let inputs = bench.desk.inputs(bench.brief.before);
+            let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+            let bounds = bench.desk.bounds(&is_protected, &weakenings);
+            Ok(match proposal::check(&submission.patch, Claim::Fix, &bounds) {
+                Ok(_) => Ok(Outcome::Proposed(Box::new(bench.proposal(submission, None)))),
+                Err(unfit) => Err(unfit.into()),
+            })
+        }
+    }
+}
+
+async fn executed(
+    bench: &Bench<'_>,
+    (suite, before): (&Suite, &TestRun),
+    submission: Submission,
+) -> Result<Judged, Broken> {
+    let Bench {
+        desk, brief, cancel, ..
+    } = bench;
+    let (head, triage) = (brief.head, brief.triage);
+    let red = Red { head, before, triage };
+    let Submission { patch, summary, claim } = submission;
+    let evidence = match prove(desk, suite, (&patch, claim), &red, cancel).await? {
+        Ok(evidence) => evidence,
+        Err(unfit) => return Ok(Err(unfit.into())),
+    };
+    if claim == Claim::TestMayBeWrong {
+        let weakens = guard::weakenings(&patch, &desk.inputs(Some(before)));
+        let submission = Submission { patch, summary, claim };
+        let mut proposal = bench.proposal(submission, Some(evidence));
+        proposal.weakens = weakens;
+        return Ok(Ok(Outcome::Proposed(Box::new(proposal))));
+    }
+    let (patch, evidence) = minimize(desk, suite, (patch, evidence), &red, cancel).await?;
+    if cancel.is_cancelled() {
+        return Ok(Ok(Outcome::Interrupted));
+    }
+    let left_out = evidence.left_out.and_then(reply::left_out);
+    let summary = [summary].into_iter().chain(left_out).collect::<Vec<_>>().join("\n\n");
+    let submission = Submission { patch, summary, claim };
+    Ok(Ok(Outcome::Proposed(Box::new(
+        bench.proposal(submission, Some(evidence)),
+    ))))
+}

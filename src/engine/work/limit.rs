@@ -1,0 +1,55 @@
+//! What becomes of work that a limit ends: edits that hold are proposed, and anything else is shown as not proved.
+
+use crate::agent::{Item, Transcript};
+use crate::domain::finding::Finding;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::Claim;
+use crate::domain::redact::bounded;
+
+use super::model::{Bench, Submission};
+use super::{Broken, Outcome};
+
+/// The longest last words that are kept, in bytes.
+const MAX_WORDS: usize = 2 << 10;
+
+/// Proves the edits once, unless they were refused as they are; the limit is named in any case.
+pub(super) async fn reached(
+    bench: &Bench<'_>,
+    (patch, refused): (Patch, Option<(String, String)>),
+    transcript: &Transcript,
+    reason: String,
+) -> Result<Outcome, Broken> {
+    let words = last_words(transcript);
+    let mut unfit = refused
+        .filter(|(digest, _)| *digest == patch.digest())
+        .map(|(_, why)| why);
+    // Without a sandbox nothing can be proved, and nobody said yet that this is what they want.
+    if unfit.is_none() && bench.suite.is_some() && !patch.is_empty() {
+        let submission = Submission {
+            patch: patch.clone(),
+            summary: format!("{reason} before this was handed over; the edits made by then hold."),
+            claim: Claim::Fix,
+        };
+        match bench.judge(submission).await? {
+            _ if bench.cancel.is_cancelled() => return Ok(Outcome::Interrupted),
+            Ok(proposed @ Outcome::Proposed(_)) => return Ok(proposed),
+            Ok(_) => {}
+            Err(unaccepted) => unfit = Some(unaccepted.why),
+        }
+    }
+    let found = Finding {
+        words,
+        edits: Some(patch).filter(|patch| !patch.is_empty()),
+        unfit,
+    };
+    let found = (!found.is_empty()).then(|| Box::new(found));
+    Ok(Outcome::LimitReached { reason, found })
+}
+
+/// What the model said last beside its calls.
+fn last_words(transcript: &Transcript) -> Option<String> {
+    transcript.items().iter().rev().find_map(|item| match item {
+        Item::Reply(reply) => reply.text.as_deref().map(|text| bounded(text, MAX_WORDS)),
+        _ => None,
+    })
+}

@@ -1,0 +1,158 @@
+//! The rule of a refactoring: green before and after with the same tests, only the goal's files, the same interface unless
+//! the goal asks for another, and better where the goal names a measure.
+
+use crate::agent::mode::out_of_scope;
+use crate::domain::goal;
+use crate::domain::id::RepoPath;
+use crate::domain::measures::Measures;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Claim, Evidence, worse};
+use crate::domain::test_run::{Outcome as Ran, TestRun};
+use crate::suite;
+use crate::{guard, measure};
+
+use super::model::{Bench, Judged, Submission, Unaccepted};
+use super::{Broken, Outcome};
+
+/// How many failing tests a refusal names.
+const SHOWN: usize = 5;
+
+/// Why there is nothing to begin with, if that is so.
+pub(super) fn unready(bench: &Bench<'_>, path: Option<&RepoPath>) -> Option<Outcome> {
+    let refused = |reason: String| Some(Outcome::Refused { reason });
+    let (Some(_), Some(before)) = (bench.suite, bench.brief.before) else {
+        return refused(
+            "A refactoring rests on tests that are green before and after, and nothing may be executed here".into(),
+        );
+    };
+    let is_there = |path: &RepoPath| {
+        let folder = format!("{path}/");
+        let paths = bench.desk.checkout.paths();
+        paths
+            .iter()
+            .any(|other| *other == path || other.as_str().starts_with(&folder))
+    };
+    if let Some(path) = path.filter(|path| !is_there(path)) {
+        return refused(format!("There is no `{path}` on this head"));
+    }
+    match before.outcome {
+        Ran::Passed => None,
+        Ran::NothingRan => refused("No test ran, so nothing would tell whether the code still does the same".into()),
+        _ => {
+            let names: Vec<String> = before
+                .failing_names()
+                .take(SHOWN)
+                .map(|name| format!("`{name}`"))
+                .collect();
+            let failing = if names.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", names.join(", "))
+            };
+            refused(format!(
+                "The tests are red before the refactoring ({}){failing}. `/greenlight fix` mends them first",
+                before.summary()
+            ))
+        }
+    }
+}
+
+/// Judges a refactoring.
+pub(super) async fn judge(
+    bench: &Bench<'_>,
+    (goal, within): (&str, Option<&RepoPath>),
+    submission: Submission,
+) -> Result<Judged, Broken> {
+    let (Some(suite), Some(before)) = (bench.suite, bench.brief.before) else {
+        return Err(Broken::Bug("a refactoring is judged without a run before".into()));
+    };
+    let patch = &submission.patch;
+    let measures = match readable(bench, (goal, within), patch) {
+        Ok(measures) => measures,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut patched = bench.desk.checkout.clone();
+    patched.reset();
+    patched.apply(patch);
+    let workspace = super::copied(&patched, suite).await?;
+    let after = suite::run(suite, &workspace, &[], bench.cancel).await?;
+    tokio::task::spawn_blocking(move || drop(workspace));
+    let after = after.excusing(&before.excused);
+    if let Err(why) = same_tests(before, &after) {
+        let run = Some(Box::new(after));
+        return Ok(Err(Unaccepted { why, run }));
+    }
+    let evidence = Evidence {
+        digest: proposal::digest(bench.brief.head, patch, before, &after),
+        // `greenlight verify` wants red tests to begin with.
+        head: None,
+        before: before.clone(),
+        after,
+        triage: None,
+        install: super::installed(bench.desk, suite),
+        left_out: None,
+        own_tests: None,
+        spent: None,
+        confirmed: 0,
+    };
+    let mut proposal = bench.proposal(submission, Some(evidence));
+    proposal.measures = Some(Box::new(measures));
+    Ok(Ok(Outcome::Proposed(Box::new(proposal))))
+}
+
+/// What can be said without running anything: gives the numbers, too.
+fn readable(
+    bench: &Bench<'_>,
+    (goal, within): (&str, Option<&RepoPath>),
+    patch: &Patch,
+) -> Result<Measures, Unaccepted> {
+    let is_protected = |path: &RepoPath| bench.desk.config.protect.paths.covers(path);
+    let inputs = bench.desk.inputs(bench.brief.before);
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    proposal::check(patch, Claim::Fix, &bench.desk.bounds(&is_protected, &weakenings))?;
+    for (path, change) in patch.files() {
+        if let Some(why) = out_of_scope(within, path) {
+            return Err(why.into());
+        }
+        if guard::touches_tests(path, change) {
+            return Err(
+                format!("`{path}` changes tests, or how they run; a refactoring leaves them as they are").into(),
+            );
+        }
+    }
+    if !goal::asks_for_another_interface(goal)
+        && let Some(change) = measure::changed_interface(patch)
+    {
+        return Err(format!("the public interface has to stay as it is: {change}").into());
+    }
+    let measures = measure::measures(patch);
+    let missed = goal::named_measures(goal)
+        .into_iter()
+        .find(|named| !measures.is_better(*named));
+    if let Some(named) = missed {
+        let (before, after) = (measures.before.of(named), measures.after.of(named));
+        return Err(format!(
+            "the goal names something that did not get better ({named}: {before} before, {after} after, in the files that changed)"
+        )
+        .into());
+    }
+    Ok(measures)
+}
+
+/// Whether the same tests pass as before.
+fn same_tests(before: &TestRun, after: &TestRun) -> Result<(), String> {
+    if !after.is_green() {
+        return Err(format!("the tests are not green after it ({})", after.summary()));
+    }
+    let lost = worse(before, after);
+    if let Some(name) = lost.new_failures.iter().chain(&lost.missing).next() {
+        return Err(format!("`{name}` passed before, and does not any more"));
+    }
+    if after.passed < before.passed {
+        return Err(format!(
+            "fewer tests ran after it ({}) than before it ({})",
+            after.passed, before.passed
+        ));
+    }
+    Ok(())
+}

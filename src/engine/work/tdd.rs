@@ -1,0 +1,250 @@
+//! The rules of tdd, for its two steps: tests that fail because the code is not there yet, and then code that makes them
+//! pass while every test stays as it is.
+
+use std::collections::BTreeSet;
+
+use crate::domain::id::RepoPath;
+use crate::domain::patch::{Blob, FileChange, Patch};
+use crate::domain::proposal::{self, Claim, Evidence, worse};
+use crate::domain::red_tests::{self, Written};
+use crate::domain::run::TestsFirst;
+use crate::domain::test_path::is_test_path;
+use crate::domain::test_run::{Outcome as Ran, TestRun};
+use crate::domain::triage::Triage;
+use crate::guard;
+use crate::suite::{self, Suite};
+
+use super::model::{Bench, Judged, Submission, Unaccepted};
+use super::{Broken, Outcome};
+
+/// What names the packages that are the project's own.
+const MANIFESTS: [&str; 5] = ["Cargo.toml", "package.json", "go.mod", "pyproject.toml", "setup.cfg"];
+
+/// Why there is nothing to begin with, if that is so.
+pub(super) fn unready(bench: &Bench<'_>) -> Option<Outcome> {
+    let refused = |reason: String| Some(Outcome::Refused { reason });
+    let (Some(_), Some(before)) = (bench.suite, bench.brief.before) else {
+        return refused("Tests that come first have to be seen failing, and nothing may be executed here".into());
+    };
+    match before.outcome {
+        Ran::Passed | Ran::Failed | Ran::NothingRan => None,
+        _ => refused(format!(
+            "The tests do not come to a result as they are ({}), so no new test could be judged. \
+             `/greenlight fix` mends them first",
+            before.summary()
+        )),
+    }
+}
+
+/// What was red before is set aside: a bug that is there already is not this run's.
+fn set_aside(before: &TestRun) -> (TestRun, Vec<String>) {
+    let mut names: Vec<String> = before.failing_names().map(ToString::to_string).collect();
+    names.extend(before.excused.iter().cloned());
+    (before.clone().excusing(&names), names)
+}
+
+/// Judges the tests of a specification.
+pub(super) async fn judge_tests(
+    bench: &Bench<'_>,
+    specification: &str,
+    submission: Submission,
+) -> Result<Judged, Broken> {
+    let (Some(suite), Some(before)) = (bench.suite, bench.brief.before) else {
+        return Err(Broken::Bug("tests are judged without a run before".into()));
+    };
+    let patch = &submission.patch;
+    if let Err(why) = readable(bench, patch) {
+        return Ok(Err(why));
+    }
+    let new = guard::new_tests(patch);
+    if let Some(test) = new.iter().find(|test| test.always_fails.is_some()) {
+        let statement = test.always_fails.as_deref().unwrap_or_default();
+        return Ok(Err(format!(
+            "`{}` in `{}`, line {}, fails whatever the code does: {statement}. Assert what the specification says",
+            test.name, test.path, test.line
+        )
+        .into()));
+    }
+    let (before, aside) = set_aside(before);
+    let red = run(bench, suite, patch).await?.excusing(&aside);
+    let names: Vec<String> = new.into_iter().map(|test| test.name).collect();
+    let own = own_names(bench, patch);
+    let written = Written {
+        names: &names,
+        is_own: &|module| is_own(module, &own, specification),
+        is_test: &is_test_path,
+    };
+    Ok(match red_tests::judge(&before, &red, &written) {
+        Ok(names) => Ok(Outcome::TestsWritten(Box::new(TestsFirst {
+            patch: submission.patch,
+            red,
+            names,
+            summary: submission.summary,
+        }))),
+        Err(wrong) => Err(Unaccepted {
+            why: wrong.to_string(),
+            run: Some(Box::new(red)),
+        }),
+    })
+}
+
+/// What can be said of tests without running them.
+fn readable(bench: &Bench<'_>, patch: &Patch) -> Result<(), Unaccepted> {
+    fits(bench, patch)?;
+    if let Some(path) = guard::writes_more_than_tests(patch) {
+        return Err(format!("`{path}` is changed beyond its tests; in this step only tests are written").into());
+    }
+    for (path, change) in patch.files() {
+        let text = change.after.as_ref().and_then(Blob::text);
+        let was = change.before.as_ref().and_then(Blob::text);
+        let broken = |text| guard::syntax_errors(path.as_str(), text)?.first().copied();
+        if let Some(line) = text.and_then(broken).filter(|_| was.and_then(broken).is_none()) {
+            return Err(format!("`{path}` has a syntax error at line {line}").into());
+        }
+    }
+    Ok(())
+}
+
+/// The bounds of every patch, and that no test says less.
+fn fits(bench: &Bench<'_>, patch: &Patch) -> Result<(), Unaccepted> {
+    let is_protected = |path: &RepoPath| bench.desk.config.protect.paths.covers(path);
+    let inputs = bench.desk.inputs(bench.brief.before);
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let checked = proposal::check(patch, Claim::Fix, &bench.desk.bounds(&is_protected, &weakenings));
+    checked.map(drop).map_err(Into::into)
+}
+
+/// Runs the whole suite on a fresh copy of the patched tree.
+async fn run(bench: &Bench<'_>, suite: &Suite, patch: &Patch) -> Result<TestRun, Broken> {
+    let mut patched = bench.desk.checkout.clone();
+    patched.reset();
+    patched.apply(patch);
+    let workspace = super::copied(&patched, suite).await?;
+    let ran = suite::run(suite, &workspace, &[], bench.cancel).await?;
+    tokio::task::spawn_blocking(move || drop(workspace));
+    Ok(ran)
+}
+
+/// What a module of the project can be called: its folders and files, and what its manifests say.
+fn own_names(bench: &Bench<'_>, patch: &Patch) -> BTreeSet<String> {
+    let mut names = BTreeSet::from(["crate", "self", "super"].map(String::from));
+    for path in bench.desk.checkout.paths().into_iter().chain(patch.paths()) {
+        let parts = path.as_str().split('/');
+        names.extend(parts.map(|part| part.split('.').next().unwrap_or(part).to_string()));
+        if MANIFESTS.iter().any(|name| path.as_str().ends_with(name)) {
+            let text = bench.desk.checkout.read_text(path.as_str()).unwrap_or_default();
+            names.extend(package_name(&text));
+        }
+    }
+    names
+}
+
+/// `name = "x"`, `"name": "x"` or `module x`, whichever comes first.
+fn package_name(manifest: &str) -> Option<String> {
+    let line = manifest.lines().map(str::trim).find(|line| {
+        let key = line.trim_start_matches('"');
+        (key.starts_with("name") && (key.contains('=') || key.contains(':'))) || line.starts_with("module ")
+    })?;
+    let value = match line.strip_prefix("module ") {
+        Some(module) => module,
+        None => line.split_once(['=', ':'])?.1,
+    };
+    let value = value.trim().trim_end_matches(',').trim_matches(['"', '\'']);
+    (!value.is_empty()).then(|| value.replace('-', "_"))
+}
+
+/// Whether a module is the project's own, or one that the specification asks for by name.
+fn is_own(module: &str, own: &BTreeSet<String>, specification: &str) -> bool {
+    let first = module.split(['.', '/']).next().unwrap_or(module);
+    let is_listed = |name: &str| own.contains(name) || own.contains(&name.replace('-', "_"));
+    let is_below = own
+        .iter()
+        .any(|name| name.contains('/') && module.starts_with(name.as_str()));
+    let mut words = specification.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    is_listed(first) || is_listed(module) || is_below || words.any(|word| word == first)
+}
+
+/// Judges the code for tests that were written first.
+pub(super) async fn judge_code(
+    bench: &Bench<'_>,
+    first: &TestsFirst,
+    submission: Submission,
+) -> Result<Judged, Broken> {
+    let (Some(suite), Some(before)) = (bench.suite, bench.brief.before) else {
+        return Err(Broken::Bug("code is judged without a run before".into()));
+    };
+    let patch = &submission.patch;
+    if let Err(why) = fits(bench, patch).and_then(|()| keeps_the_tests(first, patch)) {
+        return Ok(Err(why));
+    }
+    let (before, aside) = set_aside(before);
+    let after = run(bench, suite, patch).await?.excusing(&aside);
+    let evidence = match proved(bench, (first, &before), (patch, after)) {
+        Ok(evidence) => evidence,
+        Err(unaccepted) => return Ok(Err(unaccepted)),
+    };
+    let evidence = Evidence {
+        triage: Some(Triage::of_one_run(true)),
+        install: super::installed(bench.desk, suite),
+        // No single checkout has both trees, so there is nothing to recompute it from.
+        head: None,
+        ..evidence
+    };
+    let mut proposal = bench.proposal(submission, Some(evidence));
+    proposal.tests_first = Some(Box::new(first.clone()));
+    Ok(Ok(Outcome::Proposed(Box::new(proposal))))
+}
+
+/// Whether the tests are those that were written first, and something else than tests was written now.
+fn keeps_the_tests(first: &TestsFirst, patch: &Patch) -> Result<(), Unaccepted> {
+    for (path, tests) in first.patch.files() {
+        let now = patch.files().find(|(other, _)| *other == path);
+        let now = now.map_or(&tests.before, |(_, change)| &change.after);
+        let change = FileChange {
+            before: tests.after.clone(),
+            after: now.clone(),
+        };
+        let is_changed = change.before != change.after && guard::touches_tests(path, &change);
+        if is_changed {
+            return Err(
+                format!("`{path}` has the tests that were written first, and they are changed; put them back").into(),
+            );
+        }
+    }
+    let is_first = |path: &RepoPath| first.patch.paths().any(|other| other == path);
+    let mut others = patch.files().filter(|(path, _)| !is_first(path));
+    if let Some((path, _)) = others.find(|(path, change)| guard::touches_tests(path, change)) {
+        return Err(format!("`{path}` holds tests, or decides how they run; in this step only code is written").into());
+    }
+    match guard::writes_more_than_tests(patch) {
+        Some(_) => Ok(()),
+        None => Err("no code was written".into()),
+    }
+}
+
+/// Holds the run of everything against the one without the tests, and the one without the code.
+fn proved(
+    bench: &Bench<'_>,
+    (first, before): (&TestsFirst, &TestRun),
+    (patch, after): (&Patch, TestRun),
+) -> Result<Evidence, Unaccepted> {
+    let shown = |why: String| Unaccepted {
+        why,
+        run: Some(Box::new(after.clone())),
+    };
+    if !after.is_green() {
+        return Err(shown(format!(
+            "the tests are not green with this code ({})",
+            after.summary()
+        )));
+    }
+    let lost = worse(before, &after);
+    if let Some(name) = lost.new_failures.iter().chain(&lost.missing).next() {
+        return Err(shown(format!("`{name}` passed before, and does not any more")));
+    }
+    let passes = |name: &&String| after.passed_names.iter().any(|ran| red_tests::is_called(ran, name));
+    if let Some(name) = first.names.iter().find(|name| !passes(name)) {
+        return Err(shown(format!("`{name}` is one of the new tests, and does not pass")));
+    }
+    proposal::prove(bench.brief.head, patch, first.red.clone(), after.clone()).map_err(Into::into)
+}
