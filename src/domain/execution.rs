@@ -66,6 +66,9 @@ impl Execution {
         {
             return Some("it has invisible or text-reordering characters");
         }
+        if names().chain([text, path]).any(|text| redact::redact(text) != text) {
+            return Some("it has what looks like a credential");
+        }
         if names().any(|name| name.trim().is_empty() || name.contains(['\n', '\r'])) {
             return Some("one of its names is empty, or has a line break");
         }
@@ -156,6 +159,7 @@ mod tests {
             (code("echo 1\recho 2", &[]), "invisible"),
             (code("echo 1", &["numpy", "a\nb"]), "line break"),
             (code("echo 1", &[" "]), "empty"),
+            (code("curl https://me:hunter22@example.org/", &[]), "credential"),
             (of(What::Command("curl \u{200b}x".into())), "invisible"),
             (of(What::Tests(vec!["a".repeat(9_000); 2])), "too long"),
         ] {

@@ -61,7 +61,8 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
     let mut working = context.app.interrupts.enter(context.id(), &run.started.head);
     // From here on a push interrupts; what was pushed before is seen by looking again.
     let context = &context.looked_at_again().await;
-    match steps(context, &mut run, &mut working).await {
+    // On the heap: what a run does is many futures deep.
+    match Box::pin(steps(context, &mut run, &mut working)).await {
         Ok(()) => Ok(()),
         // Another worker has it.
         Err(Broken::Journal(journal::Error::Taken)) => Ok(()),
@@ -69,7 +70,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         Err(broken) => {
             tracing::error!(run.id = %run.id(), error = %broken, "a run broke");
             end(context, &mut run, End::GaveUp { reason: said(&broken) }).await?;
-            steps(context, &mut run, &mut working).await
+            Box::pin(steps(context, &mut run, &mut working)).await
         }
     }
 }
@@ -144,7 +145,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
                 desk.left = budget::left(context, run, &desk.config.limits).await?;
                 let begun = Instant::now();
                 // None if interrupted: the top of the loop says by what.
-                let step = execute(context, run, (desk, &next), working).await?;
+                let step = Box::pin(execute(context, run, (desk, &next), working)).await?;
                 let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
                 let spent = Step::Spent(Spend {
                     wall_ms,
@@ -344,7 +345,7 @@ async fn attempt(
         live: &live,
         cancel,
     };
-    Ok(match work::work(desk, suite, engine, &brief, watch).await? {
+    Ok(match Box::pin(work::work(desk, suite, engine, &brief, watch)).await? {
         Outcome::Proposed(mut proposal) => {
             let spent = shared.into_inner().spent;
             if let Some(evidence) = &mut proposal.evidence {

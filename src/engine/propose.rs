@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::gate::{Circumstances, Gate, GateKind};
 use crate::domain::proposal::Claim;
+use crate::domain::redact;
 use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step};
 
@@ -136,7 +137,7 @@ fn request(run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
     let circumstances = Circumstances {
         command: desk.executes_for(&execution.what),
         edits: Some(work::edits(desk, work::stage(run), &run.said)?.unified())
-            .filter(|diff| diff.len() <= reply::MAX_EDITS),
+            .filter(|diff| diff.len() <= reply::MAX_EDITS && redact::redact(diff) == *diff),
     };
     let terms = run.terms(jiff::Timestamp::now());
     let gate = Gate::open_request(run.id(), run.gates.len(), execution, circumstances, terms);

@@ -7,7 +7,7 @@ use super::changed_files;
 use super::state::folded;
 
 /// A longer diff of the edits, in bytes, is not shown: the digest binds it all the same.
-pub const MAX_EDITS: usize = 20 << 10;
+pub const MAX_EDITS: usize = MAX_SHOWN;
 /// How much of the model's reason is shown, in bytes.
 const MAX_WHY: usize = 1_000;
 /// How many host names stand in the sentence; there are never more than the base branch names.
@@ -131,16 +131,15 @@ fn edits(execution: &Execution, gate: &Gate) -> Option<String> {
         return None;
     }
     let files = changed_files(execution.files);
-    let shown = gate
-        .circumstances
-        .edits
-        .as_deref()
-        .map(|diff| redact::code("diff", diff));
-    Some(match shown.filter(|shown| shown.len() <= MAX_EDITS) {
+    let diff = gate.circumstances.edits.as_deref();
+    let shown = diff
+        .filter(|diff| diff.len() <= MAX_EDITS)
+        .map(|diff| whole("diff", diff));
+    Some(match shown.filter(|shown| shown.len() <= 2 * MAX_EDITS) {
         Some(shown) => folded(&format!("The model's edits: {files}"), &shown),
-        None => format!(
-            "The model's edits of {files} are too long to be shown here; the request is bound to them by their digest."
-        ),
+        None => {
+            format!("The model's edits of {files} cannot be shown here; the request is bound to them by their digest.")
+        }
     })
 }
 
@@ -156,9 +155,14 @@ fn why(execution: &Execution) -> Option<String> {
     ))
 }
 
-/// All of a text. What is too long is never offered; should it be there all the same, its middle is left out.
+/// All of a text, as it is. What is too long, or has a credential, is never offered; should it be there all the same, that
+/// is left out.
 fn whole(language: &str, text: &str) -> String {
-    redact::code(language, &redact::bounded(text, MAX_SHOWN))
+    if text.len() <= MAX_SHOWN && redact::redact(text) == text {
+        redact::code(language, text)
+    } else {
+        redact::fenced(language, text, MAX_SHOWN)
+    }
 }
 
 #[cfg(test)]
@@ -238,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_command_is_not_tidied() {
-        let command = "make  X='a  b' # ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
+        let command = "make  X='a  b' # @ada";
         let text = super::super::gate_request(&gate(What::Command(command.into()), &[], 0), "change");
         assert!(text.contains(&format!("```sh\n{command}\n```")), "{text}");
         assert!(text.starts_with("**Approve to run this command once in the sandbox on aaaaaaa, without network, for at most 90 seconds.**"), "{text}");

@@ -2,6 +2,7 @@
 
 mod model;
 mod people;
+mod requests;
 
 use std::path::Path;
 

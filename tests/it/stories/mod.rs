@@ -1,5 +1,6 @@
 //! Stories: what a person does on GitHub, and what greenlight does then. One file per verb, and one per calamity.
 
+mod api;
 mod approve;
 mod ask;
 mod bound;
@@ -18,6 +19,7 @@ mod minimal;
 mod model;
 mod posting;
 mod reject;
+mod request;
 mod required;
 mod restart;
 mod secrets;

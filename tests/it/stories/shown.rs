@@ -2,12 +2,13 @@
 
 use greenlight::domain::anchor::cut;
 use greenlight::domain::command;
-use greenlight::domain::gate::{Gate, GateKind};
+use greenlight::domain::execution::{Execution, Language, What};
+use greenlight::domain::gate::{Circumstances, Gate, GateKind};
 use greenlight::domain::id::{CommitSha, Login, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::proposal::{self, Author, Bounds, Claim, Proposal};
 use greenlight::domain::reply::{self, Layout, Source};
-use greenlight::domain::run::{Consent, End, Origin, Reading, Run, Started, TurnedDown};
+use greenlight::domain::run::{Consent, End, Origin, Reading, Run, Started, Step, TestsFirst, TurnedDown};
 use greenlight::domain::test_run::{Failure, Location, Outcome, TestRun};
 use greenlight::domain::triage::{Rules, Triage, Trial};
 use jiff::Timestamp;
@@ -164,6 +165,56 @@ fn run(text: &str) -> Run {
     Run::start(started)
 }
 
+/// What a model may ask for, and say of it.
+fn requests(text: &str) -> Vec<Run> {
+    let own = || text.to_string();
+    let code = What::Code {
+        language: Language::Bash,
+        code: own(),
+        packages: vec![own(), own()],
+    };
+    let edit = What::Edit {
+        path: "a.py".parse().unwrap(),
+        difference: own(),
+    };
+    let whats = [What::Command(own()), code, What::Tests(vec![own(); 3]), edit];
+    let mut runs: Vec<Run> = Vec::new();
+    for what in whats {
+        let mut run = run(text);
+        let execution = Execution {
+            what,
+            network: vec![own(); 3],
+            seconds: 60,
+            why: own(),
+            patch: own(),
+            files: 2,
+        };
+        let circumstances = Circumstances {
+            command: Some(own()),
+            edits: Some(own()),
+        };
+        let terms = run.terms(Timestamp::UNIX_EPOCH);
+        let gate = Gate::open_request(run.id(), 0, &execution, circumstances, terms);
+        run.take(Step::GateOpened(gate));
+        runs.push(run);
+    }
+    let mut tests = run(text);
+    tests.tests_first = Some(TestsFirst {
+        patch: proposed(text, "a\n").patch,
+        red: red(text),
+        names: vec![own()],
+        summary: own(),
+    });
+    let kind = GateKind::Tests { files: 1, tests: 1 };
+    let gate = Gate::open(tests.id(), 0, kind, "c", tests.terms(Timestamp::UNIX_EPOCH));
+    tests.take(Step::GateOpened(gate));
+    runs.push(tests);
+    let mut explained = run(text);
+    explained.end = Some(End::Explained { text: own() });
+    runs.push(explained);
+    runs
+}
+
 /// Every text greenlight would post, with this one in all places.
 fn everything(text: &str) -> Vec<(&'static str, String)> {
     let mut shown = Vec::new();
@@ -224,8 +275,9 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
     ];
     for (run, kind) in runs[10..].iter_mut().zip(kinds) {
         let gate = Gate::open(run.id(), 0, kind, "c", run.terms(Timestamp::UNIX_EPOCH));
-        run.take(greenlight::domain::run::Step::GateOpened(gate));
+        run.take(Step::GateOpened(gate));
     }
+    runs.extend(requests(text));
     for run in &runs {
         shown.push(("sticky", reply::marked(reply::STICKY_MARKER, &reply::sticky(run, text))));
         shown.push(("status", reply::status(Some(run), text)));

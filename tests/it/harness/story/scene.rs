@@ -58,6 +58,7 @@ pub(crate) const LOG: &str = "\
 pub(crate) struct Scene {
     on_main: Vec<(String, String)>,
     in_pull_request: Vec<(String, String)>,
+    is_private: bool,
     branch: &'static str,
     author: &'static str,
     /// Whether it comes from a fork, and if so, whether maintainers may push there.
@@ -93,6 +94,7 @@ impl Scene {
         Self {
             on_main: owned(on_main),
             in_pull_request: owned(in_pull_request),
+            is_private: false,
             branch: "change",
             author: AUTHOR,
             fork: None,
@@ -120,6 +122,12 @@ impl Scene {
     pub(crate) fn adds(mut self, path: &str, text: &str) -> Self {
         self.in_pull_request.retain(|(other, _)| other != path);
         self.in_pull_request.push((path.into(), text.into()));
+        self
+    }
+
+    /// A repository that strangers do not see.
+    pub(crate) fn private(mut self) -> Self {
+        self.is_private = true;
         self
     }
 
@@ -180,6 +188,9 @@ impl Scene {
             .map(|(path, text)| (path.as_str(), text.as_bytes()))
             .collect();
         let mut world = World::with_repository("acme/rail", &files);
+        if self.is_private {
+            world = world.private();
+        }
         for (login, role) in &self.people {
             world = world.person(login, *role);
         }
