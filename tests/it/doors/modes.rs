@@ -79,6 +79,124 @@ async fn tests_come_first_and_both_are_written() {
     model.finish();
 }
 
+/// A project in one language: its files, the test that comes first, and the code that comes then.
+struct Project<'a> {
+    files: &'a [(&'a str, &'a str)],
+    test: (&'a str, &'a str),
+    code: (&'a str, &'a str),
+}
+
+/// What is not there yet shows in another way in each language: while it is compiled, loaded or run.
+async fn works(project: &Project<'_>) {
+    let files: Vec<(&str, &[u8])> = project
+        .files
+        .iter()
+        .map(|(path, text)| (*path, text.as_bytes()))
+        .collect();
+    let checkout = written(&files);
+    std::fs::write(checkout.path().join("spec.md"), "The mean of numbers.\n").unwrap();
+    let write = |(path, text): (&str, &str)| calls("write_file", json!({ "path": path, "text": text }));
+    let model = ScriptedModel::start([write(project.test)]).await;
+    model
+        .submits("The mean.")
+        .then(write(project.code))
+        .submits("The mean.");
+    let file = checkout.path().join("spec.md");
+    let arguments = ["tdd", "--json", "--yes", "--spec", file.to_str().unwrap()];
+    let ended = run(&door(&model), &arguments, checkout.path()).await;
+    assert_eq!(ended.code, Some(0), "{ended:#?}\n{}", model.told());
+    let done = document(&ended);
+    let names = done["tests"]["names"].to_string();
+    assert!(names.to_lowercase().contains("mean"), "{names}");
+    model.finish();
+}
+
+#[tokio::test]
+async fn what_python_cannot_import_yet_is_demanded() {
+    works(&Project {
+        files: &[("sums.py", GREEN), ("test_sums.py", super::fix::TESTS)],
+        test: (
+            "test_mean.py",
+            &TEST
+                .replace("import sums", "from sums import mean")
+                .replace("sums.mean", "mean"),
+        ),
+        code: ("sums.py", &mean()),
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_rust_cannot_find_yet_is_demanded() {
+    let before = "pub fn one() -> u32 {\n    1\n}\n";
+    let tests = "\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn one_is_one() {\n        assert_eq!(super::one(), 1);\n    }\n}\n";
+    let new = "    #[test]\n    fn mean_of_two() {\n        assert_eq!(super::mean(&[1, 3]), 2);\n    }\n}\n";
+    let with_new = format!("{}{new}", tests.strip_suffix("}\n").unwrap());
+    let mean = "\npub fn mean(numbers: &[u32]) -> u32 {\n    numbers.iter().sum::<u32>() / numbers.len() as u32\n}\n";
+    works(&Project {
+        files: &[
+            (
+                "Cargo.toml",
+                "[package]\nname = \"sums\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+            ),
+            (
+                "Cargo.lock",
+                "version = 3\n\n[[package]]\nname = \"sums\"\nversion = \"0.1.0\"\n",
+            ),
+            ("src/lib.rs", &format!("{before}{tests}")),
+        ],
+        test: ("src/lib.rs", &format!("{before}{with_new}")),
+        code: ("src/lib.rs", &format!("{before}{mean}{with_new}")),
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_go_calls_undefined_is_demanded() {
+    let test = "package sums\n\nimport \"testing\"\n\nfunc TestMean(t *testing.T) {\n\tif got := Mean([]int{1, 3}); got != 2 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n";
+    works(&Project {
+        files: &[
+            ("go.mod", "module example.com/sums\n\ngo 1.21\n"),
+            ("sums.go", "package sums\n\nfunc One() int { return 1 }\n"),
+            (
+                "sums_test.go",
+                "package sums\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif One() != 1 {\n\t\tt.Fail()\n\t}\n}\n",
+            ),
+        ],
+        test: ("mean_test.go", test),
+        code: (
+            "mean.go",
+            "package sums\n\nfunc Mean(numbers []int) int {\n\tsum := 0\n\tfor _, n := range numbers {\n\t\tsum += n\n\t}\n\treturn sum / len(numbers)\n}\n",
+        ),
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_javascript_module_does_not_export_yet_is_demanded() {
+    let head = "import assert from 'node:assert';\nimport { test } from 'node:test';\n";
+    let one = "export function one() { return 1; }\n";
+    works(&Project {
+        files: &[
+            ("package.json", "{ \"name\": \"sums\", \"type\": \"module\", \"scripts\": { \"test\": \"node --test\" } }\n"),
+            ("sums.js", one),
+            (
+                "one.test.js",
+                &format!("{head}import {{ one }} from './sums.js';\ntest('one', () => assert.equal(one(), 1));\n"),
+            ),
+        ],
+        test: (
+            "mean.test.js",
+            &format!("{head}import {{ mean }} from './sums.js';\ntest('mean of two', () => {{\n  assert.equal(mean([1, 3]), 2);\n}});\n"),
+        ),
+        code: (
+            "sums.js",
+            &format!("{one}export function mean(numbers) {{ return numbers.reduce((a, b) => a + b) / numbers.length; }}\n"),
+        ),
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn somebody_is_asked_about_the_tests_where_that_is_wanted() {
     let checkout = sums(
