@@ -36,14 +36,12 @@ fn of_file(path: &RepoPath, change: &FileChange) -> Vec<NewTest> {
         return Vec::new();
     };
     let is_tests = is_test_path(path.as_str());
-    let parse = |blob: &'_ Option<Blob>| -> Option<String> { blob.as_ref()?.text().map(ToString::to_string) };
-    let (before, after) = (parse(&change.before), parse(&change.after));
+    let [before, after] = [&change.before, &change.after].map(|blob| blob.as_ref().and_then(Blob::text));
     let known: HashSet<String> = before
-        .as_deref()
         .and_then(|text| Parsed::parse(language, text))
         .map(|file| tests(&items::of(&file, is_tests)).map(Item::full_name).collect())
         .unwrap_or_default();
-    let Some(file) = after.as_deref().and_then(|text| Parsed::parse(language, text)) else {
+    let Some(file) = after.and_then(|text| Parsed::parse(language, text)) else {
         return Vec::new();
     };
     let items = items::of(&file, is_tests);
@@ -130,7 +128,8 @@ pub fn writes_more_than_tests(patch: &Patch) -> Option<&RepoPath> {
         if is_ci_path(name) || decides_how_tests_run(name) {
             return true;
         }
-        !is_test_path(name) && outside_of_tests(path, &change.before) != outside_of_tests(path, &change.after)
+        !is_test_path(name)
+            && outside_of_tests(path, change.before.as_ref()) != outside_of_tests(path, change.after.as_ref())
     };
     patch
         .files()
@@ -139,7 +138,7 @@ pub fn writes_more_than_tests(patch: &Patch) -> Option<&RepoPath> {
 }
 
 /// Everything but tests and white space; whatever cannot be read, as it is.
-fn outside_of_tests(path: &RepoPath, blob: &Option<Blob>) -> Vec<u8> {
+fn outside_of_tests(path: &RepoPath, blob: Option<&Blob>) -> Vec<u8> {
     let Some(blob) = blob else { return Vec::new() };
     let ranges = || {
         let language = Language::of(path.as_str())?;

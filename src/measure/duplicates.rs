@@ -8,7 +8,9 @@ use super::tokens::Token;
 
 /// A copy has at least so many words, and touches at least so many lines.
 const MIN_TOKENS: usize = 50;
-const MIN_LINES: u32 = 6;
+const MIN_LINES: usize = 6;
+/// A table of the same few words says the same over and over, and is no copy.
+const MIN_DIFFERENT: usize = 8;
 
 /// The lines that stand in copies, every occurrence counted.
 pub(super) fn lines(files: &[Vec<Token>]) -> u32 {
@@ -19,6 +21,9 @@ pub(super) fn lines(files: &[Vec<Token>]) -> u32 {
     let mut seen: HashMap<&[u64], Vec<(usize, usize)>> = HashMap::new();
     for (file, words) in words.iter().enumerate() {
         for (at, window) in words.windows(MIN_TOKENS).enumerate() {
+            if window.iter().collect::<BTreeSet<_>>().len() < MIN_DIFFERENT {
+                continue;
+            }
             let places = seen.entry(window).or_default();
             // A pattern that repeats within itself is no copy.
             let overlaps = places
@@ -53,7 +58,7 @@ fn in_runs(tokens: &[Token], copied: &[bool]) -> usize {
         }
         let length = copied[from..].iter().take_while(|copied| **copied).count();
         let run: BTreeSet<u32> = tokens[from..from + length].iter().map(|token| token.line).collect();
-        if run.len() >= MIN_LINES as usize {
+        if run.len() >= MIN_LINES {
             lines.extend(run);
         }
         from += length;

@@ -4,6 +4,7 @@ mod action;
 mod demo;
 mod fix;
 mod flags;
+mod modes;
 mod sandbox;
 mod serve;
 mod stage;

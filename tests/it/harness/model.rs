@@ -202,6 +202,17 @@ impl ScriptedModel {
             .collect()
     }
 
+    /// What greenlight said to the model besides the results of its tools, in the last request.
+    pub(crate) fn told(&self) -> String {
+        let requests = self.requests();
+        let messages = requests.last().map(|request| request["messages"].clone());
+        let messages = messages.unwrap_or_default();
+        let said = messages.as_array().into_iter().flatten();
+        let said = said.filter(|message| message["role"] == "user" || message["role"] == "system");
+        let texts: Vec<&str> = said.filter_map(|message| message["content"].as_str()).collect();
+        texts.join("\n")
+    }
+
     /// Waits until a request has met [`Turn::Silence`].
     pub(crate) async fn is_silent(&self) {
         self.script.silent.notified().await;

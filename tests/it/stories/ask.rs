@@ -187,20 +187,18 @@ async fn several_commands_of_one_comment_get_one_answer() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_yet_is_said() {
+async fn what_takes_a_model_says_so() {
     let story = Story::new().await;
-    story.maintainer_says("/greenlight tdd change is never negative").await;
-    assert!(
-        story.answer().contains("not part of this version yet"),
-        "{}",
-        story.answer()
-    );
-    story.maintainer_says("/greenlight refactor tidy in fare.py").await;
-    assert!(
-        story.answer().contains("not part of this version yet"),
-        "{}",
-        story.answer()
-    );
+    for command in [
+        "/greenlight tdd change is never negative",
+        "/greenlight refactor tidy in fare.py",
+    ] {
+        story.maintainer_says(command).await;
+        for part in ["takes a model", "`GREENLIGHT_MODEL`", "`fix` works without one"] {
+            assert!(story.answer().contains(part), "{}", story.answer());
+        }
+    }
+    assert!(story.runs().await.is_empty());
     story.finish().await;
 }
 
