@@ -107,6 +107,7 @@ pub enum ModelError {
 pub struct Recorded {
     replies: Mutex<std::vec::IntoIter<Reply>>,
     context: Option<u64>,
+    speech: Speech,
 }
 
 impl Recorded {
@@ -114,7 +115,15 @@ impl Recorded {
         Self {
             replies: Mutex::new(replies.into_iter()),
             context: None,
+            speech: Speech::default(),
         }
+    }
+
+    /// The same, acting as the model that was recorded.
+    #[must_use]
+    pub fn speaking(mut self, speech: Speech) -> Self {
+        self.speech = speech;
+        self
     }
 
     /// The same, with the context of the model that was recorded: the same results are left out then.
@@ -127,7 +136,7 @@ impl Recorded {
 
 impl Model for Recorded {
     async fn speech(&self, _cancel: &CancellationToken) -> Result<Speech, ModelError> {
-        Ok(Speech::Tools)
+        Ok(self.speech)
     }
 
     async fn reply(&self, turn: &Turn<'_>) -> Result<Reply, ModelError> {

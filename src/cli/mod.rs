@@ -11,7 +11,9 @@ mod folder;
 mod live;
 mod local;
 mod patch_file;
+mod recorder;
 mod refactor;
+mod replay;
 mod sandbox;
 mod serve;
 mod suggest;
@@ -59,6 +61,8 @@ enum Verb {
     Suggest(suggest::Arguments),
     /// Run one command confined as a test run would be, and say what came of it
     Sandbox(sandbox::Arguments),
+    /// Go through a recorded run again, offline, and say what comes out differently
+    Replay(replay::Arguments),
     /// Show which sandboxes work on this machine, what each guarantees, and what the others lack
     Doctor(doctor::Arguments),
 }
@@ -87,6 +91,7 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Action(arguments) => action::action(arguments).await.report(),
             Verb::Suggest(arguments) => suggest::suggest(arguments).await.report(),
             Verb::Sandbox(arguments) => sandbox::sandbox(arguments).await.unwrap_or_else(Exit::report),
+            Verb::Replay(arguments) => replay::replay(arguments).await.report(),
             Verb::Doctor(arguments) => doctor::doctor(arguments).await.report(),
         }
     });

@@ -7,12 +7,13 @@ use futures::FutureExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::recorder::Recorder;
 use super::{Exit, live, terminal};
 use crate::agent::Delta;
 use crate::domain::execution::{Deferred, Execution, Resolution, What};
 use crate::domain::redact;
 use crate::domain::reply::MAX_EDITS;
-use crate::domain::run::MAX_REQUESTS;
+use crate::domain::run::{MAX_REQUESTS, Step};
 use crate::domain::spend::Spend;
 use crate::engine::desk::Desk;
 use crate::engine::work::{self, Brief, Engine, Outcome, Stage, Watch};
@@ -39,6 +40,15 @@ impl Approver {
     }
 }
 
+/// Who is there, and what is kept of it.
+#[derive(Clone, Copy)]
+pub(super) struct Present<'a> {
+    pub(super) approver: Approver,
+    /// Whether what the model says and does is shown.
+    pub(super) is_shown: bool,
+    pub(super) recorder: &'a Recorder,
+}
+
 /// Works, and asks for the model's requests one by one, until there is an outcome that is none of them.
 ///
 /// # Errors
@@ -47,7 +57,11 @@ pub(super) async fn work_until_done(
     (desk, suite): (&Desk, Option<&Suite>),
     engine: Engine<'_>,
     brief: &Brief<'_>,
-    (approver, is_shown): (Approver, bool),
+    Present {
+        approver,
+        is_shown,
+        recorder,
+    }: Present<'_>,
     cancel: &CancellationToken,
 ) -> Result<Outcome, Exit> {
     let mut said: Vec<Value> = brief.said.to_vec();
@@ -70,6 +84,7 @@ pub(super) async fn work_until_done(
             let kept = Mutex::new(&mut said);
             let mut keep = |item: Value| {
                 voice.item(&item);
+                recorder.take(Step::Said(item.clone()));
                 kept.lock().unwrap_or_else(PoisonError::into_inner).push(item);
                 async { Ok(()) }.boxed()
             };
@@ -92,16 +107,16 @@ pub(super) async fn work_until_done(
             work::work(desk, suite, engine, &brief, watch).await
         };
         voice.pause();
-        let deferred = match outcome? {
-            Outcome::Deferred(deferred) => deferred,
-            Outcome::Proposed(mut proposal) => {
-                let spent: Spend = said.iter().map(Spend::of_item).sum();
-                if let Some(evidence) = &mut proposal.evidence {
-                    evidence.spent = Some(spent).filter(|spent| spent.turns > 0);
-                }
-                return Ok(Outcome::Proposed(proposal));
-            }
-            outcome => return Ok(outcome),
+        let mut outcome = outcome?;
+        if let Outcome::Proposed(proposal) = &mut outcome
+            && let Some(evidence) = &mut proposal.evidence
+        {
+            let spent: Spend = said.iter().map(Spend::of_item).sum();
+            evidence.spent = Some(spent).filter(|spent| spent.turns > 0);
+        }
+        recorder.outcome(&outcome);
+        let Outcome::Deferred(deferred) = outcome else {
+            return Ok(outcome);
         };
         // One more than may be asked is answered without asking; a second one would be a fault.
         if asked > MAX_REQUESTS {
@@ -112,7 +127,9 @@ pub(super) async fn work_until_done(
             0 => Resolution::NoAnswer,
             _ => ask((desk, brief.stage(), &said), &deferred, approver, cancel).await?,
         };
-        said.push(work::resolve((desk, suite), (brief.stage(), &said, &deferred), &resolution, cancel).await?);
+        let item = work::resolve((desk, suite), (brief.stage(), &said, &deferred), &resolution, cancel).await?;
+        recorder.take(Step::Resolved(item.clone()));
+        said.push(item);
         if cancel.is_cancelled() {
             return Err(Exit::Stopped);
         }

@@ -97,8 +97,7 @@ pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Memory {
     for run in runs {
         memory.learn(run);
     }
-    memory.fixes.truncate(MAX_FIXES);
-    memory.rejections.truncate(MAX_REJECTIONS);
+    memory.forget_the_oldest();
     memory
 }
 
@@ -170,6 +169,12 @@ impl Memory {
             .iter()
             .filter(|down| fingerprint.is_some() && down.fingerprint == fingerprint);
         same.map(|down| (down.patch.clone(), down.reason.clone())).unzip()
+    }
+
+    /// Keeps no more of each kind than there is use for.
+    pub fn forget_the_oldest(&mut self) {
+        self.fixes.truncate(MAX_FIXES);
+        self.rejections.truncate(MAX_REJECTIONS);
     }
 
     pub fn is_empty(&self) -> bool {

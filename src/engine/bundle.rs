@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
+use crate::agent::Speech;
 use crate::checkout::Checkout;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::mode::Mode;
@@ -44,6 +45,9 @@ pub struct Manifest {
     pub tree: String,
     /// The model's name; none for the built-in engine.
     pub model: Option<String>,
+    /// How it acts, and how much it can be told, in tokens.
+    pub speech: Speech,
+    pub context: u64,
     /// `greenlight.toml` in full, as it was in force.
     pub config: String,
     /// The test command, as a person would type it.
@@ -226,6 +230,8 @@ mod tests {
             head: "a".repeat(40).parse().unwrap(),
             tree: git::tree_name(tree).unwrap(),
             model: None,
+            speech: Speech::Tools,
+            context: 64_000,
             config: String::new(),
             command: "pytest".into(),
             changed: BTreeMap::from([("src/a.py".parse().unwrap(), vec![1..=3])]),

@@ -80,7 +80,12 @@ impl Desk {
         installed: PathBuf,
     ) -> Result<Self, crate::checkout::Error> {
         let checkout = Checkout::open(root)?.with_tracked(&tracked(root));
-        Ok(Self {
+        Ok(Self::over(checkout, config, workspaces, installed))
+    }
+
+    /// A desk over a tree that is laid out already.
+    pub fn over(checkout: Checkout, config: RepoConfig, workspaces: PathBuf, installed: PathBuf) -> Self {
+        Self {
             checkout,
             left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
             config,
@@ -90,7 +95,7 @@ impl Desk {
             installed,
             done: OnceLock::new(),
             _folder: None,
-        })
+        }
     }
 
     /// Finds the test command.

@@ -17,6 +17,7 @@ mod interrupt;
 mod land;
 mod propose;
 mod reading;
+pub mod replay;
 mod resolve;
 mod retry;
 mod set_up;

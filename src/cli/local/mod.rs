@@ -2,6 +2,7 @@
 //! before anything is written.
 
 mod base;
+mod kept;
 mod report;
 mod tests_first;
 mod write;
@@ -11,7 +12,8 @@ use std::path::PathBuf;
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::work::{Approver, work_until_done};
+use super::recorder::Recorder;
+use super::work::{Approver, Present, work_until_done};
 use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFlags};
@@ -21,7 +23,7 @@ use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::reply;
-use crate::domain::run::{MAX_PROPOSALS, TestsFirst, TurnedDown};
+use crate::domain::run::{MAX_PROPOSALS, Step, TestsFirst, TurnedDown};
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
 use crate::engine::desk::{CONFIG_FILE, Desk};
@@ -47,6 +49,9 @@ pub(super) struct Common {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    /// Write the run to this file, for `greenlight replay`: the journal, all that was said, and the tree it began on
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Show what the model says and does while it works, also where standard error is no terminal
     #[arg(long)]
     verbose: bool,
@@ -117,6 +122,8 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
+    let memory_file = kept.with_extension("memory.json");
+    let recorder = Recorder::default();
     let desk = app::desk(&root, own.path(), kept).await?;
     let command = desk.test_command().map_err(|nothing| {
         Exit::Usage(format!(
@@ -152,8 +159,22 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
         suite: &suite,
         before: &(before, triage),
         model: model.as_ref(),
+        memory: &kept::recall(&memory_file),
+        recorder: &recorder,
     };
-    search(&asked, report, cancel).await
+    recorder.begin(mode, &head(&desk), &desk)?;
+    let (before, triage) = asked.before.clone();
+    recorder.take(Step::Reproduced { before, triage });
+    let result = search(&asked, report, cancel).await;
+    if let Some(file) = &arguments.record {
+        recorder.write(file, &desk, model.as_ref()).await?;
+        terminal::tell(&format!(
+            "recorded in {}; `greenlight replay` goes through it again",
+            file.display()
+        ));
+    }
+    kept::learn(&memory_file, &asked, report);
+    result
 }
 
 /// What is to be done, and with what.
@@ -164,6 +185,8 @@ struct Asked<'a> {
     suite: &'a Suite,
     before: &'a (TestRun, Triage),
     model: Option<&'a (OpenAi, String)>,
+    memory: &'a Memory,
+    recorder: &'a Recorder,
 }
 
 /// Installs what the tests need, if the person at the terminal says so: the checkout may be a stranger's.
@@ -235,6 +258,8 @@ async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationTok
             Said::Because(reason) => reason,
         };
         terminal::tell(&format!("looking for another {}", made(asked.mode)));
+        asked.recorder.rejected(&reason, false)?;
+        report.turned_down.push((proposal.patch.digest(), reason.clone()));
         turned_down.push(TurnedDown { proposal, reason });
     }
     Err(Exit::Refused(format!(
@@ -295,14 +320,14 @@ async fn attempt(
         .map_or(Engine::BuiltIn, |(model, name)| Engine::Model { model, name });
     terminal::tell(match engine {
         Engine::BuiltIn => "searching small edits (built-in engine, no model)",
-        Engine::Model { .. } => "the model is at work",
+        Engine::Model { .. } | Engine::Recorded { .. } => "the model is at work",
     });
     let brief = Brief {
         mode: asked.mode,
         tests_first: so_far.tests_first,
         turned_down_tests: so_far.turned_down_tests,
         may_ask: 0,
-        memory: &Memory::default(),
+        memory: asked.memory,
         head,
         before: Some(before),
         triage: Some(triage),
@@ -310,10 +335,11 @@ async fn attempt(
         turned_down: so_far.turned_down,
         said: &[],
     };
-    let present = (
-        Approver::of(asked.arguments.yes, asked.arguments.json),
-        asked.arguments.is_watched(),
-    );
+    let present = Present {
+        approver: Approver::of(asked.arguments.yes, asked.arguments.json),
+        is_shown: asked.arguments.is_watched(),
+        recorder: asked.recorder,
+    };
     work_until_done((asked.desk, Some(asked.suite)), engine, &brief, present, cancel).await
 }
 

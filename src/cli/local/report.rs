@@ -25,6 +25,8 @@ pub(super) struct Report {
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
     pub(super) is_applied: bool,
+    /// Digests of proposals that were turned down, and why.
+    pub(super) turned_down: Vec<(String, String)>,
 }
 
 impl Report {

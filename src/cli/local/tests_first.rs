@@ -37,7 +37,10 @@ pub(super) async fn written(
         match super::ask(asked.arguments, "Write the code for these tests?", cancel).await? {
             Said::Yes => return Ok(first),
             Said::No => return Err(Exit::Refused("the tests were not approved; nothing was written".into())),
-            Said::Because(reason) => turned_down.push(reason),
+            Said::Because(reason) => {
+                asked.recorder.rejected(&reason, true)?;
+                turned_down.push(reason);
+            }
         }
         terminal::tell("writing other tests");
     }

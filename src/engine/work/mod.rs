@@ -17,7 +17,7 @@ mod tdd;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::Live;
+use crate::agent::{Live, Recorded};
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;
@@ -46,11 +46,21 @@ use super::desk::Desk;
 /// How many candidates the built-in engine tries at most.
 const MAX_CANDIDATES: u32 = 2_000;
 
+/// What a recording is called where a model is named.
+const RECORDED: &str = "recorded";
+
 /// Who works.
 #[derive(Clone, Copy)]
 pub enum Engine<'a> {
     BuiltIn,
-    Model { model: &'a OpenAi, name: &'a str },
+    Model {
+        model: &'a OpenAi,
+        name: &'a str,
+    },
+    /// What a model said in an earlier run.
+    Recorded {
+        model: &'a Recorded,
+    },
 }
 
 /// How far a mode has come: what it works on next follows from that.
@@ -154,7 +164,7 @@ pub struct Watch<'a, 'k> {
 }
 
 /// A new copy of a tree, for its tests to run in.
-async fn copied(checkout: &Checkout, suite: &Suite) -> Result<Workspace, Broken> {
+pub(super) async fn copied(checkout: &Checkout, suite: &Suite) -> Result<Workspace, Broken> {
     let (checkout, within) = (checkout.clone(), suite.workspaces.clone());
     let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
     Ok(copied.map_err(|error| Broken::Bug(error.to_string()))??)
@@ -187,6 +197,7 @@ pub async fn work(
     }
     match (engine, suite, brief.before) {
         (Engine::Model { model, name }, suite, _) => model::work(desk, suite, (model, name), brief, watch).await,
+        (Engine::Recorded { model }, suite, _) => model::work(desk, suite, (model, RECORDED), brief, watch).await,
         (Engine::BuiltIn, _, _) if !brief.mode.is_debug() => Ok(Outcome::Refused {
             reason: reply::needs_a_model(brief.mode),
         }),

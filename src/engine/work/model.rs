@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::mode::Part;
 use crate::agent::prompt::Known;
-use crate::agent::{self, Exit, Item, Model as _, Shell, Transcript};
+use crate::agent::{self, Exit, Item, Model, Shell, Transcript};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::mode::Mode;
@@ -13,7 +13,6 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::{Author, Claim, Evidence, Proposal};
 use crate::domain::test_run::TestRun;
 use crate::guard;
-use crate::openai::OpenAi;
 use crate::suite::Suite;
 
 use super::super::desk::Desk;
@@ -95,7 +94,7 @@ impl Bench<'_> {
 pub(super) async fn work(
     desk: &Desk,
     suite: Option<&Suite>,
-    (model, name): (&OpenAi, &str),
+    (model, name): (&impl Model, &str),
     brief: &Brief<'_>,
     watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {

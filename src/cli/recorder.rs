@@ -1,0 +1,165 @@
+//! Writes down what a local verb does, as the journal of a run has it, for a bundle.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+use super::Exit;
+use crate::agent::{Model as _, Speech};
+use crate::domain::gate::{Answer, Gate, GateKind};
+use crate::domain::id::{CommitSha, Login, PullRequestId, RunId};
+use crate::domain::mode::Mode;
+use crate::domain::run::{Consent, End, Origin, Run, Started, Step};
+use crate::engine::bundle::{self, Manifest};
+use crate::engine::desk::Desk;
+use crate::engine::work::Outcome;
+use crate::git;
+use crate::openai::OpenAi;
+
+/// What happened so far; nothing relies on it.
+#[derive(Default)]
+pub(super) struct Recorder {
+    steps: Mutex<Vec<Step>>,
+}
+
+impl Recorder {
+    pub(super) fn take(&self, step: Step) {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner).push(step);
+    }
+
+    /// A run on this machine: there is no pull request, and the person at the terminal is its authority.
+    pub(super) fn begin(&self, mode: &Mode, head: &CommitSha, desk: &Desk) -> Result<(), Exit> {
+        let fault = |error: &dyn std::fmt::Display| Exit::Fault(error.to_string());
+        let by = me();
+        let at = Timestamp::now();
+        self.take(Step::Started(Box::new(Started {
+            run: RunId(format!("local-{}", at.as_millisecond())),
+            pull_request: PullRequestId {
+                repository: "local/checkout".parse().map_err(|error| fault(&error))?,
+                number: 0,
+            },
+            installation: None,
+            head: head.clone(),
+            base: head.clone(),
+            origin: Origin::Comment { id: 0, by: by.clone() },
+            consent: Consent::Command { by },
+            mode: mode.clone(),
+            asks_about_tests: desk.config.gate.tests,
+            approvers: 1,
+            gate_seconds: 0,
+            at,
+        })));
+        Ok(())
+    }
+
+    /// What came of an attempt.
+    pub(super) fn outcome(&self, outcome: &Outcome) {
+        let step = match outcome {
+            Outcome::Proposed(proposal) => Step::Proposed(proposal.clone()),
+            Outcome::TestsWritten(tests) => Step::TestsWritten(tests.clone()),
+            Outcome::Explained(explanation) => Step::Ended(End::Explained(explanation.clone())),
+            Outcome::Deferred(deferred) => Step::Deferred(deferred.clone()),
+            Outcome::GaveUp { reason } | Outcome::LimitReached { reason, found: None } => {
+                Step::Ended(End::GaveUp { reason: reason.clone() })
+            }
+            Outcome::Refused { reason } => Step::Ended(End::Refused { reason: reason.clone() }),
+            Outcome::NothingToDo { reason } => Step::Ended(End::NothingToFix { reason: reason.clone() }),
+            Outcome::LimitReached {
+                reason,
+                found: Some(found),
+            } => Step::Ended(End::LimitReached {
+                reason: reason.clone(),
+                found: found.clone(),
+            }),
+            Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
+        };
+        self.take(step);
+    }
+
+    /// Somebody had something against what was proposed last.
+    pub(super) fn rejected(&self, reason: &str, tests: bool) -> Result<(), Exit> {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = Run::fold(steps.iter().cloned()).map_err(|error| Exit::Fault(error.to_string()))?;
+        let kind = match tests {
+            true => GateKind::Tests { files: 0, tests: 0 },
+            false => GateKind::Land { files: 0 },
+        };
+        let gate = Gate::open(run.id(), run.gates.len(), kind, "", run.terms(Timestamp::now()));
+        let by = me();
+        let answer = Answer::Rejected {
+            by,
+            reason: Some(reason.into()),
+        };
+        let id = gate.id.clone();
+        steps.push(Step::GateOpened(gate));
+        steps.push(Step::Answered {
+            gate: id,
+            answer,
+            comment: None,
+        });
+        Ok(())
+    }
+
+    /// Puts it into a file, with the tree it began on.
+    pub(super) async fn write(&self, file: &Path, desk: &Desk, model: Option<&(OpenAi, String)>) -> Result<(), Exit> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let cannot = |error: &dyn std::fmt::Display| {
+            Exit::Usage(format!(
+                "{} cannot be written: {error}; name another file",
+                file.display()
+            ))
+        };
+        let run = Run::fold(steps.iter().cloned()).map_err(|error| Exit::Fault(error.to_string()))?;
+        let manifest = manifest(&run, desk, model).await.map_err(|error| cannot(&error))?;
+        bundle::write(file, &manifest, &steps, &desk.checkout).map_err(|error| cannot(&error))
+    }
+}
+
+/// The person at this terminal.
+fn me() -> Login {
+    Login::new("local")
+}
+
+async fn manifest(run: &Run, desk: &Desk, model: Option<&(OpenAi, String)>) -> Result<Manifest, git::Error> {
+    let (version, greenlight) = Manifest::of_this_version();
+    let mut pristine = desk.checkout.clone();
+    pristine.reset();
+    let tree = git::tree_name(&pristine)?;
+    let proposed_tree = match &run.proposal {
+        Some(proposal) => {
+            pristine.apply(&proposal.patch);
+            Some(git::tree_name(&pristine)?)
+        }
+        None => None,
+    };
+    let (speech, context) = match model {
+        // It was asked before, and remembers.
+        Some((model, _)) => (
+            model
+                .speech(&tokio_util::sync::CancellationToken::new())
+                .await
+                .unwrap_or_default(),
+            model.context(),
+        ),
+        None => (Speech::default(), crate::agent::DEFAULT_CONTEXT),
+    };
+    Ok(Manifest {
+        version,
+        greenlight,
+        mode: run.started.mode.clone(),
+        head: run.started.head.clone(),
+        tree,
+        model: model.map(|(_, name)| name.clone()),
+        speech,
+        context,
+        config: desk.config.to_string(),
+        command: run
+            .reproduced
+            .as_ref()
+            .map(|(before, _)| before.command.clone())
+            .unwrap_or_default(),
+        changed: desk.changed.clone(),
+        proposed_tree,
+    })
+}

@@ -1,0 +1,111 @@
+//! `greenlight replay`: goes through a recorded run again, offline, and says what comes out differently.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{Exit, app, folder, terminal};
+use crate::config::environment::Environment;
+use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
+use crate::config::repository::RepoConfig;
+use crate::config::settings::Settings;
+use crate::engine::bundle;
+use crate::engine::desk::Desk;
+use crate::engine::replay::{self, Replayed};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The file that `--record` wrote
+    bundle: PathBuf,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    storage: StorageFlags,
+    #[command(flatten)]
+    sandbox: SandboxFlags,
+    #[command(flatten)]
+    log: LogFlags,
+}
+
+pub(super) async fn replay(arguments: Arguments) -> Exit {
+    let cancel = CancellationToken::new();
+    terminal::unless_stopped(try_replay(&arguments, &cancel), &cancel).await
+}
+
+async fn try_replay(arguments: &Arguments, cancel: &CancellationToken) -> Result<(), Exit> {
+    let flags = Flags {
+        storage: arguments.storage.clone(),
+        sandbox: arguments.sandbox.clone(),
+        log: arguments.log.clone(),
+        ..Flags::default()
+    };
+    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    terminal::start_logging(&settings, Some("warn"));
+    let own = folder::own(&settings.data_dir()?)?;
+    let (file, into) = (arguments.bundle.clone(), own.path().join("tree"));
+    let read = tokio::task::spawn_blocking(move || bundle::read(&file, &into)).await;
+    let read = read.map_err(|error| Exit::Fault(error.to_string()))?;
+    let (manifest, steps, tree) =
+        read.map_err(|error| Exit::Usage(format!("{}: {error}", arguments.bundle.display())))?;
+    let config = RepoConfig::parse(&manifest.config)
+        .map_err(|error| Exit::Usage(format!("{}: {error}", arguments.bundle.display())))?;
+    let kept = folder::packages(&settings.data_dir()?, tree.root());
+    let mut desk = Desk::over(tree, config, own.path(), kept);
+    desk.changed.clone_from(&manifest.changed);
+    let sandbox = app::sandbox_for(&settings, &desk).await?;
+    let command = desk.test_command().map_err(|nothing| {
+        let looked = nothing.looked_for.join(", ");
+        Exit::Usage(format!("the tree in the bundle has no tests; looked for {looked}"))
+    })?;
+    terminal::tell(&format!("going through the run again, with `{command}`"));
+    let suite = desk.suite(&sandbox, command);
+    let recorded = (manifest.speech, manifest.context);
+    let replayed = replay::replay((&desk, Some(&suite)), &steps, recorded, cancel).await?;
+    if cancel.is_cancelled() {
+        return Err(Exit::Stopped);
+    }
+    show(arguments, &replayed);
+    match replayed.differences.len() {
+        0 => Ok(()),
+        1 => Err(Exit::NoFix("one thing came out differently".into())),
+        count => Err(Exit::NoFix(format!("{count} things came out differently"))),
+    }
+}
+
+fn show(arguments: &Arguments, replayed: &Replayed) {
+    if arguments.json {
+        terminal::show_document(&json!({
+            "same": replayed.differences.is_empty(),
+            "attempts": replayed.attempts,
+            "turns": replayed.turns,
+            "results": replayed.results,
+            "differences": replayed.differences,
+        }));
+        return;
+    }
+    for difference in &replayed.differences {
+        terminal::show(&format!("{}\n  recorded:", difference.at));
+        indented(&difference.recorded);
+        terminal::show("  now:");
+        indented(&difference.now);
+    }
+    terminal::show(&format!(
+        "{}: {} attempts, {} replies of the model, {} results of its calls",
+        if replayed.differences.is_empty() {
+            "the same"
+        } else {
+            "not the same"
+        },
+        replayed.attempts,
+        replayed.turns,
+        replayed.results
+    ));
+}
+
+fn indented(text: &str) {
+    for line in text.lines() {
+        terminal::show_code(&format!("    {line}"));
+    }
+}
