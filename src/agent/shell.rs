@@ -125,6 +125,9 @@ impl<'a> Shell<'a> {
 
     /// Removes a file that was made through this shell; false if there is none of this path.
     pub(super) fn take_back(&mut self, path: &RepoPath) -> bool {
+        if (self.leave_alone)(path).is_some() {
+            return false;
+        }
         let was_made = self.checkout.contains(path.as_str()) && self.checkout.read_original(path).is_none();
         if was_made {
             self.checkout.edit(path.clone(), None);

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::redact::bounded;
+use super::redact::{bounded, inline};
 use super::test_run::{Failure, Outcome, TestRun};
 
 /// Why tests are no good as the first half of a specification.
@@ -19,11 +19,17 @@ pub enum WrongRed {
     NothingNew,
     #[error("{} at once: that does not demand anything new", passing(.0))]
     PassesAtOnce(Vec<String>),
-    #[error("`{name}` passed before these tests were written, and does not any more; leave what is there as it is")]
+    #[error(
+        "{} passed before these tests were written, and does not any more; leave what is there as it is",
+        inline(name, 120)
+    )]
     Broke { name: String },
-    #[error("`{name}` was written, and did not run: put it where the test command finds it")]
+    #[error(
+        "{} was written, and did not run: put it where the test command finds it",
+        inline(name, 120)
+    )]
     DidNotRun { name: String },
-    #[error("`{name}` fails for the wrong reason: {why}")]
+    #[error("{} fails for the wrong reason: {why}", inline(name, 120))]
     WrongReason { name: String, why: String },
     #[error("the tests do not run to their end: {why}")]
     NoResult { why: String },
@@ -31,7 +37,7 @@ pub enum WrongRed {
 
 fn passing(names: &[String]) -> String {
     const SHOWN: usize = 5;
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| inline(name, 120)).collect();
     let verb = if names.len() == 1 { "passes" } else { "pass" };
     format!("{} {verb}", shown.join(", "))
 }
@@ -106,7 +112,7 @@ fn ran(before: &TestRun, red: &TestRun, written: &Written<'_>) -> Result<Vec<Str
 
 fn did_not_load(red: &TestRun, written: &Written<'_>) -> Result<Vec<String>, WrongRed> {
     if red.failures.is_empty() {
-        let why = format!("{}: {}", red.summary(), bounded(red.tail.trim(), 300));
+        let why = red.summary();
         missing(&red.tail, written).map_err(|_| WrongRed::NoResult { why })?;
     }
     for failure in &red.failures {
@@ -203,8 +209,8 @@ fn broken(text: &str, in_a_test: bool) -> Option<String> {
     let unknown = UNKNOWN_NAME.as_ref().filter(|_| in_a_test)?.captures(text)?;
     let name = unknown.name("a").or_else(|| unknown.name("b"))?.as_str();
     Some(format!(
-        "it uses `{}`, which it neither defines nor imports",
-        bounded(name, 80)
+        "it uses {}, which it neither defines nor imports",
+        inline(name, 80)
     ))
 }
 
@@ -229,7 +235,8 @@ fn absent_module(text: &str) -> Option<String> {
 }
 
 fn not_own(module: &str) -> String {
-    format!("`{module}` is missing, which is neither this project's own nor named by the specification")
+    let module = inline(module, 120);
+    format!("{module} is missing, which is neither this project's own nor named by the specification")
 }
 
 /// What compilers and loaders say of something that is not there.
@@ -251,7 +258,7 @@ static MISSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Whether what kept tests from being loaded is nothing but something missing.
 fn missing(text: &str, written: &Written<'_>) -> Result<(), String> {
     if let Some(why) = broken(text, false) {
-        return Err(format!("{why}: {}", bounded(text.trim(), 300)));
+        return Err(format!("{why}: {}", first_line(text)));
     }
     if let Some(module) = absent_module(text).filter(|module| !(written.is_own)(module)) {
         return Err(not_own(&module));
@@ -259,7 +266,12 @@ fn missing(text: &str, written: &Written<'_>) -> Result<(), String> {
     if MISSING.as_ref().is_some_and(|missing| missing.is_match(text)) {
         return Ok(());
     }
-    Err(bounded(text.trim(), 400))
+    Err(first_line(text))
+}
+
+/// What a loader or compiler says, in short; all of it is in the run.
+fn first_line(text: &str) -> String {
+    inline(text.trim().lines().next().unwrap_or_default(), 160)
 }
 
 #[cfg(test)]

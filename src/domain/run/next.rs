@@ -106,9 +106,11 @@ impl Run {
     }
 
     fn next_after_tests(&self) -> Next {
-        let is_approved = |asked: &Asked| matches!(asked.gate.kind, GateKind::Tests { .. }) && asked.is_approved();
         let wants_a_gate = self.tests_first.is_some() && self.started.asks_about_tests;
-        if wants_a_gate && !self.last_gate().is_some_and(is_approved) {
+        let is_about_tests = |asked: &&Asked| matches!(asked.gate.kind, GateKind::Tests { .. });
+        // The last of its kind: a rejection of the code says nothing about the tests.
+        let gate = self.gates.iter().rfind(is_about_tests);
+        if wants_a_gate && !gate.is_some_and(Asked::is_approved) {
             return Next::OpenGate(GateNeeded::Tests);
         }
         Next::Work { may_execute: true }

@@ -7,6 +7,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::measures::Measures;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Claim, Evidence, worse};
+use crate::domain::redact::inline;
 use crate::domain::test_run::{Outcome as Ran, TestRun};
 use crate::suite;
 use crate::{guard, measure};
@@ -42,7 +43,7 @@ pub(super) fn unready(bench: &Bench<'_>, path: Option<&RepoPath>) -> Option<Outc
             let names: Vec<String> = before
                 .failing_names()
                 .take(SHOWN)
-                .map(|name| format!("`{name}`"))
+                .map(|name| inline(name, 120))
                 .collect();
             let failing = if names.is_empty() {
                 String::new()
@@ -146,7 +147,7 @@ fn same_tests(before: &TestRun, after: &TestRun) -> Result<(), String> {
     }
     let lost = worse(before, after);
     if let Some(name) = lost.new_failures.iter().chain(&lost.missing).next() {
-        return Err(format!("`{name}` passed before, and does not any more"));
+        return Err(format!("{} passed before, and does not any more", inline(name, 120)));
     }
     if after.passed < before.passed {
         return Err(format!(

@@ -7,6 +7,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::proposal::{self, Claim, Evidence, worse};
 use crate::domain::red_tests::{self, Written};
+use crate::domain::redact::inline;
 use crate::domain::run::TestsFirst;
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::{Outcome as Ran, TestRun};
@@ -60,8 +61,10 @@ pub(super) async fn judge_tests(
     if let Some(test) = new.iter().find(|test| test.always_fails.is_some()) {
         let statement = test.always_fails.as_deref().unwrap_or_default();
         return Ok(Err(format!(
-            "`{}` in `{}`, line {}, fails whatever the code does: {statement}. Assert what the specification says",
-            test.name, test.path, test.line
+            "{} in `{}`, line {}, fails whatever the code does: {statement}. Assert what the specification says",
+            inline(&test.name, 120),
+            test.path,
+            test.line
         )
         .into()));
     }
@@ -240,11 +243,17 @@ fn proved(
     }
     let lost = worse(before, &after);
     if let Some(name) = lost.new_failures.iter().chain(&lost.missing).next() {
-        return Err(shown(format!("`{name}` passed before, and does not any more")));
+        return Err(shown(format!(
+            "{} passed before, and does not any more",
+            inline(name, 120)
+        )));
     }
     let passes = |name: &&String| after.passed_names.iter().any(|ran| red_tests::is_called(ran, name));
     if let Some(name) = first.names.iter().find(|name| !passes(name)) {
-        return Err(shown(format!("`{name}` is one of the new tests, and does not pass")));
+        return Err(shown(format!(
+            "{} is one of the new tests, and does not pass",
+            inline(name, 120)
+        )));
     }
     proposal::prove(bench.brief.head, patch, first.red.clone(), after.clone()).map_err(Into::into)
 }

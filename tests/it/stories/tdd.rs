@@ -216,6 +216,9 @@ async fn the_tests_have_a_gate_of_their_own_where_that_is_wanted() {
         submit(),
         write("test_refund.py", &other),
         submit(),
+        code("\n\ndef refund(paid):\n    return (paid - paid % 2) // 2\n"),
+        submit(),
+        write("test_refund.py", ""),
         code(CODE),
         submit(),
     ];
@@ -233,8 +236,12 @@ async fn the_tests_have_a_gate_of_their_own_where_that_is_wanted() {
     assert!(story.model().requests()[2].to_string().contains("take another number"));
     story.maintainer_says("/greenlight approve").await;
     story.review();
+    // A word against the code is none against the tests.
+    story.maintainer_says("/greenlight reject too clever").await;
+    assert!(story.sticky().contains("A tested change for"), "{}", story.sticky());
     story.maintainer_says("/greenlight approve").await;
     story.has_commits(2);
+    assert_eq!(story.file("fare.py"), format!("{FIXED}{CODE}"));
     assert_eq!(story.file("test_refund.py"), other);
     story.finish().await;
 }
