@@ -3,6 +3,7 @@
 use greenlight::domain::anchor::cut;
 use greenlight::domain::command;
 use greenlight::domain::execution::{Execution, Language, What};
+use greenlight::domain::explanation::{Because, Explanation};
 use greenlight::domain::gate::{Circumstances, Gate, GateKind};
 use greenlight::domain::id::{CommitSha, Login, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
@@ -210,7 +211,16 @@ fn requests(text: &str) -> Vec<Run> {
     tests.take(Step::GateOpened(gate));
     runs.push(tests);
     let mut explained = run(text);
-    explained.end = Some(End::Explained { text: own() });
+    explained.end = Some(End::Explained(Box::new(Explanation {
+        root_cause: own(),
+        because: vec![Because {
+            path: "a.py".parse().unwrap(),
+            from: 1,
+            to: 2,
+            says: own(),
+            lines: own(),
+        }],
+    })));
     runs.push(explained);
     runs
 }
