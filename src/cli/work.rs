@@ -31,6 +31,7 @@ pub(super) enum Approver {
 
 impl Approver {
     /// Where nobody can be asked, and nothing was approved up front, nothing is.
+    #[expect(clippy::fn_params_excessive_bools, reason = "each is a flag of the command line")]
     pub(super) fn of(yes: bool, as_json: bool) -> Self {
         match (yes, as_json) {
             (true, _) => Self::UpFront,

@@ -42,7 +42,7 @@ pub(super) async fn approve(
     said_in: Option<SaidIn>,
 ) -> Result<Verdict, Broken> {
     let (run, gate) = match find(context, wanted, said_in).await? {
-        Found::Open(run, gate) => (run, gate),
+        Found::Open(run, gate) => (run, *gate),
         Found::Answered(run) => return go_on(context, *run).await,
         Found::Refused(refusal) => return Ok(Err(refusal)),
     };
@@ -180,7 +180,7 @@ impl Pressed {
 }
 
 enum Found {
-    Open(Box<Run>, Gate),
+    Open(Box<Run>, Box<Gate>),
     /// This very comment was taken before: a redelivery, or a restart in between.
     Answered(Box<Run>),
     Refused(Refusal),
@@ -210,7 +210,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
     let run = runs.into_iter().find(|run| run.open_gates().contains(&gate));
     let run = run.ok_or_else(|| Broken::Bug("an open gate without a run".into()))?;
     match gate::still_valid(&gate, &context.pull_request.head, jiff::Timestamp::now()) {
-        Ok(()) => Ok(Found::Open(Box::new(run), gate)),
+        Ok(()) => Ok(Found::Open(Box::new(run), Box::new(gate))),
         Err(refusal) => {
             drive::drive_in(context, run).await?;
             let is_late = matches!(refusal, Refusal::Expired(_)) && gate.kind.is_for_the_model();

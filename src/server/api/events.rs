@@ -65,8 +65,7 @@ pub(super) async fn get_events(
     State(api): State<Api>,
     caller: Caller,
     Path(id): Path<String>,
-    from: Result<Query<From>, QueryRejection>,
-    headers: HeaderMap,
+    (headers, from): (HeaderMap, Result<Query<From>, QueryRejection>),
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let Query(From { after }) = from.map_err(|error| Problem::BadRequest(error.body_text()))?;
