@@ -23,7 +23,7 @@ pub use self::codeact::instructions;
 pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
 pub use self::shell::Shell;
-pub use self::tools::carry_out;
+pub use self::tools::{History, Question, carry_out};
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
 use crate::domain::execution::Deferred;
 use crate::{checkout, sandbox};

@@ -18,7 +18,7 @@ use crate::domain::run::{Reading, Run};
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
 use crate::domain::weakening::Weakening;
-use crate::git::{FetchLimits, Mirror, Remote, tracked};
+use crate::git::{FetchLimits, Mirror, Remote, history, tracked};
 use crate::github::{ChangedFile, Client, PullRequest};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
@@ -56,6 +56,8 @@ pub struct Desk {
     pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
     /// Where throw-away copies are made.
     pub workspaces: PathBuf,
+    /// Where the objects of its repository are, and which commit it is.
+    pub repository: Option<(PathBuf, CommitSha)>,
     /// Where this repository's installed packages are kept.
     pub installed: PathBuf,
     /// What was installed, once it is.
@@ -82,6 +84,7 @@ impl Desk {
             hints: Hints::default(),
             changed: BTreeMap::new(),
             workspaces,
+            repository: history::local_history(root),
             installed,
             done: OnceLock::new(),
             _folder: None,
@@ -324,6 +327,7 @@ pub(super) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) 
 /// When GitHub or git cannot give it.
 pub(super) async fn lay_out(context: &Context<'_>, head: &CommitSha, config: RepoConfig) -> Result<Desk, Broken> {
     let mirror = mirror(context, head).await?;
+    let objects = mirror.objects();
     let trees = context.app.folder.join(TREES);
     let (from, sha) = (mirror, head.clone());
     let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
@@ -344,6 +348,7 @@ pub(super) async fn lay_out(context: &Context<'_>, head: &CommitSha, config: Rep
         hints: Hints::default(),
         changed: BTreeMap::new(),
         workspaces: context.app.folder.join(COPIES),
+        repository: Some((objects, head.clone())),
         installed: installed(&context.app.folder, context.id()),
         done: OnceLock::new(),
         _folder: Some(folder),

@@ -4,6 +4,7 @@ mod codeact;
 mod deferred;
 mod executed;
 mod hostile;
+mod tools;
 mod wire;
 
 use std::sync::{Arc, Mutex};

@@ -1,13 +1,16 @@
 //! A model works it out; what it submits is proved like everything else.
 
+use std::sync::Arc;
+
 use futures::FutureExt as _;
 
-use crate::agent::{self, Exit, Item, LimitKind, Model as _, Shell, Transcript};
+use crate::agent::{self, Exit, Item, LimitKind, Model as _, Question, Shell, Transcript};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
 use crate::domain::reply;
 use crate::domain::weakening::Weakening;
+use crate::git;
 use crate::guard;
 use crate::openai::OpenAi;
 use crate::suite::Suite;
@@ -35,6 +38,7 @@ pub(super) async fn work(
     let limits = limits(desk);
     let mut shell = Shell::new(desk.checkout.clone(), suite.cloned(), bounds, limits);
     shell.live = live;
+    shell.history = history(desk);
     shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
     shell.may_ask = brief.may_ask;
     shell.grantable.clone_from(&desk.config.sandbox.network);
@@ -96,6 +100,19 @@ pub(super) async fn work(
     Ok(Outcome::GaveUp {
         reason: format!("{MAX_SUBMISSIONS} submissions did not prove themselves"),
     })
+}
+
+/// Answers questions about how the head came about.
+fn history(desk: &Desk) -> Option<agent::History> {
+    let (objects, head) = desk.repository.clone()?;
+    Some(Arc::new(move |question: &Question| {
+        let answer = match question {
+            Question::Log { path, limit } => git::history::log(&objects, &head, path.as_ref(), *limit),
+            Question::Blame { path, from, to } => git::history::blame(&objects, &head, path, (*from, *to)),
+            Question::Show { commit, path } => git::history::show(&objects, &head, commit, path.as_ref()),
+        };
+        answer.unwrap_or_else(|error| error.to_string())
+    }))
 }
 
 /// The limits of the base branch.

@@ -99,7 +99,11 @@ async fn a_model_without_tools_fixes_what_it_sees_fail() {
         results[4],
         "Printed:\n```text\nTrue `python3 -m unittest discover`: 2 passed.\n```"
     );
-    assert!(results[5].contains("41\ndef total(prices):\n    return sum(prices)\n"), "{}", results[5]);
+    assert!(
+        results[5].contains("41\ndef total(prices):\n    return sum(prices)\n"),
+        "{}",
+        results[5]
+    );
     assert!(results[6].contains("not done: the run ended"), "{}", results[6]);
     assert_eq!(std::fs::read_dir(workspaces.path()).unwrap().count(), 0);
     assert_eq!(FIXED, "The range included its end; it no longer does.");
