@@ -10,6 +10,7 @@ use super::Limits;
 use super::codeact::Cells;
 use super::model::{Live, Speech};
 use super::running::InUse;
+use super::tools::History;
 use super::transcript::ToolCall;
 use crate::checkout::Checkout;
 use crate::domain::execution::What;
@@ -47,6 +48,8 @@ pub struct Shell<'a> {
     pub may_ask: u32,
     /// Host names that a person may grant to such a call.
     pub grantable: Vec<String>,
+    /// Answers questions about the history. None: the tools for it are not offered.
+    pub history: Option<History>,
     /// How the model acts.
     pub speech: Speech,
     /// Hears of the model's replies as they come in.
@@ -89,6 +92,7 @@ impl<'a> Shell<'a> {
             leave_alone: &|_| None,
             may_ask: 0,
             grantable: Vec::new(),
+            history: None,
             speech: Speech::default(),
             live: &|_| {},
             deadline: Instant::now() + limits.wall.min(LONGEST_WALL),

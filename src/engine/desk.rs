@@ -10,25 +10,27 @@ use tokio_util::sync::CancellationToken;
 
 use crate::checkout::Checkout;
 use crate::config::repository::{REGISTRIES, RepoConfig};
-use crate::domain::anchor;
 use crate::domain::budget::{self, Left, Scope, Used};
 use crate::domain::execution::What;
-use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
+use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, Patch};
 use crate::domain::proposal::Bounds;
-use crate::domain::run::{Reading, Run};
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
 use crate::domain::weakening::Weakening;
-use crate::git::{FetchLimits, Mirror, Remote, tracked};
-use crate::github::{ChangedFile, Client, PullRequest};
+use crate::git::{FetchLimits, history, tracked};
+use crate::github::{Client, PullRequest};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
     self, Hints, InstallError, InstallSettings, Installed, NothingFound, Request, Suite, TestCommand, TestSettings,
 };
 
-use super::{Broken, Context};
+use super::Broken;
+
+mod fetched;
+
+pub(super) use fetched::{fetch, lay_out, mirror};
 
 /// The name of the configuration file, at the root of the base branch.
 pub const CONFIG_FILE: &str = "greenlight.toml";
@@ -58,6 +60,8 @@ pub struct Desk {
     pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
     /// Where throw-away copies are made.
     pub workspaces: PathBuf,
+    /// Where the objects of its repository are, and which commit it is.
+    pub repository: Option<(PathBuf, CommitSha)>,
     /// Where this repository's installed packages are kept.
     pub installed: PathBuf,
     /// What may still be used up.
@@ -80,7 +84,10 @@ impl Desk {
         installed: PathBuf,
     ) -> Result<Self, crate::checkout::Error> {
         let checkout = Checkout::open(root)?.with_tracked(&tracked(root));
-        Ok(Self::over(checkout, config, workspaces, installed))
+        Ok(Self {
+            repository: history::local_history(root),
+            ..Self::over(checkout, config, workspaces, installed)
+        })
     }
 
     /// A desk over a tree that is laid out already.
@@ -92,6 +99,7 @@ impl Desk {
             hints: Hints::default(),
             changed: BTreeMap::new(),
             workspaces,
+            repository: None,
             installed,
             done: OnceLock::new(),
             _folder: None,
@@ -274,14 +282,6 @@ impl Desk {
     }
 }
 
-/// Where the packages of one repository are kept, apart from those of any other.
-fn installed(folder: &Path, pull_request: &PullRequestId) -> PathBuf {
-    let repository = &pull_request.repository;
-    // Beside those of local checkouts, which are no one's to name.
-    let all = folder.join(INSTALLED).join("github");
-    all.join(repository.owner()).join(repository.name())
-}
-
 /// Removes what a process that was killed left of its work; nothing else is at work in this folder yet.
 pub(super) async fn sweep(folder: &Path) {
     for left in [TREES, COPIES].map(|name| folder.join(name)) {
@@ -307,94 +307,6 @@ pub async fn config(client: &Client, pull_request: &PullRequest) -> Result<Resul
     };
     let text = String::from_utf8_lossy(&bytes);
     Ok(RepoConfig::parse(&text).map_err(|error| error.to_string()))
-}
-
-/// The mirror of the repository, with this commit in it.
-///
-/// # Errors
-/// When GitHub or git cannot give it.
-pub(super) async fn mirror(context: &Context<'_>, head: &CommitSha) -> Result<Mirror, Broken> {
-    let (app, repository) = (context.app, &context.id().repository);
-    let mirror = Mirror::open(
-        &app.folder
-            .join("mirrors")
-            .join(repository.owner())
-            .join(repository.name()),
-    )?;
-    if !mirror.has(head) {
-        let token = app.github.clone_token(context.installation, repository).await?;
-        let remote = Remote {
-            url: app.github.clone_url(repository),
-            token,
-        };
-        mirror.fetch(&remote, std::slice::from_ref(head), &FETCH).await?;
-    }
-    Ok(mirror)
-}
-
-/// Fetches a head and lays it out, with the lines that the pull request changed.
-///
-/// # Errors
-/// When GitHub or git cannot give it.
-pub(super) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) -> Result<Desk, Broken> {
-    let head = &run.started.head;
-    let files = context.client.changed_files(context.id()).await?;
-    Ok(Desk {
-        changed: changed_lines(&files),
-        hints: run.reading.as_ref().map(hints).unwrap_or_default(),
-        ..lay_out(context, head, config).await?
-    })
-}
-
-/// Fetches a commit and lays it out.
-///
-/// # Errors
-/// When GitHub or git cannot give it.
-pub(super) async fn lay_out(context: &Context<'_>, head: &CommitSha, config: RepoConfig) -> Result<Desk, Broken> {
-    let mirror = mirror(context, head).await?;
-    let trees = context.app.folder.join(TREES);
-    let (from, sha) = (mirror, head.clone());
-    let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
-        let disk = |error| Broken::Disk(trees.display().to_string(), error);
-        std::fs::create_dir_all(&trees).map_err(disk)?;
-        let folder = tempfile::Builder::new()
-            .prefix("tree-")
-            .tempdir_in(&trees)
-            .map_err(disk)?;
-        let root = folder.path().join("tree");
-        let exported = from.export(&sha, &root)?;
-        Ok((Checkout::exported(&root, &exported.skipped)?, folder))
-    });
-    let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
-    Ok(Desk {
-        checkout,
-        left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
-        config,
-        hints: Hints::default(),
-        changed: BTreeMap::new(),
-        workspaces: context.app.folder.join(COPIES),
-        installed: installed(&context.app.folder, context.id()),
-        done: OnceLock::new(),
-        _folder: Some(folder),
-    })
-}
-
-/// What the reading of a failed job tells about how its tests are run. It is in the journal, so that what was approved
-/// is found again.
-fn hints(reading: &Reading) -> Hints {
-    let places = reading.failures.iter().filter_map(|failure| failure.location.as_ref());
-    Hints {
-        step: reading.step.clone(),
-        near: places.filter_map(|place| place.path.parse().ok()).collect(),
-    }
-}
-
-/// The lines a pull request added, by file.
-fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive<u32>>> {
-    files
-        .iter()
-        .filter_map(|file| Some((file.path()?, anchor::added_lines(file.patch.as_deref()?))))
-        .collect()
 }
 
 #[cfg(test)]

@@ -48,6 +48,11 @@ impl LocalRepository {
         })
     }
 
+    /// Where its objects are, for [`super::history`].
+    pub fn objects_directory(&self) -> &Path {
+        &self.objects
+    }
+
     /// Where its files are; none in a bare repository.
     pub fn work_tree(&self) -> Option<&Path> {
         self.work_tree.as_deref()

@@ -10,6 +10,7 @@
 mod apply;
 mod binary;
 mod disk;
+pub mod history;
 mod hunk;
 mod local;
 mod lookup;
@@ -150,6 +151,11 @@ impl Mirror {
     /// each other, when it is too large, or when the disk fails. What was written so far stays behind.
     pub fn export(&self, sha: &CommitSha, into: &Path) -> Result<Exported, Error> {
         self.watch(tree::export(&self.directory, sha, into))
+    }
+
+    /// Where its objects are, for [`history`].
+    pub fn objects(&self) -> PathBuf {
+        self.directory.join("objects")
     }
 
     /// One file of a commit; none if there is no file of that name.

@@ -179,8 +179,7 @@ pub async fn packages(
     let mut policy = suite.policy.clone();
     policy.limits.wall = INSTALL;
     policy.network = network(&hosts);
-    let script = r#"umask 022; mkdir -p "$TMPDIR"; exec "$@" 2>&1"#;
-    let words = ["sh", "-c", script, "sh"]
+    let words = ["sh", "-c", INSTALLER, "sh"]
         .into_iter()
         .chain(argv.iter().copied())
         .map(str::to_owned);
@@ -205,6 +204,12 @@ pub async fn packages(
         _folder: Some(folder),
     }))
 }
+
+/// Becomes the tool. What stands for Python in a `PATH` may be a script that wants to write beside Python afterwards, so
+/// Python itself is asked where it is.
+const INSTALLER: &str = r#"umask 022; mkdir -p "$TMPDIR"
+if [ "$1" = python3 ]; then shift; set -- "$(python3 -I -c 'import sys; print(sys.executable)')" "$@"; fi
+exec "$@" 2>&1"#;
 
 const PIP: [&str; 11] = [
     "python3",

@@ -5,6 +5,7 @@ mod deferred;
 mod executed;
 mod hostile;
 mod real_server;
+mod tools;
 mod wire;
 mod wire_models;
 mod wire_streams;

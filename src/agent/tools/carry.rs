@@ -38,8 +38,7 @@ pub async fn carry_out(
             {
                 return Ok(format!("approved, but not done: {why}."));
             }
-            let done = executed(shell, &suite, (what, execution), cancel).await?;
-            format!("approved, and done. {done}")
+            executed(shell, &suite, (what, execution), cancel).await?
         }
     };
     Ok(bounded(&redact(&visible(&text)), MAX_RESULT))
@@ -78,7 +77,10 @@ async fn executed(
                 granted.retain(|host| host != request::REGISTRIES);
                 packages = match suite::packages(suite, registry, names, cancel).await? {
                     Ok(packages) => packages,
-                    Err(why) => return Ok(format!("It did not run:\n{}", fenced("text", &why, 2 << 10))),
+                    Err(why) => {
+                        let why = fenced("text", &why, 2 << 10);
+                        return Ok(format!("approved, but it did not run:\n{why}"));
+                    }
                 };
             }
             run_code::argv(*language, code)
@@ -88,8 +90,10 @@ async fn executed(
     let hosts = suite::granted_hosts(suite, &granted, cancel).await?;
     if let What::Tests(names) = what {
         let run = shell.run_tests(names, Some(wall), &hosts, cancel).await?;
-        return Ok(run.map_or_else(String::new, |run| prompt::test_run(&run, MAX_RESULT - 512)));
+        let told = run.map_or_else(String::new, |run| prompt::test_run(&run, MAX_RESULT - 512));
+        return Ok(format!("approved, and done. {told}"));
     }
     let ran = shell.execute(&Job { argv, hosts, wall }, &packages, cancel).await?;
-    Ok(ran.map_or_else(String::new, |ran| run_code::told(&ran)))
+    let told = ran.map_or_else(String::new, |ran| run_code::told(&ran));
+    Ok(format!("approved, and done. {told}"))
 }

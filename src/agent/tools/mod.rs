@@ -5,8 +5,10 @@
 
 mod apply_patch;
 mod carry;
+mod diagnostics;
 mod edit;
 mod finish;
+mod history;
 mod look;
 mod packages;
 mod request;
@@ -15,6 +17,7 @@ mod run_tests;
 mod search;
 
 pub use carry::{carry_out, edits};
+pub use history::{History, Question};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -59,6 +62,8 @@ pub(super) enum Action {
     EditFile(edit::EditFile),
     WriteFile(edit::WriteFile),
     ApplyPatch(apply_patch::ApplyPatch),
+    Diagnostics(diagnostics::Diagnostics),
+    History(Result<Question, String>),
     RunTests(run_tests::RunTests),
     RunCode(run_code::RunCode),
     RequestExecution(request::RequestExecution),
@@ -71,7 +76,8 @@ pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpe
     // Who could be asked once is told that nobody can be any more.
     let asks = shell.may_ask > 0 || transcript.has_called(&["request_execution", "run_code", "run_tests"]);
     let mut tools = all(shell.may_execute(), asks);
-    tools.retain(|tool| !shell.without.contains(&tool.name));
+    let has_history = shell.history.is_some();
+    tools.retain(|tool| !shell.without.contains(&tool.name) && (has_history || !tool.name.starts_with("git_")));
     tools
 }
 
@@ -97,6 +103,22 @@ pub(super) fn all(may_execute: bool, asks: bool) -> Vec<ToolSpec> {
             "Change several places or files at once; all of it or nothing.",
         ),
     ];
+    tools.push(spec::<diagnostics::Diagnostics>(
+        "diagnostics",
+        "Check edited or named files for errors: their syntax, and what the project's own checker says.",
+    ));
+    tools.push(spec::<history::GitLog>(
+        "git_log",
+        "List the commits that led here, or that changed a path.",
+    ));
+    tools.push(spec::<history::GitBlame>(
+        "git_blame",
+        "Tell which commit last changed each line of a range.",
+    ));
+    tools.push(spec::<history::GitShow>(
+        "git_show",
+        "Show the message and the changes of one commit.",
+    ));
     if may_execute || asks {
         tools.push(spec::<run_tests::RunTests>(
             "run_tests",
@@ -143,6 +165,10 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
         "edit_file" => Action::EditFile(arguments(call)?),
         "write_file" => Action::WriteFile(arguments(call)?),
         "apply_patch" => Action::ApplyPatch(arguments(call)?),
+        "diagnostics" => Action::Diagnostics(arguments(call)?),
+        "git_log" => Action::History(arguments::<history::GitLog>(call)?.question()),
+        "git_blame" => Action::History(arguments::<history::GitBlame>(call)?.question()),
+        "git_show" => Action::History(arguments::<history::GitShow>(call)?.question()),
         "run_tests" => Action::RunTests(arguments(call)?),
         "run_code" => Action::RunCode(arguments(call)?),
         "request_execution" => Action::RequestExecution(arguments(call)?),
@@ -170,6 +196,8 @@ pub(super) async fn answer(
         Action::EditFile(wanted) => edited(call, edit::edit_file(&wanted, shell, false), shell),
         Action::WriteFile(wanted) => edited(call, edit::write_file(&wanted, shell, false), shell),
         Action::ApplyPatch(wanted) => edited(call, apply_patch::apply_patch(&wanted, shell, false), shell),
+        Action::Diagnostics(wanted) => Answer::text(diagnostics::diagnostics(&wanted, shell, stop).await?),
+        Action::History(question) => Answer::text(history::ask(question, shell).await),
         Action::RunTests(wanted) => run_tests::run_tests(call, wanted, shell, stop).await?,
         Action::RunCode(wanted) => run_code::run_code(call, wanted, shell, stop).await?,
         Action::RequestExecution(wanted) => request::request_execution(call, wanted, shell),

@@ -2,6 +2,7 @@
 
 mod confirm;
 mod debug;
+mod history;
 mod limit;
 mod limits;
 mod minimize;

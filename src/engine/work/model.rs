@@ -16,7 +16,7 @@ use crate::guard;
 use crate::suite::Suite;
 
 use super::super::desk::Desk;
-use super::{Brief, Broken, Keep, Outcome, Stage, Watch, debug, limit, limits, refactor, tdd};
+use super::{Brief, Broken, Keep, Outcome, Stage, Watch, debug, history, limit, limits, refactor, tdd};
 
 /// How often a submission that is not accepted may be followed by another one.
 const MAX_SUBMISSIONS: usize = 4;
@@ -118,6 +118,7 @@ pub(super) async fn work(
     let bounds = desk.bounds(&is_protected, &weakenings);
     let mut shell = Shell::new(brief.stage().tree(desk), suite.cloned(), bounds, limits);
     shell.live = live;
+    shell.history = history::history(desk);
     shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
     shell.may_ask = brief.may_ask;
     shell.grantable.clone_from(&desk.config.sandbox.network);

@@ -39,7 +39,7 @@ async fn malformed_calls_are_answered_then_given_up_on() {
     insta::assert_snapshot!(model.results()[..3].join("\n"), @"
     the arguments of `read_file` cannot be read: EOF while parsing a string at line 1 column 13. Call it again with JSON that fits its schema.
     the arguments of `read_file` cannot be read: missing field `path` at line 1 column 2. Call it again with JSON that fits its schema.
-    there is no tool `delete_everything`; the tools are think, list_files, read_file, search, edit_file, write_file, submit.
+    there is no tool `delete_everything`; the tools are think, list_files, read_file, search, edit_file, write_file, apply_patch, diagnostics, submit.
     ");
     model.finish();
 

@@ -1,0 +1,123 @@
+//! `git_log`, `git_blame` and `git_show`: looking at how the code came about. Whoever made the shell answers them; what
+//! comes back was written by strangers, and goes out as data.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{MAX_RESULT, repo_path};
+use crate::agent::Shell;
+use crate::domain::id::RepoPath;
+use crate::domain::redact::{bounded, fenced};
+
+/// How long an answer may take.
+const WAIT: Duration = Duration::from_secs(30);
+/// How many commits are listed when nothing is said.
+const LISTED: usize = 15;
+
+/// Answers a question about the history, or says in a sentence why not. It may block.
+pub type History = Arc<dyn Fn(&Question) -> String + Send + Sync>;
+
+/// What can be asked of the history of the commit that is worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    Log {
+        path: Option<RepoPath>,
+        limit: usize,
+    },
+    /// Lines are counted from 1.
+    Blame {
+        path: RepoPath,
+        from: usize,
+        to: usize,
+    },
+    Show {
+        commit: String,
+        path: Option<RepoPath>,
+    },
+}
+
+/// Arguments of `git_log`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(in crate::agent) struct GitLog {
+    /// A file or folder; everything if left out.
+    #[serde(default)]
+    path: Option<String>,
+    /// How many commits, at most 50.
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+/// Arguments of `git_blame`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(in crate::agent) struct GitBlame {
+    path: String,
+    /// First line, from 1.
+    from: usize,
+    /// Last line.
+    to: usize,
+}
+
+/// Arguments of `git_show`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(in crate::agent) struct GitShow {
+    /// The beginning of the commit's id, as git_log has it.
+    commit: String,
+    /// Only what it changed there.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl GitLog {
+    pub(super) fn question(&self) -> Result<Question, String> {
+        Ok(Question::Log {
+            path: optional(self.path.as_deref())?,
+            limit: self.limit.unwrap_or(LISTED),
+        })
+    }
+}
+
+impl GitBlame {
+    pub(super) fn question(&self) -> Result<Question, String> {
+        Ok(Question::Blame {
+            path: repo_path(&self.path)?,
+            from: self.from,
+            to: self.to,
+        })
+    }
+}
+
+impl GitShow {
+    pub(super) fn question(&self) -> Result<Question, String> {
+        Ok(Question::Show {
+            commit: self.commit.chars().take(64).collect(),
+            path: optional(self.path.as_deref())?,
+        })
+    }
+}
+
+fn optional(path: Option<&str>) -> Result<Option<RepoPath>, String> {
+    let path = path
+        .map(|path| path.trim().trim_end_matches('/'))
+        .filter(|path| !matches!(*path, "" | "."));
+    path.map(repo_path).transpose()
+}
+
+/// Has a question answered.
+pub(super) async fn ask(question: Result<Question, String>, shell: &Shell<'_>) -> String {
+    let question = match question {
+        Ok(question) => question,
+        Err(sentence) => return sentence,
+    };
+    let Some(history) = shell.history.clone() else {
+        return "the history cannot be read here.".into();
+    };
+    let answered = tokio::task::spawn_blocking(move || history(&question));
+    match tokio::time::timeout(WAIT, answered).await {
+        Ok(Ok(text)) => fenced("text", &bounded(&text, MAX_RESULT - 512), MAX_RESULT - 512),
+        Ok(Err(_)) => "the history cannot be read.".into(),
+        Err(_) => "that takes too long; ask for less.".into(),
+    }
+}

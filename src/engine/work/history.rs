@@ -1,0 +1,21 @@
+//! Answers a model's questions about how the head came about, from the repository's own objects.
+
+use std::sync::Arc;
+
+use crate::agent::{self, Question};
+use crate::git;
+
+use super::super::desk::Desk;
+
+/// None where there is no repository.
+pub(super) fn history(desk: &Desk) -> Option<agent::History> {
+    let (objects, head) = desk.repository.clone()?;
+    Some(Arc::new(move |question: &Question| {
+        let answer = match question {
+            Question::Log { path, limit } => git::history::log(&objects, &head, path.as_ref(), *limit),
+            Question::Blame { path, from, to } => git::history::blame(&objects, &head, path, (*from, *to)),
+            Question::Show { commit, path } => git::history::show(&objects, &head, commit, path.as_ref()),
+        };
+        answer.unwrap_or_else(|error| error.to_string())
+    }))
+}
