@@ -154,7 +154,7 @@ mod tests {
                 ..Known::default()
             };
             let transcript = serde_json::to_string(part.begin(&known, None).items()).unwrap();
-            let offered = tools::all(true, true);
+            let offered = tools::all();
             let schemas = offered.iter().filter(|tool| !part.without().contains(&tool.name));
             let schemas: usize = schemas
                 .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())

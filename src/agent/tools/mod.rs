@@ -75,14 +75,19 @@ pub(super) enum Action {
 pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpec> {
     // Who could be asked once is told that nobody can be any more.
     let asks = shell.may_ask > 0 || transcript.has_called(&["request_execution", "run_code", "run_tests"]);
-    let mut tools = all(shell.may_execute(), asks);
-    let has_history = shell.history.is_some();
-    tools.retain(|tool| !shell.without.contains(&tool.name) && (has_history || !tool.name.starts_with("git_")));
+    let is_offered = |name: &str| match name {
+        "git_log" | "git_blame" | "git_show" => shell.history.is_some(),
+        "run_tests" | "run_code" => asks || shell.may_execute(),
+        "request_execution" => asks,
+        _ => true,
+    };
+    let mut tools = all();
+    tools.retain(|tool| is_offered(tool.name) && !shell.without.contains(&tool.name));
     tools
 }
 
-pub(super) fn all(may_execute: bool, asks: bool) -> Vec<ToolSpec> {
-    let mut tools = vec![
+pub(super) fn all() -> Vec<ToolSpec> {
+    vec![
         spec::<finish::Think>("think", "Note a thought. Nothing happens."),
         spec::<look::ListFiles>("list_files", "List the files of the repository, or of one folder."),
         spec::<look::ReadFile>(
@@ -102,49 +107,32 @@ pub(super) fn all(may_execute: bool, asks: bool) -> Vec<ToolSpec> {
             "apply_patch",
             "Change several places or files at once; all of it or nothing.",
         ),
-    ];
-    tools.push(spec::<diagnostics::Diagnostics>(
-        "diagnostics",
-        "Check edited or named files for errors: their syntax, and what the project's own checker says.",
-    ));
-    tools.push(spec::<history::GitLog>(
-        "git_log",
-        "List the commits that led here, or that changed a path.",
-    ));
-    tools.push(spec::<history::GitBlame>(
-        "git_blame",
-        "Tell which commit last changed each line of a range.",
-    ));
-    tools.push(spec::<history::GitShow>(
-        "git_show",
-        "Show the message and the changes of one commit.",
-    ));
-    if may_execute || asks {
-        tools.push(spec::<run_tests::RunTests>(
+        spec::<diagnostics::Diagnostics>(
+            "diagnostics",
+            "Check edited or named files for errors: their syntax, and what the project's own checker says.",
+        ),
+        spec::<history::GitLog>("git_log", "List the commits that led here, or that changed a path."),
+        spec::<history::GitBlame>("git_blame", "Tell which commit last changed each line of a range."),
+        spec::<history::GitShow>("git_show", "Show the message and the changes of one commit."),
+        spec::<run_tests::RunTests>(
             "run_tests",
             "Run tests on the edited files, in a sandbox without network.",
-        ));
-        tools.push(spec::<run_code::RunCode>(
+        ),
+        spec::<run_code::RunCode>(
             "run_code",
             "Run code on a copy of the edited files, in a sandbox without network. What it writes is never proposed.",
-        ));
-    }
-    if asks {
-        tools.push(spec::<request::RequestExecution>(
+        ),
+        spec::<request::RequestExecution>(
             "request_execution",
             "Ask a maintainer to allow one execution in the sandbox with network, packages or more time. The work waits \
              for the answer.",
-        ));
-    }
-    tools.push(spec::<finish::Submit>(
-        "submit",
-        "End the work, and hand over the edits.",
-    ));
-    tools.push(spec::<finish::Explain>(
-        "explain",
-        "End the work: say why the tests fail, and on which lines that rests.",
-    ));
-    tools
+        ),
+        spec::<finish::Submit>("submit", "End the work, and hand over the edits."),
+        spec::<finish::Explain>(
+            "explain",
+            "End the work: say why the tests fail, and on which lines that rests.",
+        ),
+    ]
 }
 
 /// Reads a call, or says in a sentence what is wrong with it.
@@ -305,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_schema_is_plain_enough_for_every_endpoint() {
-        let tools = all(true, true);
+        let tools = all();
         let read_file = tools.iter().find(|tool| tool.name == "read_file").unwrap();
         assert_eq!(
             read_file.parameters,

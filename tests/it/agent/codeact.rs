@@ -246,9 +246,9 @@ async fn a_model_without_tools_needs_execution_and_blocks() {
     .await;
     assert_eq!(gave_up(&exit), "the model answers without calling a tool");
     assert_eq!(results(&transcript), ["`perl` is not python, bash or javascript."]);
-    let notes = transcript.items().iter().filter_map(|item| match item {
+    let mut notes = transcript.items().iter().filter_map(|item| match item {
         Item::Note(text) => Some(text.as_str()),
         _ => None,
     });
-    assert!(notes.last().is_some_and(|note| note.contains("<execute>")));
+    assert!(notes.next_back().is_some_and(|note| note.contains("<execute>")));
 }
