@@ -240,12 +240,12 @@ impl OpenAi {
         live: &Live,
     ) -> Result<Reply, Failure> {
         let body = request::body(self.api, &candidate.name, question, streaming);
-        let (ear, mut hears) = tokio::sync::mpsc::unbounded_channel();
+        let (ear, mut hears) = Ear::new();
         let sender = Sender {
             http: self.http.clone(),
             idle: self.idle,
             api: self.api,
-            ear: Ear(ear),
+            ear,
         };
         let send = move |request| sender.clone().exchange(request);
         let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(tower::service_fn(send));

@@ -165,13 +165,12 @@ impl Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::openai::heard::tests::ear;
     use crate::openai::read;
 
     /// What is read of the chunks, and what was heard meanwhile.
     #[track_caller]
     fn check(deltas: &[Value], end: Option<&str>, calls: &[(&str, &str, &str)], heard: &str) {
-        let (ear, mut hears) = ear();
+        let (ear, mut hears) = Ear::new();
         let mut chunks = Chunks::default();
         for delta in deltas {
             chunks.take(json!({ "choices": [{ "delta": delta }] }), &ear);
@@ -183,7 +182,15 @@ mod tests {
             .iter()
             .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
             .collect();
-        assert_eq!((got.as_slice(), hears().as_str()), (calls, heard));
+        let said = std::iter::from_fn(|| hears.try_recv().ok()).map(|heard| match heard {
+            Heard::Text(text) => format!("says {text}"),
+            Heard::Reasoning(text) => format!("thinks {text}"),
+            Heard::Call(name) => format!("call {name}"),
+        });
+        assert_eq!(
+            (got.as_slice(), said.collect::<Vec<_>>().join("|").as_str()),
+            (calls, heard)
+        );
     }
 
     #[test]
@@ -255,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_or_empty_is_no_answer() {
-        let (ear, _) = ear();
+        let (ear, _) = Ear::new();
         assert_eq!(Chunks::default().answer(true), None);
         let half =
             json!({ "choices": [{ "delta": { "tool_calls": [{ "function": { "name": "f", "arguments": "{" } }] } }] });
@@ -266,7 +273,7 @@ mod tests {
 
     #[test]
     fn an_error_within_a_stream_is_the_answer() {
-        let (ear, _) = ear();
+        let (ear, _) = Ear::new();
         let mut chunks = Chunks::default();
         chunks.take(json!({ "choices": [{ "delta": { "content": "a" } }] }), &ear);
         chunks.take(json!({ "error": { "message": "overloaded", "code": 503 } }), &ear);
@@ -276,7 +283,7 @@ mod tests {
 
     #[test]
     fn usage_comes_last_or_in_every_chunk() {
-        let (ear, _) = ear();
+        let (ear, _) = Ear::new();
         let mut chunks = Chunks::default();
         for tokens in 1..4 {
             let usage = json!({ "prompt_tokens": 7, "completion_tokens": tokens });

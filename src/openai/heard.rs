@@ -1,6 +1,6 @@
 //! What is heard of an answer while it comes in, on its way from the connection to whoever listens.
 
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::agent::Delta;
 
@@ -24,36 +24,20 @@ impl Heard {
 
 /// Takes in what is heard.
 #[derive(Debug, Clone)]
-pub(super) struct Ear(pub(super) UnboundedSender<Heard>);
+pub(super) struct Ear(UnboundedSender<Heard>);
 
 impl Ear {
+    /// An ear, and the end at which one listens.
+    pub(super) fn new() -> (Self, UnboundedReceiver<Heard>) {
+        let (sender, receiver) = unbounded_channel();
+        (Self(sender), receiver)
+    }
+
     /// Passes on a piece; nobody has to listen.
     pub(super) fn hear(&self, heard: Heard) {
         let (Heard::Text(text) | Heard::Reasoning(text) | Heard::Call(text)) = &heard;
         if !text.is_empty() {
             let _ = self.0.send(heard);
         }
-    }
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-
-    /// An ear, and what it has heard so far.
-    pub(in crate::openai) fn ear() -> (Ear, impl FnMut() -> String) {
-        let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
-        let mut all = Vec::new();
-        let hears = move || {
-            while let Ok(heard) = receiver.try_recv() {
-                all.push(match heard {
-                    Heard::Text(text) => format!("says {text}"),
-                    Heard::Reasoning(text) => format!("thinks {text}"),
-                    Heard::Call(name) => format!("call {name}"),
-                });
-            }
-            all.join("|")
-        };
-        (Ear(sender), hears)
     }
 }

@@ -194,6 +194,66 @@ mod tests {
         );
     }
 
+    /// What breaks a reader that holds servers to OpenAI's schema, each of it seen somewhere.
+    #[test]
+    fn no_field_has_to_be_as_the_schema_says() {
+        let call = json!({ "id": "a", "type": "function", "function": { "name": "f", "arguments": "{\"x\":1}" } });
+        let whole = json!({
+            "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "service_tier": "default",
+            "choices": [{
+                "index": 0, "finish_reason": "tool_calls", "logprobs": null,
+                "message": { "role": "assistant", "content": "a", "tool_calls": [call] },
+            }],
+            "usage": { "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 },
+        });
+        let odd = [
+            ("/id", json!(null)),
+            ("/id", json!(7)),
+            ("/object", json!(null)),
+            ("/object", json!("")),
+            ("/created", json!(null)),
+            ("/created", json!(1.5)),
+            ("/created", json!("now")),
+            ("/model", json!(null)),
+            ("/service_tier", json!("on_demand")),
+            ("/usage", json!(null)),
+            ("/usage", json!({ "prompt_tokens": 1 })),
+            ("/usage/total_tokens", json!(2.0)),
+            ("/choices/0/index", json!(null)),
+            ("/choices/0/index", json!("0")),
+            ("/choices/0/logprobs", json!({})),
+            ("/choices/0/finish_reason", json!(null)),
+            ("/choices/0/finish_reason", json!("")),
+            ("/choices/0/finish_reason", json!("eos")),
+            ("/choices/0/finish_reason", json!("length")),
+            ("/choices/0/message/role", json!(null)),
+            ("/choices/0/message/role", json!("model")),
+            ("/choices/0/message/content", json!([{ "type": "text", "text": "a" }])),
+            ("/choices/0/message/tool_calls", call.clone()),
+            ("/choices/0/message/tool_calls/0/type", json!(null)),
+            ("/choices/0/message/tool_calls/0/type", json!("tool")),
+            ("/choices/0/message/tool_calls/0/function/arguments", json!({ "x": 1 })),
+            (
+                "/choices/0/message/tool_calls/0",
+                json!({ "id": "a", "name": "f", "arguments": "{\"x\":1}" }),
+            ),
+        ];
+        assert_eq!(odd.len(), 27);
+        for (place, value) in odd {
+            let mut answer = whole.clone();
+            *answer.pointer_mut(place).unwrap() = value.clone();
+            let reply = reply(&answer).unwrap();
+            let called = &reply.calls[0];
+            let got = (
+                reply.text.as_deref(),
+                called.id.as_str(),
+                called.name.as_str(),
+                called.arguments.as_str(),
+            );
+            assert_eq!(got, (Some("a"), "a", "f", "{\"x\":1}"), "{place} = {value}");
+        }
+    }
+
     #[test]
     fn usage_may_be_missing_or_odd() {
         let usage = |usage: Value| {

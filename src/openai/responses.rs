@@ -163,15 +163,15 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::openai::heard::tests::ear;
 
     fn streamed(events: &[Value]) -> (Option<Value>, String) {
-        let (ear, mut hears) = ear();
+        let (ear, mut hears) = Ear::new();
         let mut stream = Events::default();
         for event in events {
             stream.take(event.clone(), &ear);
         }
-        (stream.answer(), hears())
+        let heard = std::iter::from_fn(|| hears.try_recv().ok()).map(|heard| format!("{heard:?}"));
+        (stream.answer(), heard.collect::<Vec<_>>().join(" "))
     }
 
     fn output() -> Value {
@@ -220,7 +220,7 @@ mod tests {
         events.push(json!({ "type": "response.completed", "response": { "output": [], "usage": usage } }));
         let (answer, heard) = streamed(&events);
         check(&reply(&answer.unwrap()).unwrap());
-        assert_eq!(heard, "thinks hm|says Let|call think|call submit");
+        assert_eq!(heard, r#"Reasoning("hm") Text("Let") Call("think") Call("submit")"#);
         assert_eq!(streamed(&events[..events.len() - 1]).0, None, "it was cut");
     }
 

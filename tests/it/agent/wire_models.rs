@@ -44,7 +44,7 @@ async fn a_model_that_is_not_to_be_had_is_stood_in_for() {
         let model = ScriptedModel::start(refusals).await;
         model.then(says("a")).then(says("b"));
         let client = client(&model, |settings| {
-            settings.fallbacks = vec!["second".into(), "third".into()]
+            settings.fallbacks = vec!["second".into(), "third".into()];
         });
         assert_eq!(ask(&client).await.0.unwrap().model.as_deref(), Some("second"));
         // The first is left in peace for a while.
