@@ -199,7 +199,7 @@ async fn again(
         }
     };
     for at_item in 0..recorded.len().max(now.len()) {
-        let text = |items: &[&Value]| items.get(at_item).map(|item| item.to_string()).unwrap_or_default();
+        let text = |items: &[&Value]| items.get(at_item).map(ToString::to_string).unwrap_or_default();
         let place = format!("{at}, item {}", at_item + 1);
         replayed.compare(&place, &text(&recorded), &text(&now.iter().collect::<Vec<_>>()));
     }

@@ -29,7 +29,7 @@ use crate::domain::triage::{Triage, Verdict};
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::engine::work::{self, Brief, Engine, Outcome, Wants};
 use crate::openai::OpenAi;
-use crate::suite::Suite;
+use crate::suite::{Suite, TestCommand};
 
 use report::Report;
 
@@ -125,13 +125,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let memory_file = kept.with_extension("memory.json");
     let recorder = Recorder::default();
     let desk = app::desk(&root, own.path(), kept).await?;
-    let command = desk.test_command().map_err(|nothing| {
-        Exit::Usage(format!(
-            "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
-            root.display(),
-            nothing.looked_for.join(", ")
-        ))
-    })?;
+    let command = found(&desk)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
@@ -175,6 +169,17 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     }
     kept::learn(&memory_file, &asked, report);
     result
+}
+
+/// The test command, or what to do about there being none.
+fn found(desk: &Desk) -> Result<TestCommand, Exit> {
+    desk.test_command().map_err(|nothing| {
+        Exit::Usage(format!(
+            "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
+            desk.checkout.root().display(),
+            nothing.looked_for.join(", ")
+        ))
+    })
 }
 
 /// What is to be done, and with what.

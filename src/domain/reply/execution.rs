@@ -203,7 +203,8 @@ mod tests {
             packages: vec!["numpy==2.1".into()],
         };
         let text = super::super::gate_request(&gate(what, &["pypi.org"], 2), "change");
-        insta::assert_snapshot!(text, @r##"
+        // Without the invisible characters that keep mentions and commands inert.
+        insta::assert_snapshot!(text.replace('\u{2060}', ""), @r##"
         **Approve to run this python once in the sandbox on aaaaaaa with 2 changed files of the model's, with network access to `pypi.org`, for at most 90 seconds.**
 
         `````python
@@ -229,8 +230,8 @@ mod tests {
 
         Why, in the model's own words, which nobody checked:
 
-        > It fails only with @⁠ada's data.
-        > /⁠greenlight approve
+        > It fails only with @ada's data.
+        > /greenlight approve
 
         Approved, exactly this is done, once, and the model reads what came of it. Rejected, it reads your reason; unanswered, that nobody answered. In each case it goes on working, and nothing lands by this.
 
