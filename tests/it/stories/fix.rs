@@ -122,6 +122,12 @@ async fn a_protected_path_is_never_proposed() {
     let config = "[protect]\npaths = [\"migrations/**\"]\n";
     let story = Scene::default().config(config).model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
+    // Whether the model may do so in its own copy is asked each time; what lands does not depend on the answer.
+    for answer in ["approve", "reject no", "reject no", "approve", "reject"] {
+        story.has_commits(1);
+        assert!(story.sticky().contains("change a protected file"), "{}", story.sticky());
+        story.maintainer_says(&format!("/greenlight {answer}")).await;
+    }
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
     let patch = story.run().await.proposal.unwrap().patch;

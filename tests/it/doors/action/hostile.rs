@@ -17,7 +17,7 @@ async fn nobody_writes_outputs_of_their_own() {
     says_and_runs(&stage, MAINTAINER, "/greenlight fix").await.1.with(0);
     let (step, ended) = says_and_runs(&stage, MAINTAINER, text).await;
     let names: Vec<String> = step.outputs().into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["before", "run", "state", "proposal", "commit"]);
+    assert_eq!(names, ["before", "run", "state", "waits-for", "proposal", "commit"]);
     let word = ended.out.strip_prefix("::stop-commands::").unwrap().trim_end();
     assert!(
         word.len() > 20 && word.bytes().all(|byte| byte.is_ascii_alphanumeric()),
