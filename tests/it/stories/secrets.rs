@@ -69,6 +69,13 @@ async fn secrets_in_the_repository_do_not_reach_the_model_or_a_comment() {
             json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" }),
         ),
         calls("submit", json!({ "summary": format!("The token is {leak}.") })),
+        calls(
+            "explain",
+            json!({
+                "root_cause": format!("It is {leak}."),
+                "because": [{ "path": "settings.py", "from": 1, "to": 1, "says": format!("{leak} is there.") }],
+            }),
+        ),
     ];
     let test = "import unittest\n\nimport settings\nfrom fare import change\n\n\nclass Fares(unittest.TestCase):\n    def test_change_is_given(self):\n        self.assertEqual(change(500, 2), 200, settings.TOKEN)\n";
     let story = Scene::default()
@@ -80,6 +87,7 @@ async fn secrets_in_the_repository_do_not_reach_the_model_or_a_comment() {
     story.model().must_not_see(leak);
     story.maintainer_says("/greenlight fix").await;
     story.maintainer_says("/greenlight explain").await;
+    assert!(story.told().contains("TOKEN = "), "{}", story.told());
     assert!(!story.told().contains(leak), "{}", story.told());
     story.maintainer_says("/greenlight approve").await;
     assert!(story.sticky().contains("Landed as"), "{}", story.sticky());
