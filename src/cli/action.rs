@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Exit, app, terminal};
 use crate::config::environment::{Environment, WorkflowStep};
-use crate::config::flags::{Flags, GithubFlags, LogFlags, ModelFlags, StorageFlags};
+use crate::config::flags::{Flags, GithubFlags, LogFlags, ModelFlags, RecordFlags, StorageFlags};
 use crate::config::settings::Settings;
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::PullRequestId;
@@ -25,6 +25,8 @@ const NOT_ALLOWED: &str = "Resource not accessible by integration";
 pub(super) struct Arguments {
     #[command(flatten)]
     github: GithubFlags,
+    #[command(flatten)]
+    record: RecordFlags,
     #[command(flatten)]
     storage: StorageFlags,
     #[command(flatten)]
@@ -46,6 +48,7 @@ pub(super) async fn action(arguments: Arguments) -> Exit {
 async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(), Exit> {
     let Arguments {
         github,
+        record,
         storage,
         model,
         log,
@@ -53,6 +56,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
     let settings = Settings::new(
         Flags {
             github,
+            record,
             storage,
             model,
             log,

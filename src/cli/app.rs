@@ -31,6 +31,7 @@ pub(super) fn app(
         allow_list: settings.allow_list.clone(),
         interrupts: Interrupts::default(),
         voices: Voices::default(),
+        bundles: settings.bundles.clone(),
     })
 }
 

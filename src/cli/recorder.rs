@@ -6,15 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 
 use super::Exit;
-use crate::agent::{Model as _, Speech};
 use crate::domain::gate::{Answer, Gate, GateKind};
 use crate::domain::id::{CommitSha, Login, PullRequestId, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, End, Origin, Run, Started, Step};
-use crate::engine::bundle::{self, Manifest};
+use crate::engine::bundle;
 use crate::engine::desk::Desk;
 use crate::engine::work::Outcome;
-use crate::git;
 use crate::openai::OpenAi;
 
 /// What happened so far; nothing relies on it.
@@ -111,7 +109,9 @@ impl Recorder {
             ))
         };
         let run = Run::fold(steps.iter().cloned()).map_err(|error| Exit::Fault(error.to_string()))?;
-        let manifest = manifest(&run, desk, model).await.map_err(|error| cannot(&error))?;
+        let manifest = bundle::manifest(&run, desk, model)
+            .await
+            .map_err(|error| cannot(&error))?;
         bundle::write(file, &manifest, &steps, &desk.checkout).map_err(|error| cannot(&error))
     }
 }
@@ -119,47 +119,4 @@ impl Recorder {
 /// The person at this terminal.
 fn me() -> Login {
     Login::new("local")
-}
-
-async fn manifest(run: &Run, desk: &Desk, model: Option<&(OpenAi, String)>) -> Result<Manifest, git::Error> {
-    let (version, greenlight) = Manifest::of_this_version();
-    let mut pristine = desk.checkout.clone();
-    pristine.reset();
-    let tree = git::tree_name(&pristine)?;
-    let proposed_tree = match &run.proposal {
-        Some(proposal) => {
-            pristine.apply(&proposal.patch);
-            Some(git::tree_name(&pristine)?)
-        }
-        None => None,
-    };
-    let (speech, context) = match model {
-        // It was asked before, and remembers.
-        Some((model, _)) => (
-            model
-                .speech(&tokio_util::sync::CancellationToken::new())
-                .await
-                .unwrap_or_default(),
-            model.context(),
-        ),
-        None => (Speech::default(), crate::agent::DEFAULT_CONTEXT),
-    };
-    Ok(Manifest {
-        version,
-        greenlight,
-        mode: run.started.mode.clone(),
-        head: run.started.head.clone(),
-        tree,
-        model: model.map(|(_, name)| name.clone()),
-        speech,
-        context,
-        config: desk.config.to_string(),
-        command: run
-            .reproduced
-            .as_ref()
-            .map(|(before, _)| before.command.clone())
-            .unwrap_or_default(),
-        changed: desk.changed.clone(),
-        proposed_tree,
-    })
 }

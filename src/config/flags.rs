@@ -13,6 +13,8 @@ pub struct Flags {
     #[command(flatten)]
     pub webhook: WebhookFlags,
     #[command(flatten)]
+    pub record: RecordFlags,
+    #[command(flatten)]
     pub storage: StorageFlags,
     #[command(flatten)]
     pub model: ModelFlags,
@@ -48,6 +50,15 @@ pub struct WebhookFlags {
     /// Only work for these: `owner/name,owner/*` [env: GREENLIGHT_REPOSITORIES]
     #[arg(long, value_name = "LIST", help_heading = "GitHub")]
     pub repositories: Option<String>,
+}
+
+/// What is kept of runs for looking into them later.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct RecordFlags {
+    /// Folder to write each run to, as a file for `greenlight replay`; it holds the code that was worked on. None writes
+    /// none [env: GREENLIGHT_BUNDLES]
+    #[arg(long, value_name = "PATH", help_heading = "Storage")]
+    pub bundles: Option<PathBuf>,
 }
 
 /// Where greenlight keeps what it must not forget.

@@ -62,6 +62,8 @@ pub struct Settings {
     webhook_secret: Option<SecretString>,
     /// Secret, because the URL of a database server has a password in it.
     database_url: Option<SecretString>,
+    /// Where each run is written to.
+    pub bundles: Option<PathBuf>,
     data_dir: Option<PathBuf>,
     model: Option<ModelSettings>,
 }
@@ -89,6 +91,7 @@ impl Settings {
         let Flags {
             github,
             webhook,
+            record,
             storage,
             model,
             sandbox,
@@ -121,6 +124,9 @@ impl Settings {
             github_token: GITHUB_TOKEN.read(github.github_token_file.as_deref(), environment)?,
             webhook_secret: WEBHOOK_SECRET.read(webhook.webhook_secret_file.as_deref(), environment)?,
             database_url: text(storage.database_url, &["GREENLIGHT_DATABASE_URL"]).map(SecretString::from),
+            bundles: record
+                .bundles
+                .or_else(|| environment.get("GREENLIGHT_BUNDLES").map(PathBuf::from)),
             data_dir: storage
                 .data_dir
                 .or_else(|| environment.get("GREENLIGHT_DATA_DIR").map(PathBuf::from)),

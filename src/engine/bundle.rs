@@ -13,13 +13,16 @@ use serde::{Deserialize, Serialize};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use crate::agent::Speech;
+use crate::agent::{Model as _, Speech};
 use crate::checkout::Checkout;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::mode::Mode;
 use crate::domain::patch::FileMode;
-use crate::domain::run::Step;
+use crate::domain::run::{Run, Step};
 use crate::git;
+use crate::openai::OpenAi;
+
+use super::desk::Desk;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -63,6 +66,53 @@ impl Manifest {
     pub fn of_this_version() -> (u32, String) {
         (VERSION, env!("CARGO_PKG_VERSION").into())
     }
+}
+
+/// What a run began with, and what it came to so far.
+///
+/// # Errors
+/// When a file of the tree cannot be read.
+pub async fn manifest(run: &Run, desk: &Desk, model: Option<&(OpenAi, String)>) -> Result<Manifest, git::Error> {
+    let (version, greenlight) = Manifest::of_this_version();
+    let mut pristine = desk.checkout.clone();
+    pristine.reset();
+    let tree = git::tree_name(&pristine)?;
+    let proposed_tree = match &run.proposal {
+        Some(proposal) => {
+            pristine.apply(&proposal.patch);
+            Some(git::tree_name(&pristine)?)
+        }
+        None => None,
+    };
+    let (speech, context) = match model {
+        // It was asked before, and remembers.
+        Some((model, _)) => (
+            model
+                .speech(&tokio_util::sync::CancellationToken::new())
+                .await
+                .unwrap_or_default(),
+            model.context(),
+        ),
+        None => (Speech::default(), crate::agent::DEFAULT_CONTEXT),
+    };
+    Ok(Manifest {
+        version,
+        greenlight,
+        mode: run.started.mode.clone(),
+        head: run.started.head.clone(),
+        tree,
+        model: model.map(|(_, name)| name.clone()),
+        speech,
+        context,
+        config: desk.config.to_string(),
+        command: run
+            .reproduced
+            .as_ref()
+            .map(|(before, _)| before.command.clone())
+            .unwrap_or_default(),
+        changed: desk.changed.clone(),
+        proposed_tree,
+    })
 }
 
 /// Why a bundle could not be written or read.

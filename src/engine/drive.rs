@@ -26,7 +26,7 @@ use super::land::land;
 use super::set_up::set_up;
 use super::stop::stop;
 use super::work::{self, Brief, Engine, Outcome, Red};
-use super::{App, Broken, Context, announce, base, budget, propose, reading, resolve, retry};
+use super::{App, Broken, Context, announce, base, budget, propose, reading, record, resolve, retry};
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
@@ -154,6 +154,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
                 for step in step.into_iter().chain([spent]) {
                     journal.append(run, step).await?;
                 }
+                record::record(context, run, desk).await;
                 continue;
             }
         };

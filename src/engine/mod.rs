@@ -17,6 +17,7 @@ mod interrupt;
 mod land;
 mod propose;
 mod reading;
+mod record;
 pub mod replay;
 mod resolve;
 mod retry;
@@ -59,6 +60,8 @@ pub struct App {
     pub interrupts: Interrupts,
     /// What models say while they say it.
     pub voices: Voices,
+    /// Where each run is written to for looking into it later; none writes none.
+    pub bundles: Option<PathBuf>,
 }
 
 /// What broke, as opposed to what was refused.

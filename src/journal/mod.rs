@@ -141,14 +141,15 @@ impl Journal {
         }
     }
 
-    /// So many steps of a run from a place on, as they are written, each with its place; in git refs, none.
+    /// So many steps of a run from a place on, as they are written, each with its place; in git refs, of runs that were loaded so
+    /// far.
     ///
     /// # Errors
     /// When the journal cannot be read.
     pub async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
         match self {
             Self::Sqlite(sqlite) => sqlite.steps(id, from, limit).await,
-            Self::Refs(_) => Ok(Vec::new()),
+            Self::Refs(refs) => Ok(refs.steps(id, from, limit).await),
         }
     }
 

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use tokio::sync::Mutex;
 
 use super::Error;
-use crate::domain::id::{PullRequestId, RepositoryName};
+use crate::domain::id::{PullRequestId, RepositoryName, RunId};
 use crate::domain::run::{Run, Started, Step};
 use crate::github::Client;
 use crate::github::state::{Place, SaveError, Saved};
@@ -135,6 +135,13 @@ impl Refs {
             .into_iter()
             .map(|(_, run)| run)
             .collect())
+    }
+
+    pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Vec<(usize, String)> {
+        let (file, loaded) = (file(&id.0), self.loaded.lock().await);
+        let text = loaded.values().find_map(|saved| saved.get(&file)).unwrap_or_default();
+        let lines = text.lines().enumerate().skip(from).take(limit);
+        lines.map(|(place, line)| (place, line.to_string())).collect()
     }
 
     pub(super) async fn loaded_runs(&self) -> Result<Vec<Run>, Error> {

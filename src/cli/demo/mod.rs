@@ -107,6 +107,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
         return Err(Exit::Refused(unusable.to_string()));
     }
     let app = App {
+        bundles: None,
         github: GitHub::new(&api, credentials).map_err(fault)?,
         journal: Journal::Sqlite(journal),
         sandbox,

@@ -103,3 +103,23 @@ async fn a_reason_of_an_earlier_run_is_told_to_the_model() {
     story.has_landed();
     story.finish().await;
 }
+
+#[tokio::test]
+async fn a_run_is_written_down_with_its_tree_and_without_secrets() {
+    let story = Scene::default()
+        .model(proposes("return paid - fare(stops)"))
+        .begin()
+        .await;
+    story.maintainer_says("/greenlight fix").await;
+    let run = story.run().await;
+    let file = story.folder().join(format!("bundles/acme/rail/{}.zip", run.id()));
+    let into = tempfile::tempdir().unwrap();
+    let (manifest, steps, tree) = greenlight::engine::bundle::read(&file, into.path()).unwrap();
+    assert_eq!(manifest.head, run.started.head);
+    assert_eq!(manifest.model.as_deref(), Some("scripted"));
+    assert_eq!(tree.read_text("fare.py").as_deref(), Some(CHANGE));
+    let again = greenlight::domain::run::Run::fold(steps).unwrap();
+    assert_eq!(again.proposal, run.proposal);
+    assert_eq!(again.spent.turns, 2);
+    story.finish().await;
+}

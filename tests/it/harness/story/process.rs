@@ -102,6 +102,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         (OpenAi::new(settings).unwrap(), "scripted".to_string())
     });
     let app = App {
+        bundles: Some(folder.join("bundles")),
         github: GitHub::new(&settings.api.parse().unwrap(), settings.credentials).unwrap(),
         journal: Journal::Sqlite(Sqlite::open(&folder.join("greenlight.db")).await.unwrap()),
         sandbox: settings.sandbox,

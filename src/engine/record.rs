@@ -1,0 +1,28 @@
+//! Writes a run down in a file of its own, where somebody wants to look into it later. Nothing relies on it.
+
+use super::desk::Desk;
+use super::{Context, bundle};
+use crate::domain::run::{Run, Step};
+
+/// Steps of a run that are written down.
+const MAX_STEPS: usize = 20_000;
+
+/// Writes the run as it is by now, in place of what was there of it.
+pub(super) async fn record(context: &Context<'_>, run: &Run, desk: &Desk) {
+    let Some(folder) = &context.app.bundles else { return };
+    let repository = &context.id().repository;
+    let folder = folder.join(repository.owner()).join(repository.name());
+    let file = folder.join(format!("{}.zip", run.id()));
+    let written = async {
+        let steps = context.app.journal.steps(run.id(), 0, MAX_STEPS).await?;
+        let steps = steps.iter().map(|(_, step)| serde_json::from_str::<Step>(step));
+        let steps = steps.collect::<Result<Vec<_>, _>>()?;
+        let manifest = bundle::manifest(run, desk, context.app.model.as_ref()).await?;
+        let (tree, place) = (desk.checkout.clone(), file.clone());
+        tokio::task::spawn_blocking(move || bundle::write(&place, &manifest, &steps, &tree)).await??;
+        anyhow::Ok(())
+    };
+    if let Err(error) = written.await {
+        tracing::warn!(run.id = %run.id(), file = %file.display(), %error, "a run cannot be written down");
+    }
+}
