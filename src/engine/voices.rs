@@ -1,6 +1,8 @@
 //! What the models of this process say, while they say it, for whoever listens. Nothing relies on it: whoever comes late
 //! or listens slowly misses some, and reads the journal.
 
+use std::sync::{Mutex, PoisonError};
+
 use tokio::sync::broadcast;
 
 use crate::agent::Delta;
@@ -21,6 +23,23 @@ pub enum Piece {
     Call(String),
 }
 
+/// The lines that a piece makes whole, with what was said before it; a line that is too long comes in parts.
+fn whole_lines(unfinished: &mut String, more: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for part in more.split_inclusive('\n') {
+        unfinished.push_str(part);
+        if part.ends_with('\n') || unfinished.len() > MAX_PIECE {
+            let line = kept(&std::mem::take(unfinished));
+            lines.extend(Some(line).filter(|line| !line.trim().is_empty()));
+        }
+    }
+    lines
+}
+
+fn kept(text: &str) -> String {
+    redact::redact(&redact::visible(text)).chars().take(MAX_PIECE).collect()
+}
+
 /// Everybody who speaks and listens in this process.
 #[derive(Debug, Clone)]
 pub struct Voices(broadcast::Sender<(RunId, Piece)>);
@@ -32,25 +51,77 @@ impl Default for Voices {
 }
 
 impl Voices {
-    /// The voice of one run.
+    /// The voice of one run: what it says is passed on line by line, because what must not be shown is only seen in a
+    /// whole line. Calls are told to the log, too, and text at its finest level.
     pub fn of(&self, run: &RunId) -> impl Fn(Delta<'_>) + Send + Sync + 'static {
         let (sender, run) = (self.0.clone(), run.clone());
-        move |delta| {
-            if sender.receiver_count() == 0 {
-                return;
+        let said = Mutex::new((String::new(), String::new()));
+        let tell = move |piece: Piece| {
+            match &piece {
+                Piece::Call(name) => tracing::debug!(run.id = %run, tool = name, "the model calls a tool"),
+                Piece::Text(text) | Piece::Reasoning(text) => tracing::trace!(run.id = %run, text, "the model says"),
             }
-            let kept = |text: &str| redact::visible(text).chars().take(MAX_PIECE).collect();
-            let piece = match delta {
-                Delta::Text(text) => Piece::Text(kept(text)),
-                Delta::Reasoning(text) => Piece::Reasoning(kept(text)),
-                Delta::Call(name) => Piece::Call(kept(name)),
-            };
-            let _nobody_listens_any_more = sender.send((run.clone(), piece));
+            let _nobody_listens = sender.send((run.clone(), piece));
+        };
+        move |delta| {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            let (text, reasoning) = &mut *said;
+            match delta {
+                Delta::Text(more) => whole_lines(text, more).into_iter().map(Piece::Text).for_each(&tell),
+                Delta::Reasoning(more) => {
+                    whole_lines(reasoning, more)
+                        .into_iter()
+                        .map(Piece::Reasoning)
+                        .for_each(&tell);
+                }
+                Delta::Call(name) => {
+                    // A call ends whatever was being said.
+                    whole_lines(reasoning, "\n")
+                        .into_iter()
+                        .map(Piece::Reasoning)
+                        .for_each(&tell);
+                    whole_lines(text, "\n").into_iter().map(Piece::Text).for_each(&tell);
+                    tell(Piece::Call(kept(name)));
+                }
+            }
         }
     }
 
     /// Listens to all of them from now on.
     pub fn listen(&self) -> broadcast::Receiver<(RunId, Piece)> {
         self.0.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_in_pieces_is_shown_in_lines_without_secrets() {
+        let voices = Voices::default();
+        let mut heard = voices.listen();
+        let speak = voices.of(&RunId("r1".into()));
+        for piece in [
+            "The token is ghp_0123456789",
+            "abcdefghijklmnopqrstuvwxyzAB",
+            ".\nNext",
+            " line",
+        ] {
+            speak(Delta::Text(piece));
+        }
+        speak(Delta::Call("read_file"));
+        let mut pieces = Vec::new();
+        while let Ok((_, piece)) = heard.try_recv() {
+            pieces.push(piece);
+        }
+        assert_eq!(
+            pieces,
+            [
+                Piece::Text("The token is [redacted]\n".into()),
+                Piece::Text("Next line\n".into()),
+                Piece::Call("read_file".into()),
+            ]
+        );
     }
 }
