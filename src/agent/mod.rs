@@ -25,7 +25,7 @@ pub use self::compact::{DEFAULT_CONTEXT, as_shown};
 pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
 pub use self::shell::Shell;
-pub use self::tools::{History, Question, carry_out, edits};
+pub use self::tools::{History, Question, all as all_tools, carry_out, edits};
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;

@@ -45,7 +45,7 @@ enum Verb {
     Tdd(tdd::Arguments),
     /// Change a local checkout towards a goal, while its tests stay green and its interface stays as it is
     Refactor(refactor::Arguments),
-    /// Say why the tests of a local checkout fail, with the lines that rests on; nothing is changed
+    /// Say why the tests of a local checkout fail, and on which lines that rests; nothing is changed
     Explain(explain::Arguments),
     /// Show how the tests of a checkout are run and why, run them confined, and show how the result was read
     Tests(tests::Arguments),

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 
-use super::Exit;
+use super::{Exit, terminal};
 use crate::domain::gate::{Answer, Gate, GateKind};
 use crate::domain::id::{CommitSha, Login, PullRequestId, RunId};
 use crate::domain::mode::Mode;
@@ -99,8 +99,14 @@ impl Recorder {
         Ok(())
     }
 
-    /// Puts it into a file, with the tree it began on.
-    pub(super) async fn write(&self, file: &Path, desk: &Desk, model: Option<&(OpenAi, String)>) -> Result<(), Exit> {
+    /// Puts it into a file, if there is to be one, with the tree it began on, which nobody may have changed yet.
+    pub(super) async fn write(
+        &self,
+        file: Option<&Path>,
+        desk: &Desk,
+        model: Option<&(OpenAi, String)>,
+    ) -> Result<(), Exit> {
+        let Some(file) = file else { return Ok(()) };
         let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let cannot = |error: &dyn std::fmt::Display| {
             Exit::Usage(format!(
@@ -112,7 +118,12 @@ impl Recorder {
         let manifest = bundle::manifest(&run, desk, model)
             .await
             .map_err(|error| cannot(&error))?;
-        bundle::write(file, &manifest, &steps, &desk.checkout).map_err(|error| cannot(&error))
+        bundle::write(file, &manifest, &steps, &desk.checkout).map_err(|error| cannot(&error))?;
+        let file = file.display();
+        terminal::tell(&format!(
+            "recorded in {file}; `greenlight replay {file}` goes through it again"
+        ));
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::domain::mode::Mode;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// What is to become better; a measure that it names (complexity, duplication, long functions) has to
+    /// What is to become better; where that names a measure (complexity, duplication, long functions), it is checked
     goal: String,
     /// Change nothing but this file or folder of the checkout
     #[arg(long = "in", value_name = "PATH")]

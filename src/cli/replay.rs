@@ -92,16 +92,20 @@ fn show(arguments: &Arguments, replayed: &Replayed) {
         indented(&difference.now);
     }
     terminal::show(&format!(
-        "{}: {} attempts, {} replies of the model, {} results of its calls",
+        "{}: {}, {} of the model, {} of its calls",
         if replayed.differences.is_empty() {
             "the same"
         } else {
             "not the same"
         },
-        replayed.attempts,
-        replayed.turns,
-        replayed.results
+        count(replayed.attempts, "attempt", "attempts"),
+        count(replayed.turns, "reply", "replies"),
+        count(replayed.results, "result", "results")
     ));
+}
+
+fn count(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 fn indented(text: &str) {

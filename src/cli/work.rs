@@ -208,11 +208,12 @@ fn show(desk: &Desk, execution: &Execution) {
             hosts => format!("network: {hosts}"),
         };
         let files = match execution.files {
-            1 => "1 file".to_string(),
-            files => format!("{files} files"),
+            0 => "an unchanged copy".to_string(),
+            1 => "a copy with its edits of 1 file".to_string(),
+            files => format!("a copy with its edits of {files} files"),
         };
         terminal::tell(&format!(
-            "\nin the sandbox, on a copy with its edits of {files}; {network}; at most {}",
+            "\nin the sandbox, on {files}; {network}; at most {}",
             humantime::format_duration(std::time::Duration::from_secs(execution.seconds))
         ));
     }

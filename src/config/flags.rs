@@ -94,8 +94,8 @@ pub struct ModelFlags {
     /// [env: GREENLIGHT_MODEL_TOOLS]
     #[arg(long, value_name = "WAY", help_heading = "Model")]
     pub model_tools: Option<String>,
-    /// TOML file with prices in US dollars for a million tokens: `["gpt-5*"] input = 1.25, cached_input = 0.125,
-    /// output = 10` on lines of their own [env: GREENLIGHT_MODEL_PRICES]
+    /// TOML file with prices in US dollars for a million tokens: a table for each model, such as `["gpt-5*"]`, with
+    /// `input`, `cached_input` and `output` [env: GREENLIGHT_MODEL_PRICES]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub model_prices: Option<PathBuf>,
     /// Tokens of history before old results are left out; 64000 if not set [env: GREENLIGHT_MODEL_CONTEXT]

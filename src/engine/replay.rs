@@ -262,7 +262,10 @@ fn steady(text: &str) -> String {
 fn told(run: &crate::domain::test_run::TestRun) -> String {
     let mut failing: Vec<&str> = run.failing_names().collect();
     failing.sort_unstable();
-    format!("{}: {}", run.summary(), failing.join(", "))
+    match failing.join(", ").as_str() {
+        "" => run.summary(),
+        names => format!("{}: {names}", run.summary()),
+    }
 }
 
 fn outcome_told(outcome: &Outcome) -> String {

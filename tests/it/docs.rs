@@ -1,8 +1,10 @@
-//! What docs/test-suites.md and the fixtures' own list say is all there is.
+//! What docs/test-suites.md, docs/agent.md and the fixtures' own list say is all there is.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use greenlight::agent::all_tools;
 use greenlight::suite::Framework;
 
 fn text(path: &str) -> String {
@@ -21,6 +23,37 @@ fn every_framework_is_in_the_table() {
             "{name} has no row"
         );
     }
+}
+
+/// The words in back quotes of a cell.
+fn quoted(cell: &str) -> BTreeSet<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn every_tool_is_in_the_table_with_its_arguments() {
+    let docs = text("docs/agent.md");
+    let section = docs.split("## Tools").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows: Vec<(&str, BTreeSet<&str>)> = section
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| {
+            let cells: Vec<&str> = line.split('|').collect();
+            (cells[1].trim().trim_matches('`'), quoted(cells[2]))
+        })
+        .collect();
+    let tools = all_tools();
+    let there_are: Vec<(&str, BTreeSet<&str>)> = tools
+        .iter()
+        .map(|tool| {
+            let fields = tool.parameters["properties"].as_object();
+            (
+                tool.name,
+                fields.into_iter().flatten().map(|(name, _)| name.as_str()).collect(),
+            )
+        })
+        .collect();
+    assert_eq!(rows, there_are);
 }
 
 #[test]

@@ -86,7 +86,8 @@ pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpe
     tools
 }
 
-pub(super) fn all() -> Vec<ToolSpec> {
+/// Every tool that there is, whether or not a run offers it.
+pub fn all() -> Vec<ToolSpec> {
     vec![
         spec::<finish::Think>("think", "Note a thought. Nothing happens."),
         spec::<look::ListFiles>("list_files", "List the files of the repository, or of one folder."),

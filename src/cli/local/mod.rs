@@ -22,6 +22,7 @@ use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
+use crate::domain::proposal::Proposal;
 use crate::domain::reply;
 use crate::domain::run::{MAX_PROPOSALS, Step, TestsFirst, TurnedDown};
 use crate::domain::test_run::TestRun;
@@ -40,7 +41,7 @@ pub(super) struct Common {
     /// The checkout
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// Approve up front: write the result to the working tree
+    /// Approve up front: what the model asks to execute, and writing the result to the working tree
     #[arg(long)]
     yes: bool,
     /// Install the dependencies first, from the registries that this machine's package tools are configured for
@@ -160,15 +161,20 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let (before, triage) = asked.before.clone();
     recorder.take(Step::Reproduced { before, triage });
     let result = search(&asked, report, cancel).await;
-    if let Some(file) = &arguments.record {
-        recorder.write(file, &desk, model.as_ref()).await?;
-        terminal::tell(&format!(
-            "recorded in {}; `greenlight replay` goes through it again",
-            file.display()
-        ));
-    }
+    // Before anything is written: the bundle has the tree that the run began on.
+    let recorded = recorder.write(arguments.record.as_deref(), &desk, model.as_ref()).await;
+    let written = result.and_then(|approved| put(approved, report, &desk));
     kept::learn(&memory_file, &asked, report);
-    result
+    written.and(recorded)
+}
+
+fn put(approved: Option<Proposal>, report: &mut Report, desk: &Desk) -> Result<(), Exit> {
+    if let Some(proposal) = approved {
+        write::write(desk.checkout.root(), &proposal.patch)?;
+        report.is_applied = true;
+        terminal::tell("written to the working tree");
+    }
+    Ok(())
 }
 
 /// The test command, or what to do about there being none.
@@ -221,10 +227,10 @@ async fn install(arguments: &Common, desk: &Desk, suite: &mut Suite, cancel: &Ca
     Ok(())
 }
 
-/// Proposes, asks, and tries again with the reason when there is one.
-async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
-    let Asked { arguments, desk, .. } = asked;
-    let head = head(desk);
+/// Proposes, asks, and tries again with the reason when there is one. What it gives is approved, and not yet written.
+async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationToken) -> Result<Option<Proposal>, Exit> {
+    let arguments = asked.arguments;
+    let head = head(asked.desk);
     let tests_first = match asked.mode {
         Mode::Tdd { .. } => Some(tests_first::written(asked, &head, report, cancel).await?),
         _ => None,
@@ -244,7 +250,7 @@ async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationTok
                     report::show_explanation(&explanation);
                 }
                 report.explanation = Some(*explanation);
-                return Ok(());
+                return Ok(None);
             }
             outcome => return Err(unfinished(outcome, report)),
         };
@@ -253,12 +259,7 @@ async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationTok
             report::show_proposal(&proposal);
         }
         let reason = match ask(arguments, "Write this to the working tree?", cancel).await? {
-            Said::Yes => {
-                write::write(desk.checkout.root(), &proposal.patch)?;
-                report.is_applied = true;
-                terminal::tell("written to the working tree");
-                return Ok(());
-            }
+            Said::Yes => return Ok(Some(proposal)),
             Said::No => return Err(Exit::Refused("not approved; nothing was written".into())),
             Said::Because(reason) => reason,
         };

@@ -313,3 +313,22 @@ async fn what_is_missing_is_said() {
     let json: Value = document(&run(&door, &["explain", "--json"], root).await.with(2));
     assert_eq!(json["outcome"], "usage");
 }
+
+#[tokio::test]
+async fn a_recorded_run_is_the_same_again_after_its_fix_was_written() {
+    let checkout = sums(RED, &[]);
+    let model = ScriptedModel::start([]).await;
+    model
+        .then(calls("write_file", json!({ "path": "sums.py", "text": GREEN })))
+        .submits("It adds now.");
+    let door = door(&model);
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("run.greenlight");
+    let record = ["fix", "--yes", "--record", bundle.to_str().unwrap()];
+    run(&door, &record, checkout.path()).await.with(0);
+    assert_eq!(std::fs::read_to_string(checkout.path().join("sums.py")).unwrap(), GREEN);
+    let replayed = run(&door, &["replay", "--json"], &bundle).await.with(0);
+    let replayed: Value = serde_json::from_str(&replayed.out).unwrap();
+    assert_eq!((&replayed["same"], &replayed["attempts"]), (&json!(true), &json!(1)));
+    model.finish();
+}

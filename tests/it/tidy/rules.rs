@@ -82,12 +82,20 @@ const EMPTY_WORDS: [&str; 6] = ["Manager", "Service", "Helper", "Util", "Data", 
 const MAX_LINES: usize = 400;
 
 /// The commands that README.md shows, and what makes sure that they work.
-const SHOWN_COMMANDS: [(&str, &str); 9] = [
+const SHOWN_COMMANDS: [(&str, &str); 14] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
     ),
     ("greenlight fix .", "tests/it/doors/fix.rs"),
+    ("greenlight tdd --spec spec.md", "tests/it/doors/modes.rs"),
+    (
+        "greenlight refactor 'reduce the complexity of fare' --in fares.py",
+        "tests/it/doors/modes.rs",
+    ),
+    ("greenlight explain", "tests/it/doors/modes.rs"),
+    ("greenlight fix --record run.zip", "tests/it/doors/modes.rs"),
+    ("greenlight replay run.zip", "tests/it/doors/modes.rs"),
     ("greenlight tests .", "tests/it/doors/tests.rs"),
     (
         "greenlight suggest --base main --patch fix.patch",
