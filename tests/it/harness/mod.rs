@@ -1,5 +1,6 @@
 //! What the stories stand on.
 
+pub(crate) mod gullible;
 pub(crate) mod model;
 pub(crate) mod openapi;
 pub(crate) mod story;

@@ -5,7 +5,7 @@
 //! only ever appended to, the key is there, and nothing that must stay secret is in it. A story that leaves a turn
 //! unused, or a request without a turn, fails in [`ScriptedModel::finish`].
 
-mod wire;
+pub(in crate::harness) mod wire;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -279,7 +279,7 @@ async fn completion(State(script): State<Arc<Script>>, headers: HeaderMap, body:
     }
 }
 
-fn response(status: u16, headers: &[(&str, &str)], body: String) -> Response {
+pub(in crate::harness) fn response(status: u16, headers: &[(&str, &str)], body: String) -> Response {
     let mut response = Response::builder().status(StatusCode::from_u16(status).unwrap());
     for (name, value) in headers {
         response = response.header(*name, *value);

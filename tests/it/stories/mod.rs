@@ -12,6 +12,7 @@ mod explain;
 mod faults;
 mod fix;
 mod guard;
+mod gullible;
 mod hostile;
 mod install;
 mod lifecycle;

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::{Ending, Refuses, response};
 
 /// The messages or items of a request.
-pub(super) fn history(request: &Value) -> Vec<Value> {
+pub(in crate::harness) fn history(request: &Value) -> Vec<Value> {
     let history = request["messages"].as_array().or_else(|| request["input"].as_array());
     history.cloned().unwrap_or_default()
 }
 
 /// The call that a message is the result of, and its text.
-pub(super) fn result(message: &Value) -> Option<(&str, &str)> {
+pub(in crate::harness) fn result(message: &Value) -> Option<(&str, &str)> {
     let is_item = message["type"] == "function_call_output";
     let (id, text) = if is_item {
         ("call_id", "output")
@@ -25,7 +25,7 @@ pub(super) fn result(message: &Value) -> Option<(&str, &str)> {
 }
 
 /// Whether a message is what has become of an earlier one that was left out.
-pub(super) fn is_left_out(earlier: &Value, now: &Value) -> bool {
+pub(in crate::harness) fn is_left_out(earlier: &Value, now: &Value) -> bool {
     match (result(earlier), result(now)) {
         (Some((one, _)), Some((two, text))) => one == two && text.starts_with("[left out: "),
         _ => false,
@@ -33,13 +33,13 @@ pub(super) fn is_left_out(earlier: &Value, now: &Value) -> bool {
 }
 
 /// Whether a request only asks if tools can be offered.
-pub(super) fn is_trial(request: &Value) -> bool {
+pub(in crate::harness) fn is_trial(request: &Value) -> bool {
     let tool = &request["tools"][0];
     tool["name"] == "nothing" || tool["function"]["name"] == "nothing"
 }
 
 /// What the server says to a request with something that it refuses.
-pub(super) fn refusal(request: &Value, what: Refuses) -> Option<&'static str> {
+pub(in crate::harness) fn refusal(request: &Value, what: Refuses) -> Option<&'static str> {
     let (is_in, message) = match what {
         Refuses::Tools => (request.get("tools").is_some(), "scripted does not support tools"),
         Refuses::Streams => (request["stream"] == true, "stream is not supported"),
@@ -52,7 +52,7 @@ pub(super) fn refusal(request: &Value, what: Refuses) -> Option<&'static str> {
 }
 
 /// Each call has one result, right after the reply with the call.
-pub(super) fn every_call_has_one_result(messages: &[Value]) -> Result<(), String> {
+pub(in crate::harness) fn every_call_has_one_result(messages: &[Value]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
         if let Some((id, _)) = result(message) {
@@ -85,7 +85,7 @@ pub(super) fn every_call_has_one_result(messages: &[Value]) -> Result<(), String
 }
 
 /// An answer in the interface of the request, as a stream if it asks for one.
-pub(super) fn answer(request: &Value, number: usize, text: Option<String>, calls: &[(String, String)]) -> Response {
+pub(in crate::harness) fn answer(request: &Value, number: usize, text: Option<String>, calls: &[(String, String)]) -> Response {
     let size = request.to_string().len();
     let is_stream = request["stream"] == true;
     if request.get("input").is_some() {
@@ -208,7 +208,7 @@ fn events_of(events: &[Value], says_done: bool) -> Response {
 }
 
 /// A stream of the given parts.
-pub(super) fn stream(parts: Vec<Vec<u8>>, ending: Ending) -> Response {
+pub(in crate::harness) fn stream(parts: Vec<Vec<u8>>, ending: Ending) -> Response {
     let last = parts.last().cloned().unwrap_or_default();
     let parts = futures::stream::iter(parts.into_iter().map(|part| Ok(Bytes::from(part))));
     let rest = match ending {

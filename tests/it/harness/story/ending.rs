@@ -79,6 +79,13 @@ impl Story {
         found
     }
 
+    /// Everything secret of this story, in a text.
+    pub(crate) fn secrets_in(&self, text: &str) -> Vec<&'static str> {
+        let secrets = self.secrets(&self.double.requests());
+        let there = secrets.into_iter().filter(|(_, secret)| text.contains(secret));
+        there.map(|(name, _)| name).collect()
+    }
+
     fn secrets(&self, exchanges: &[RecordedExchange]) -> Vec<(&'static str, String)> {
         let key = self.double.app_credentials().private_key;
         let middle = key.lines().nth(3).unwrap().to_string();

@@ -66,6 +66,9 @@ pub(crate) struct Scene {
     people: Vec<(&'static str, Role)>,
     permissions: Vec<(&'static str, &'static str)>,
     turns: Option<Vec<Turn>>,
+    /// Where another model is.
+    model_url: Option<String>,
+    title: String,
     /// Permissions of a workflow's token, which is used instead of an App.
     token: Option<&'static [(&'static str, &'static str)]>,
     allow_list: AllowList,
@@ -101,6 +104,8 @@ impl Scene {
             people: Vec::new(),
             permissions: Vec::new(),
             turns: None,
+            model_url: None,
+            title: "Give change".into(),
             token: None,
             allow_list: AllowList::All,
             sandbox: None,
@@ -164,6 +169,18 @@ impl Scene {
         self
     }
 
+    /// A model that is somewhere else.
+    pub(crate) fn model_at(mut self, url: &str) -> Self {
+        self.model_url = Some(url.into());
+        self
+    }
+
+    /// What the author calls the pull request and its commit.
+    pub(crate) fn titled(mut self, title: &str) -> Self {
+        self.title = title.into();
+        self
+    }
+
     /// With the token of a workflow run instead of an App.
     pub(crate) fn token(mut self, permissions: &'static [(&'static str, &'static str)]) -> Self {
         self.token = Some(permissions);
@@ -219,7 +236,7 @@ impl Scene {
         let settings = Settings {
             api: double.url(),
             credentials,
-            model: model.as_ref().map(|model| model.base_url().to_string()),
+            model: self.model_url.or_else(|| model.as_ref().map(|model| model.base_url().to_string())),
             sandbox: Ok(match self.sandbox {
                 Some(sandbox) => sandbox,
                 None => crate::harness::sandbox().await,
@@ -237,7 +254,7 @@ impl Scene {
             log: Arc::new(Mutex::default()),
         };
         story.start().await;
-        let mut new = NewPullRequest::new(self.author, self.branch, "Give change");
+        let mut new = NewPullRequest::new(self.author, self.branch, &self.title);
         for (path, text) in &self.in_pull_request {
             new = new.write(path, text);
         }
