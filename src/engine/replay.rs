@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Item, Recorded, Reply, Speech};
+use crate::agent::{self, Item, ModelError, Recorded, Reply, Speech};
 use crate::domain::execution::Deferred;
 use crate::domain::memory::Memory;
 use crate::domain::redact::bounded;
@@ -195,7 +195,7 @@ async fn again(
             Ok(outcome) => break outcome_told(&outcome),
             // The recording has no further reply: that is where it was cut.
             Err(Broken::Agent(_)) if attempt.last().is_none_or(|last| !is_answer(last)) => break "cut off".into(),
-            Err(broken) => break format!("broken: {broken}"),
+            Err(broken) => break broken_told(&broken),
         }
     };
     for at_item in 0..recorded.len().max(now.len()) {
@@ -256,6 +256,16 @@ fn steady(text: &str) -> String {
     match &*CHANGING {
         Some(changing) => changing.replace_all(text, "#").into_owned(),
         None => text.into(),
+    }
+}
+
+/// What is asked here is a recording: it can only be at its end.
+fn broken_told(broken: &Broken) -> String {
+    match broken {
+        Broken::Agent(agent::Error::Model(ModelError::Nonsense { .. })) => {
+            "no end: the model is asked once more than was recorded".into()
+        }
+        broken => format!("broken: {broken}"),
     }
 }
 

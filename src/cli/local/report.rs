@@ -192,5 +192,8 @@ pub(super) fn show_proposal(proposal: &Proposal) {
             evidence.after.duration_ms,
             evidence.digest
         ));
+        if let Some(spent) = &evidence.spent {
+            terminal::show(&format!("spent:  {}", crate::domain::budget::spent(spent)));
+        }
     }
 }
