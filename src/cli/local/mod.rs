@@ -8,6 +8,7 @@ mod tests_first;
 mod write;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -84,12 +85,12 @@ enum Choose {
 
 /// Works on a checkout in a mode, from its tests to an answer.
 pub(super) async fn work(arguments: Common, mode: Mode) -> Exit {
-    let as_json = arguments.json;
+    let (as_json, began) = (arguments.json, Instant::now());
     let mut report = Report::of(&mode);
     let cancel = CancellationToken::new();
     let exit = terminal::unless_stopped(try_to(arguments, &mode, &mut report, &cancel), &cancel).await;
     if as_json {
-        terminal::show_document(&report.document(&exit));
+        terminal::show_document(&report.document(&exit, began.elapsed()));
     }
     exit
 }
@@ -119,6 +120,10 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     if model.is_none() && !mode.is_debug() {
         return Err(Exit::Usage(reply::needs_a_model(mode)));
     }
+    report.clocks.1 = model
+        .as_ref()
+        .map(|(model, _)| model.clock().clone())
+        .unwrap_or_default();
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
@@ -130,6 +135,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let mut suite = desk.suite(&sandbox, command);
+    report.clocks.0 = suite.clock.clone();
     install(&arguments, &desk, &mut suite, cancel).await?;
     let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
     let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
@@ -160,6 +166,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let (before, triage) = asked.before.clone();
     recorder.take(Step::Reproduced { before, triage });
     let result = search(&asked, report, cancel).await;
+    report.spend = recorder.spend();
     if let Some(file) = &arguments.record {
         recorder.write(file, &desk, model.as_ref()).await?;
         terminal::tell(&format!(
