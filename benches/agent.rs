@@ -232,22 +232,26 @@ fn show(rows: &Rows, spent: &Value, prompt: usize, rounds: usize) -> anyhow::Res
         "{:20} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}",
         "", "net s", "x ours", "CPU s", "tree MiB", "first s", "prompt KB", "inst. MB"
     );
-    let ours = rows.median(NET);
-    let cpu = rows.median(CPU);
-    let figures = [ours, cpu, rows.median(TREE), rows.median(FIRST), prompt, installed];
-    for (name, [net, cpu, tree, first, prompt, installed]) in [("greenlight", figures)].into_iter().chain(PEERS) {
+    let ours = rows.median(BEYOND);
+    let figures = |net| {
+        let [cpu, tree, first] = [CPU, TREE, FIRST].map(|name| rows.median(name));
+        [net, cpu, tree, first, prompt, installed]
+    };
+    let own = [
+        ("greenlight", figures(ours)),
+        ("  by its own clock", figures(rows.median(NET))),
+    ];
+    for (name, [net, cpu, tree, first, prompt, installed]) in own.into_iter().chain(PEERS) {
         println!(
             "{name:20} {net:>8.2} {:>8.1} {cpu:>9.2} {tree:>9.0} {first:>9.3} {prompt:>9.0} {installed:>9.0}",
             net / ours
         );
     }
     println!(
-        "\nPeers: measured 2026-11 on two cores, other machine state; four turns and two test runs, which are in their CPU;\n\
-         their net is wall - floor, which is {:.2} s here for {} test runs.\n\
-         CPU of greenlight is that of its own process; those of tests and sandboxes are what its process waited for.\n\
-         Again: cargo bench --bench agent, or: just bench-agent",
-        rows.median(BEYOND),
-        spent["test_runs"]
+        "\nNet is wall - floor; by its own clock, wall - tests - model. First call: here without the time of the tests before it.\n\
+         Peers: measured 2026-11 on two cores, other machine state; four turns and two test runs, which are in their CPU.\n\
+         CPU of greenlight is that of its own process; that of tests and sandboxes is what its process waited for.\n\
+         Again: cargo bench --bench agent, or: just bench-agent"
     );
     Ok(())
 }

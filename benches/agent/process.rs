@@ -129,9 +129,14 @@ impl Stat {
 fn watch(root: u32, is_over: &AtomicBool) -> (u64, u64, u64) {
     let mut most = (0, 0, 0);
     let program = program(root);
+    let words = fs::read(format!("/proc/{root}/cmdline")).unwrap_or_default();
     while !is_over.load(Ordering::Relaxed) {
         let (mut tree, mut kin) = (0, 0);
         for process in descendants(root) {
+            // Until it starts its own program, a new child has its parent's memory, which is not there twice.
+            if process != root && fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|its| its == words) {
+                continue;
+            }
             let kib = proportional_kib(process);
             tree += kib;
             if self::program(process) == program {

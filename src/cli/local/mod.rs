@@ -112,18 +112,10 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     };
     let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
     terminal::start_logging(&settings, Some("warn"));
-    let model = match (arguments.engine, settings.model()) {
-        (Choose::Builtin, _) | (Choose::Auto, None) => None,
-        (_, Some(model)) => Some(app::model(model)?),
-        (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
-    };
-    if model.is_none() && !mode.is_debug() {
-        return Err(Exit::Usage(reply::needs_a_model(mode)));
+    let model = chosen(arguments.engine, &settings, mode)?;
+    if let Some((model, _)) = &model {
+        report.clocks.1 = model.clock().clone();
     }
-    report.clocks.1 = model
-        .as_ref()
-        .map(|(model, _)| model.clock().clone())
-        .unwrap_or_default();
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
@@ -176,6 +168,19 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     }
     kept::learn(&memory_file, &asked, report);
     result
+}
+
+/// The model that works it out; none stands for the built-in engine.
+fn chosen(engine: Choose, settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
+    let model = match (engine, settings.model()) {
+        (Choose::Builtin, _) | (Choose::Auto, None) => None,
+        (_, Some(model)) => Some(app::model(model)?),
+        (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
+    };
+    if model.is_none() && !mode.is_debug() {
+        return Err(Exit::Usage(reply::needs_a_model(mode)));
+    }
+    Ok(model)
 }
 
 /// The test command, or what to do about there being none.
