@@ -24,6 +24,10 @@ test-as-user:
 bench *arguments:
     cargo bench --bench start {{ arguments }}
 
+# Times a trivial repair with a scripted model: what greenlight costs besides the tests and the model.
+bench-agent *arguments:
+    cargo bench --bench agent -- {{ arguments }}
+
 # Cuts the history of repositories, each given as a path: every commit as a pull request, the next one as a patch.
 history *arguments:
     cargo bench --bench history -- {{ arguments }}

@@ -35,6 +35,7 @@ use self::failure::{About, Failure, MAX_WAIT};
 use self::heard::Ear;
 use self::request::{Question, Streaming};
 use crate::agent::{DEFAULT_CONTEXT, Live, Model, ModelError, Reply, Speech, Turn};
+use crate::domain::clock::Clock;
 use crate::domain::model::{Api, Price, Prices, ToolUse};
 
 /// How often a request is sent again.
@@ -110,6 +111,7 @@ pub struct OpenAi {
     context: AtomicU64,
     idle: Duration,
     first_wait: Duration,
+    clock: Clock,
 }
 
 /// One model, and what was learned about it.
@@ -155,7 +157,13 @@ impl OpenAi {
             context: AtomicU64::new(settings.context),
             idle: settings.idle,
             first_wait: settings.first_wait,
+            clock: Clock::default(),
         })
+    }
+
+    /// How often answers were waited for, and how long, retries included.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// What the model costs that is asked first, if that is known.
@@ -170,8 +178,16 @@ impl OpenAi {
         costs.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
-    /// Asks the models in turn until one answers.
+    /// Asks until there is an answer, and looks at the clock.
     async fn answer(&self, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
+        let began = Instant::now();
+        let answered = self.ask_in_turn(question, live).await;
+        self.clock.add(began.elapsed());
+        answered
+    }
+
+    /// Asks the models in turn until one answers.
+    async fn ask_in_turn(&self, question: &Question<'_>, live: &Live) -> Result<Reply, Failure> {
         let now = Instant::now();
         let (rested, resting): (Vec<_>, Vec<_>) = self.candidates.iter().partition(|one| !one.rests(now));
         let mut failure = Failure::Unreachable("there is no model to ask".into());

@@ -10,6 +10,7 @@ use crate::domain::gate::{Answer, Gate, GateKind};
 use crate::domain::id::{CommitSha, Login, PullRequestId, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, End, Origin, Run, Started, Step};
+use crate::domain::spend::Spend;
 use crate::engine::bundle;
 use crate::engine::desk::Desk;
 use crate::engine::work::Outcome;
@@ -49,6 +50,16 @@ impl Recorder {
             at,
         })));
         Ok(())
+    }
+
+    /// What the model used up so far, in all attempts.
+    pub(super) fn spend(&self) -> Spend {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = steps.iter().filter_map(|step| match step {
+            Step::Said(item) => Some(Spend::of_item(item)),
+            _ => None,
+        });
+        said.sum()
     }
 
     /// What came of an attempt.

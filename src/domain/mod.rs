@@ -6,6 +6,7 @@
 pub mod anchor;
 pub mod budget;
 pub mod ci_step;
+pub mod clock;
 pub mod command;
 pub mod event;
 pub mod execution;

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::checkout::Checkout;
 use crate::config::repository::{REGISTRIES, RepoConfig};
 use crate::domain::budget::{self, Left, Scope, Used};
+use crate::domain::clock::Clock;
 use crate::domain::execution::What;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, Patch};
@@ -134,6 +135,7 @@ impl Desk {
             command,
             workspaces: sandbox.workspaces(&self.workspaces),
             installed: Installed::default(),
+            clock: Clock::default(),
         }
     }
 

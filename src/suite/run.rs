@@ -10,6 +10,7 @@ use super::framework::Ecosystem;
 use super::places::Places;
 use super::{Framework, Installed, TestCommand, ask, node_ids, read, reports, select};
 use crate::checkout::{self, Checkout, Workspace};
+use crate::domain::clock::Clock;
 use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
 use crate::sandbox::{self, Policy, Sandbox};
@@ -35,6 +36,8 @@ pub struct Suite {
     pub workspaces: PathBuf,
     /// What was installed for it.
     pub installed: Installed,
+    /// How long its test commands took so far, from start to end, without what their sandbox took to be there.
+    pub clock: Clock,
 }
 
 /// Why tests could not be run in a workspace of their own.
@@ -110,6 +113,7 @@ pub async fn run(
         mounts: suite.installed.mounts.clone(),
     };
     let output = suite.sandbox.exec(&in_sandbox, &policy, cancel).await?;
+    suite.clock.add(output.wall);
     let (framework, root, below) = (
         command.framework,
         workspace.path().to_path_buf(),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use greenlight::checkout::Checkout;
+use greenlight::domain::clock::Clock;
 use greenlight::domain::test_run::Outcome;
 use greenlight::sandbox::{Backend, Choice, Policy, Sandbox};
 use greenlight::suite::{
@@ -220,6 +221,7 @@ impl Scene {
             policy: Policy::default(),
             workspaces: self.folder.path().join("copies"),
             installed: Installed::default(),
+            clock: Clock::default(),
         }
     }
 

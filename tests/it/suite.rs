@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use greenlight::checkout::Checkout;
+use greenlight::domain::clock::Clock;
 use greenlight::domain::test_run::{Outcome, TestRun, is_better};
 use greenlight::sandbox::{Choice, Policy, Sandbox};
 use greenlight::suite::{Hints, Installed, Suite, TestSettings, find, run, run_fresh};
@@ -62,6 +63,7 @@ async fn world(files: &[(&str, &str)], settings: &TestSettings) -> World {
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),
+        clock: Clock::default(),
     };
     World {
         _tree: tree,

@@ -8,6 +8,7 @@ mod tests_first;
 mod write;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -85,12 +86,12 @@ enum Choose {
 
 /// Works on a checkout in a mode, from its tests to an answer.
 pub(super) async fn work(arguments: Common, mode: Mode) -> Exit {
-    let as_json = arguments.json;
+    let (as_json, began) = (arguments.json, Instant::now());
     let mut report = Report::of(&mode);
     let cancel = CancellationToken::new();
     let exit = terminal::unless_stopped(try_to(arguments, &mode, &mut report, &cancel), &cancel).await;
     if as_json {
-        terminal::show_document(&report.document(&exit));
+        terminal::show_document(&report.document(&exit, began.elapsed()));
     }
     exit
 }
@@ -112,13 +113,9 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     };
     let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
     terminal::start_logging(&settings, Some("warn"));
-    let model = match (arguments.engine, settings.model()) {
-        (Choose::Builtin, _) | (Choose::Auto, None) => None,
-        (_, Some(model)) => Some(app::model(model)?),
-        (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
-    };
-    if model.is_none() && !mode.is_debug() {
-        return Err(Exit::Usage(reply::needs_a_model(mode)));
+    let model = chosen(arguments.engine, &settings, mode)?;
+    if let Some((model, _)) = &model {
+        report.clocks.1 = model.clock().clone();
     }
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
@@ -131,6 +128,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let mut suite = desk.suite(&sandbox, command);
+    report.clocks.0 = suite.clock.clone();
     install(&arguments, &desk, &mut suite, cancel).await?;
     let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
     let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
@@ -161,6 +159,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let (before, triage) = asked.before.clone();
     recorder.take(Step::Reproduced { before, triage });
     let result = search(&asked, report, cancel).await;
+    report.spend = recorder.spend();
     // Before anything is written: the bundle has the tree that the run began on.
     let recorded = recorder.write(arguments.record.as_deref(), &desk, model.as_ref()).await;
     let written = result.and_then(|approved| put(approved, report, &desk));
@@ -175,6 +174,19 @@ fn put(approved: Option<Proposal>, report: &mut Report, desk: &Desk) -> Result<(
         terminal::tell("written to the working tree");
     }
     Ok(())
+}
+
+/// The model that works it out; none stands for the built-in engine.
+fn chosen(engine: Choose, settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
+    let model = match (engine, settings.model()) {
+        (Choose::Builtin, _) | (Choose::Auto, None) => None,
+        (_, Some(model)) => Some(app::model(model)?),
+        (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
+    };
+    if model.is_none() && !mode.is_debug() {
+        return Err(Exit::Usage(reply::needs_a_model(mode)));
+    }
+    Ok(model)
 }
 
 /// The test command, or what to do about there being none.

@@ -1,8 +1,11 @@
 //! What the verbs on a local checkout show of their work: text for people, one JSON document for scripts.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::super::{Exit, terminal};
+use crate::domain::clock::Clock;
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
 use crate::domain::measures::Measure;
@@ -10,6 +13,7 @@ use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Author, Proposal};
 use crate::domain::run::TestsFirst;
+use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
 
@@ -27,6 +31,10 @@ pub(super) struct Report {
     pub(super) is_applied: bool,
     /// Digests of proposals that were turned down, and why.
     pub(super) turned_down: Vec<(String, String)>,
+    /// What the model used up.
+    pub(super) spend: Spend,
+    /// Of the tests, and of the model.
+    pub(super) clocks: (Clock, Clock),
 }
 
 impl Report {
@@ -37,8 +45,8 @@ impl Report {
         }
     }
 
-    /// The document of `--json`.
-    pub(super) fn document(&self, exit: &Exit) -> Value {
+    /// The document of `--json`, of work that took so long.
+    pub(super) fn document(&self, exit: &Exit, wall: Duration) -> Value {
         let (outcome, message) = match exit {
             Exit::Done if self.explanation.is_some() => ("explained", None),
             Exit::Done if self.proposal.is_some() => match self.mode {
@@ -93,6 +101,25 @@ impl Report {
             "triage": self.before.as_ref().map(|(_, triage)| triage),
             "proposal": proposal,
             "applied": self.is_applied,
+            "spent": self.spent(wall),
+        })
+    }
+
+    /// Where the time went, and what the model used up.
+    fn spent(&self, wall: Duration) -> Value {
+        let (tests, model) = &self.clocks;
+        let own = wall.saturating_sub(tests.wall()).saturating_sub(model.wall());
+        json!({
+            "wall_ms": wall.as_millis(),
+            "model_ms": model.wall().as_millis(),
+            "tests_ms": tests.wall().as_millis(),
+            "own_ms": own.as_millis(),
+            "test_runs": tests.times(),
+            "turns": self.spend.turns,
+            "prompt_tokens": self.spend.prompt_tokens,
+            "cached_tokens": self.spend.cached_tokens,
+            "completion_tokens": self.spend.completion_tokens,
+            "cost_usd": self.spend.cost_micros.map(|micros| micros as f64 / 1e6),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use greenlight::agent::{Exit, Item, Recorded, Transcript, prompt};
 use greenlight::checkout::Checkout;
+use greenlight::domain::clock::Clock;
 use greenlight::sandbox::{Choice, Policy, Sandbox};
 use greenlight::suite::{self, Installed, Suite, TestSettings};
 use serde_json::json;
@@ -45,6 +46,7 @@ pub(super) async fn scene() -> (Scene, tempfile::TempDir) {
         policy: Policy::default(),
         workspaces: workspaces.path().to_path_buf(),
         installed: Installed::default(),
+        clock: Clock::default(),
     });
     (scene, workspaces)
 }

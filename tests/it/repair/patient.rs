@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use greenlight::checkout::Checkout;
+use greenlight::domain::clock::Clock;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::Blob;
 use greenlight::domain::test_run::TestRun;
@@ -57,6 +58,7 @@ impl Patient {
             policy: Policy::default(),
             workspaces: directories[1].path().to_path_buf(),
             installed: Installed::default(),
+            clock: Clock::default(),
         };
         let before = suite::run_fresh(&suite, &checkout, &[], &CancellationToken::new())
             .await

@@ -36,6 +36,9 @@ async fn the_configured_model_works_it_out() {
     let fixed = document(&fixed);
     assert_eq!(fixed["proposal"]["author"], "scripted");
     assert_eq!(fixed["proposal"]["summary"], "The numbers were subtracted.");
+    assert_eq!(fixed["spent"]["turns"], 4);
+    assert!(fixed["spent"]["test_runs"].as_u64() > Some(2), "{fixed}");
+    assert_eq!(fixed["spent"]["completion_tokens"], 80);
     let written = std::fs::read_to_string(checkout.path().join("sums.py")).unwrap();
     assert_eq!(written, GREEN.replace("numbers[0] + numbers[1]", "sum(numbers)"));
     model.finish();

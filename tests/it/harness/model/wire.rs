@@ -85,7 +85,12 @@ pub(in crate::harness) fn every_call_has_one_result(messages: &[Value]) -> Resul
 }
 
 /// An answer in the interface of the request, as a stream if it asks for one.
-pub(in crate::harness) fn answer(request: &Value, number: usize, text: Option<String>, calls: &[(String, String)]) -> Response {
+pub(in crate::harness) fn answer(
+    request: &Value,
+    number: usize,
+    text: Option<String>,
+    calls: &[(String, String)],
+) -> Response {
     let size = request.to_string().len();
     let is_stream = request["stream"] == true;
     if request.get("input").is_some() {

@@ -1,0 +1,257 @@
+//! What greenlight itself costs: a trivial repair in five turns of a scripted model, with the real binary.
+//!
+//! The model is a server in this process that answers at once; the repository is one wrong operator and one failing
+//! test. What is left of the wall clock without the tests and the model is greenlight's own. As many plain runs of
+//! pytest are timed beside it, turn by turn, so that a busy machine is as unfair to one as to another.
+//!
+//! `cargo bench --bench agent` prints the table; `cargo bench --bench agent -- 30` takes thirty rounds. Memory is looked
+//! at in rounds of its own, because looking takes time.
+
+#[path = "agent/model.rs"]
+mod model;
+#[path = "agent/process.rs"]
+mod process;
+
+use std::ops::Add;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use model::Model;
+use process::{Ended, Started};
+
+const ROUNDS: usize = 15;
+const ROUNDS_OF_MEMORY: usize = 5;
+
+const FILES: [(&str, &str); 3] = [
+    ("calc.py", "def add(a, b):\n    return a - b\n"),
+    (
+        "test_calc.py",
+        "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n",
+    ),
+    (
+        "pyproject.toml",
+        "[project]\nname = \"calc\"\nversion = \"0.1.0\"\n\n[tool.pytest.ini_options]\n",
+    ),
+];
+
+/// Peers on the same work, in four turns: net s, CPU s, MiB of the tree, s to the first call, KB of prompt, MB installed.
+const PEERS: [(&str, [f64; 6]); 9] = [
+    ("goose 1.34", [0.24, 1.07, 141.0, 0.18, 67.0, 549.0]),
+    ("codex 0.169", [0.32, 1.28, 219.0, 0.12, 164.0, 404.0]),
+    ("claude-code 2.1", [0.65, 1.53, 465.0, 0.47, 311.0, 235.0]),
+    ("smolagents 1.26", [1.49, 2.30, 98.0, 1.24, 42.0, 78.0]),
+    ("opencode 1.18", [4.36, 5.87, 679.0, 2.50, 131.0, 354.0]),
+    ("llama-index", [5.46, 6.16, 203.0, 4.70, 12.0, 191.0]),
+    ("aider 0.86", [6.09, 6.40, 293.0, 4.86, 13.0, 543.0]),
+    ("mini-swe-agent 2.4", [6.76, 7.31, 244.0, 5.38, 18.0, 535.0]),
+    ("openhands-sdk 1.58", [11.9, 10.9, 276.0, 9.47, 113.0, 517.0]),
+];
+
+/// What was measured, once a round.
+#[derive(Default)]
+struct Rows(Vec<(&'static str, Vec<f64>)>);
+
+impl Rows {
+    fn note(&mut self, name: &'static str, value: f64) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, values)) => values.push(value),
+            None => self.0.push((name, vec![value])),
+        }
+    }
+
+    /// Least, median and most.
+    fn of(&self, name: &str) -> [f64; 3] {
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        let mut values = found.map(|(_, values)| values.clone()).unwrap_or_default();
+        values.sort_by(f64::total_cmp);
+        let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
+        [at(0), at(values.len() / 2), at(values.len().saturating_sub(1))]
+    }
+
+    fn median(&self, name: &str) -> f64 {
+        self.of(name)[1]
+    }
+}
+
+const WALL: &str = "wall";
+const TESTS: &str = "in the test commands";
+const MODEL: &str = "in the model server";
+const NET: &str = "net: wall - tests - model";
+const OWN: &str = "own, as greenlight says";
+const FLOOR: &str = "floor: as many plain pytest";
+const BEYOND: &str = "wall - floor";
+const FIRST: &str = "start to first model call - tests";
+const CPU: &str = "CPU, all processes";
+const CPU_OWN: &str = "CPU, greenlight";
+const CPU_BELOW: &str = "CPU, tests and sandboxes";
+const CPU_FLOOR: &str = "CPU, floor";
+const CPU_BEYOND: &str = "CPU, all - floor";
+const TREE: &str = "peak PSS, whole tree, MiB";
+const ALONE: &str = "peak PSS, greenlight, MiB";
+const KIN: &str = "peak PSS, greenlight + supervisors, MiB";
+
+fn main() -> anyhow::Result<()> {
+    let rounds = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(ROUNDS);
+    let model = Model::start()?;
+    let mut rows = Rows::default();
+    let mut last = Value::Null;
+    // Once for the caches, and to see that all of it works.
+    repair(&model)?;
+    for _ in 0..rounds {
+        last = time(&model, &mut rows)?;
+    }
+    for _ in 0..ROUNDS_OF_MEMORY {
+        let (_, ended, _) = repair_watched(&model, true)?;
+        rows.note(TREE, mib(ended.tree));
+        rows.note(ALONE, mib(ended.alone));
+        rows.note(KIN, mib(ended.kin));
+    }
+    show(&rows, &last["spent"], model.prompt_bytes(), rounds)
+}
+
+/// One round: the repair, the start alone, and the floor.
+fn time(model: &Model, rows: &mut Rows) -> anyhow::Result<Value> {
+    let (document, ended, served) = repair(model)?;
+    let spent = &document["spent"];
+    let tests = millis(&spent["tests_ms"]);
+    let wall = ended.wall.as_secs_f64();
+    rows.note(WALL, wall);
+    rows.note(TESTS, tests);
+    rows.note(MODEL, served.as_secs_f64());
+    rows.note(NET, wall - tests - served.as_secs_f64());
+    rows.note(OWN, millis(&spent["own_ms"]));
+    rows.note(FIRST, first_call(model)?);
+    let mut floor = Ended::default();
+    let repository = repository()?;
+    for _ in 0..spent["test_runs"].as_u64().context("no test runs")? {
+        let run = Started::new("pytest", &["-q".as_ref()], &[], repository.path())?.end(false)?;
+        floor.wall = floor.wall.add(run.wall);
+        floor.cpu_own += run.cpu_own + run.cpu_below;
+    }
+    rows.note(FLOOR, floor.wall.as_secs_f64());
+    rows.note(BEYOND, wall - floor.wall.as_secs_f64());
+    let cpu = ended.cpu_own + ended.cpu_below;
+    rows.note(CPU, cpu);
+    rows.note(CPU_OWN, ended.cpu_own);
+    rows.note(CPU_BELOW, ended.cpu_below);
+    rows.note(CPU_FLOOR, floor.cpu_own);
+    rows.note(CPU_BEYOND, cpu - floor.cpu_own);
+    Ok(document)
+}
+
+/// From the start of the program to its first word to the model, without the tests before it: the model refuses to say
+/// anything, so that there are no others.
+fn first_call(model: &Model) -> anyhow::Result<f64> {
+    model.refuse();
+    let repository = repository()?;
+    let (document, ended) = fix(model, repository.path(), false)?;
+    let first = model.first_call().context("the model was not called")?;
+    let until = first.saturating_duration_since(ended.began).as_secs_f64();
+    Ok(until - millis(&document["spent"]["tests_ms"]))
+}
+
+fn repair(model: &Model) -> anyhow::Result<(Value, Ended, Duration)> {
+    repair_watched(model, false)
+}
+
+fn repair_watched(model: &Model, is_watched: bool) -> anyhow::Result<(Value, Ended, Duration)> {
+    model.play();
+    let repository = repository()?;
+    let (document, ended) = fix(model, repository.path(), is_watched)?;
+    anyhow::ensure!(
+        document["outcome"] == "fixed" && document["spent"]["turns"] == model::TURNS,
+        "it was not fixed in {} turns: {document}",
+        model::TURNS
+    );
+    Ok((document, ended, model.served()))
+}
+
+fn fix(model: &Model, repository: &Path, is_watched: bool) -> anyhow::Result<(Value, Ended)> {
+    let data = tempfile::tempdir()?;
+    let variables = [
+        ("GREENLIGHT_DATA_DIR", data.path().display().to_string()),
+        ("GREENLIGHT_MODEL", "scripted".into()),
+        ("GREENLIGHT_MODEL_BASE_URL", model.base_url()),
+        ("GREENLIGHT_MODEL_API_KEY", "sk-scripted".into()),
+    ];
+    let words = ["fix", "--yes", "--json"].map(AsRef::as_ref);
+    let words = [&words[..], &[repository.as_os_str()]].concat();
+    let ended = Started::new(env!("CARGO_BIN_EXE_greenlight"), &words, &variables, Path::new("/"))?.end(is_watched)?;
+    let document = serde_json::from_str(&ended.printed).context("no document")?;
+    Ok((document, ended))
+}
+
+/// The repository, committed.
+fn repository() -> anyhow::Result<tempfile::TempDir> {
+    let directory = tempfile::tempdir()?;
+    for (name, text) in FILES {
+        std::fs::write(directory.path().join(name), text)?;
+    }
+    let repository = git2::Repository::init(directory.path())?;
+    let mut index = repository.index()?;
+    index.add_all(["*"], git2::IndexAddOption::DEFAULT, None)?;
+    index.write()?;
+    let tree = repository.find_tree(index.write_tree()?)?;
+    let me = git2::Signature::now("bench", "bench@example.org")?;
+    repository.commit(Some("HEAD"), &me, &me, "One wrong operator", &tree, &[])?;
+    Ok(directory)
+}
+
+fn millis(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN) / 1000.0
+}
+
+fn mib(kib: u64) -> f64 {
+    kib as f64 / 1024.0
+}
+
+#[expect(clippy::print_stdout, reason = "a table is what this is for")]
+fn show(rows: &Rows, spent: &Value, prompt: usize, rounds: usize) -> anyhow::Result<()> {
+    let installed = std::fs::metadata(PathBuf::from(env!("CARGO_BIN_EXE_greenlight")))?.len() as f64 / 1e6;
+    let prompt = prompt as f64 / 1000.0;
+    println!(
+        "\none wrong operator, {} turns, {} test runs (triage, the model's own, proof, confirmation); {rounds} rounds\n",
+        spent["turns"], spent["test_runs"]
+    );
+    println!("{:42} {:>9} {:>9} {:>9}", "seconds, or as said", "median", "min", "max");
+    for (name, _) in &rows.0 {
+        let [least, median, most] = rows.of(name);
+        println!("{name:42} {median:>9.3} {least:>9.3} {most:>9.3}");
+    }
+    println!("{:42} {prompt:>9.1}", "first prompt, KB");
+    println!("{:42} {installed:>9.1}", "program, MB");
+    println!(
+        "\nwall / floor: {:.2}; tests in the sandbox / plain pytest: {:.2}\n",
+        rows.median(WALL) / rows.median(FLOOR),
+        rows.median(TESTS) / rows.median(FLOOR)
+    );
+    println!(
+        "{:20} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "", "net s", "x ours", "CPU s", "tree MiB", "first s", "prompt KB", "inst. MB"
+    );
+    let ours = rows.median(BEYOND);
+    let figures = |net| {
+        let [cpu, tree, first] = [CPU, TREE, FIRST].map(|name| rows.median(name));
+        [net, cpu, tree, first, prompt, installed]
+    };
+    let own = [
+        ("greenlight", figures(ours)),
+        ("  by its own clock", figures(rows.median(NET))),
+    ];
+    for (name, [net, cpu, tree, first, prompt, installed]) in own.into_iter().chain(PEERS) {
+        println!(
+            "{name:20} {net:>8.2} {:>8.1} {cpu:>9.2} {tree:>9.0} {first:>9.3} {prompt:>9.0} {installed:>9.0}",
+            net / ours
+        );
+    }
+    println!(
+        "\nNet is wall - floor; by its own clock, wall - tests - model. First call: here without the time of the tests before it.\n\
+         Peers: measured 2026-11 on two cores, other machine state; four turns and two test runs, which are in their CPU.\n\
+         CPU of greenlight is that of its own process; that of tests and sandboxes is what its process waited for.\n\
+         Again: cargo bench --bench agent, or: just bench-agent"
+    );
+    Ok(())
+}
