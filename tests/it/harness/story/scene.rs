@@ -236,7 +236,9 @@ impl Scene {
         let settings = Settings {
             api: double.url(),
             credentials,
-            model: self.model_url.or_else(|| model.as_ref().map(|model| model.base_url().to_string())),
+            model: self
+                .model_url
+                .or_else(|| model.as_ref().map(|model| model.base_url().to_string())),
             sandbox: Ok(match self.sandbox {
                 Some(sandbox) => sandbox,
                 None => crate::harness::sandbox().await,
