@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use self::orders::{by_code, edits, looks};
 use super::hostile::is_harmless;
-use crate::harness::gullible::{GullibleModel, Manner, order, plant};
+use crate::harness::gullible::{GullibleModel, Manner, order};
 use crate::harness::model::KEY;
 use crate::harness::story::{CHANGE, FIXED, LOG, Scene, Story, TESTS};
 
