@@ -5,9 +5,10 @@
 //! Reading one believes nothing of it: sizes, counts and paths are bounded, and the tree has to have the name that the
 //! manifest gives it.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use zip::write::SimpleFileOptions;
@@ -244,7 +245,7 @@ fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(),
         entry.by_ref().take(left + 1).read_to_end(&mut bytes)?;
         spend(&mut left, bytes.len() as u64)?;
         if is_link {
-            links.push((target, bytes));
+            links.push((path, bytes));
             continue;
         }
         if let Some(parent) = target.parent() {
@@ -255,7 +256,15 @@ fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(),
             std::fs::set_permissions(&target, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         }
     }
-    for (target, bytes) in links {
+    let mut laid = BTreeSet::new();
+    for (path, bytes) in links {
+        // A link below a link would be made wherever that one leads.
+        let mut parents = Path::new(path.as_str()).ancestors();
+        if parents.any(|parent| laid.contains(parent)) {
+            return Err(Error::Foreign("a path that leads through a link".into()));
+        }
+        let target = into.join(path.as_str());
+        laid.insert(PathBuf::from(path.as_str()));
         if let Some(parent) = target.parent() {
             std::fs::create_dir_all(parent)?;
         }
@@ -345,6 +354,23 @@ mod tests {
             assert!(read(&file, &place.path().join("again")).is_err(), "{name}");
             assert!(!place.path().join("evil").exists());
         }
+        // Whichever comes first: what is below a link is written nowhere.
+        let outside = place.path().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        let file = place.path().join("run.zip");
+        let mut writer = ZipWriter::new(File::create(&file).unwrap());
+        let options = SimpleFileOptions::default();
+        writer.start_file(MANIFEST, options).unwrap();
+        serde_json::to_writer(&mut writer, &manifest(&tree)).unwrap();
+        writer.start_file(JOURNAL, options).unwrap();
+        writer
+            .add_symlink("tree/a", outside.to_str().unwrap(), options)
+            .unwrap();
+        writer.add_symlink("tree/a/evil", "/etc/passwd", options).unwrap();
+        writer.add_symlink("tree/a/deep/evil", "x", options).unwrap();
+        writer.finish().unwrap();
+        assert!(read(&file, &place.path().join("linked")).is_err());
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
         std::fs::write(place.path().join("no.zip"), "no").unwrap();
         assert!(matches!(
             read(&place.path().join("no.zip"), place.path()),

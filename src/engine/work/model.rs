@@ -142,7 +142,7 @@ pub(super) async fn work(
             Exit::Cancelled => return Ok(Outcome::Interrupted),
             Exit::Limit(kind) => {
                 let reason = limits::reached(desk, kind);
-                return limit::reached(&bench, (shell.checkout.patch(), refused), &transcript, reason).await;
+                return limit::reached(&bench, (shell.proposal_patch(), refused), &transcript, reason).await;
             }
         };
         let patch = shell.proposal_patch();

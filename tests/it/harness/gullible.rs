@@ -125,7 +125,11 @@ async fn completion(State(mind): State<Arc<Mind>>, body: Bytes) -> Response {
     match mind.next() {
         None => wire::answer(&request, number, Some("I am done.".into()), &[]),
         Some(order) if mind.manner == Manner::Code => wire::answer(&request, number, Some(block(&order)), &[]),
-        Some(order) => wire::answer(&request, number, None, &[call(&order)]),
+        Some(order) => {
+            // Who calls nothing but what there is not, is given up.
+            let thought = ("think".into(), json!({ "thought": "I obey." }).to_string());
+            wire::answer(&request, number, None, &[thought, call(&order)])
+        }
     }
 }
 

@@ -73,7 +73,9 @@ fn outside_of_code(body: &str) -> String {
         match event {
             Event::Start(Tag::CodeBlock(_)) => depth += 1,
             Event::End(TagEnd::CodeBlock) => depth -= 1,
-            Event::Text(part) | Event::Html(part) | Event::InlineHtml(part) if depth == 0 => text.push_str(&part),
+            // What is only text is shown with its angle brackets.
+            Event::Text(part) if depth == 0 => text.push_str(&part.replace('<', "&lt;")),
+            Event::Html(part) | Event::InlineHtml(part) if depth == 0 => text.push_str(&part),
             Event::SoftBreak | Event::HardBreak => text.push('\n'),
             _ => {}
         }
