@@ -137,7 +137,7 @@ fn task(what: &str, sections: Vec<(String, String)>, known: &Known<'_>) -> Strin
         let list: Vec<_> = known
             .remarks
             .iter()
-            .map(|remark| format!("- {}", bounded(remark.trim(), each)))
+            .map(|remark| format!("- {}", bounded(&redact(&visible(remark.trim())), each)))
             .collect();
         let block = fenced("text", &list.join("\n"), MAX_REMARKS + 512);
         section("Remarks of people on this failure or on earlier attempts", block);
@@ -159,7 +159,10 @@ pub fn rejected(reason: Option<&str>) -> String {
 /// A note for a model whose submission was not good enough: what is wrong, in greenlight's words, and the test run
 /// that shows it.
 pub fn not_good_enough(why: &str, run: Option<&TestRun>) -> String {
-    let mut note = format!("The submission was not accepted: {}\n", bounded(why, 500));
+    let mut note = format!(
+        "The submission was not accepted: {}\n",
+        bounded(&redact(&visible(why)), 500)
+    );
     if let Some(run) = run {
         note += &test_run(run, MAX_TEST_RUN);
         note.push('\n');

@@ -1,4 +1,5 @@
-//! What is executed on the edited tree: its tests, and other programs, in a workspace that is kept for the next time.
+//! What is executed on the edited tree: its tests, in a workspace that is kept for the next time, and other programs,
+//! each in one of its own.
 //!
 //! Whatever ran there may have changed other files of that workspace, so what comes of it is for the model to go on, and
 //! proves nothing.
@@ -45,7 +46,8 @@ impl Shell<'_> {
         Ok(Some(run))
     }
 
-    /// Runs a program on the edited tree. None if nothing may be executed.
+    /// Runs a program on a copy of the edited tree that is its alone: whatever it does there, no test sees it. None if
+    /// nothing may be executed.
     pub(super) async fn execute(
         &mut self,
         job: &Job,
@@ -55,9 +57,9 @@ impl Shell<'_> {
         let Some(suite) = self.tests.clone() else {
             return Ok(None);
         };
-        let in_use = self.current(&suite.workspaces).await?;
-        let ran = suite::execute(&suite, &in_use.workspace, job, packages, stop).await?;
-        self.workspace = Some(in_use);
+        let workspace = fresh_workspace(&self.checkout, &suite.workspaces).await?;
+        let ran = suite::execute(&suite, &workspace, job, packages, stop).await?;
+        tokio::task::spawn_blocking(move || drop(workspace));
         Ok(Some(ran))
     }
 

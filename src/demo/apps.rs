@@ -145,5 +145,9 @@ fn show_user(call: &mut Call<'_>) -> Result<Answer, Answer> {
     }
     user["created_at"] = json!(LONG_AGO);
     user["updated_at"] = json!(LONG_AGO);
-    Ok(Answer::ok(user))
+    let mut answer = Answer::ok(user);
+    if let Some(Holder::Person { scopes, .. }) = &call.holder {
+        answer.headers.push(("x-oauth-scopes", (*scopes).into()));
+    }
+    Ok(answer)
 }

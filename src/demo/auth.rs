@@ -134,7 +134,7 @@ pub(super) fn may_see(state: &State, holder: &Holder, repository: &Repository) -
     !repository.private
         || match holder {
             Holder::Installation { .. } => is_installed(state, holder, repository),
-            Holder::Person { login } => repository.role(login) > Role::None,
+            Holder::Person { login, .. } => repository.role(login) > Role::None,
         }
 }
 
@@ -176,7 +176,7 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
         Holder::Person { .. } if any_of == ["checks"] => {
             Err(Answer::error(403, "You must authenticate via a GitHub App."))
         }
-        Holder::Person { login } => {
+        Holder::Person { login, .. } => {
             let speaking = any_of.contains(&"pull_requests");
             if speaking || repository.role(login) >= Role::Write {
                 Ok(())

@@ -89,7 +89,7 @@ fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<
         (Some(repository), Credentials::Token(_, holder)) => {
             let reads = match &holder {
                 Holder::Installation { permissions, .. } => !repository.private || permissions.contains_key("contents"),
-                Holder::Person { login } => repository.role(login) >= Role::Read,
+                Holder::Person { login, .. } => repository.role(login) >= Role::Read,
             };
             let seen = auth::may_see(state, &holder, repository);
             if seen && reads {

@@ -83,7 +83,7 @@ fn may(call: &Call<'_>, comment: u64) -> bool {
     };
     match &call.holder {
         None => false,
-        Some(super::state::Holder::Person { login }) => repository.role(login) >= Role::Write,
+        Some(super::state::Holder::Person { login, .. }) => repository.role(login) >= Role::Write,
         Some(holder) => {
             let credentials = Credentials::Token(String::new(), holder.clone());
             let needs = Needs::Write(&["pull_requests"]);

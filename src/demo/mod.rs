@@ -214,7 +214,13 @@ impl Double {
 
     /// A fresh token of a person's own.
     pub fn user_token(&self, login: &str) -> String {
-        auth::mint(&mut self.shared.lock(), Holder::Person { login: login.into() }).0
+        self.user_token_with(login, "repo, read:org")
+    }
+
+    /// A person's token with these scopes, such as another service has that they signed in to.
+    pub fn user_token_with(&self, login: &str, scopes: &'static str) -> String {
+        let login = login.into();
+        auth::mint(&mut self.shared.lock(), Holder::Person { login, scopes }).0
     }
 
     /// Makes every token handed out so far as good as expired.

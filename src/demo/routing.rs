@@ -192,7 +192,7 @@ impl Call<'_> {
     pub(super) fn login(&self) -> String {
         match &self.holder {
             Some(Holder::Installation { slug, .. }) => self.state.app_named(slug).bot(),
-            Some(Holder::Person { login }) => login.clone(),
+            Some(Holder::Person { login, .. }) => login.clone(),
             None => String::new(),
         }
     }

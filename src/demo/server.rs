@@ -211,7 +211,7 @@ fn login(state: &State, credentials: &Credentials) -> String {
     match credentials {
         Credentials::Missing => String::new(),
         Credentials::App => state.app().slug.clone(),
-        Credentials::Token(_, Holder::Person { login }) => login.clone(),
+        Credentials::Token(_, Holder::Person { login, .. }) => login.clone(),
         Credentials::Token(_, Holder::Installation { slug, .. }) => state.app_named(slug).bot(),
     }
 }

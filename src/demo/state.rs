@@ -50,7 +50,11 @@ pub(super) enum Holder {
         repositories: Option<Vec<u64>>,
     },
     /// A person's own token.
-    Person { login: String },
+    Person {
+        login: String,
+        /// As a classic token has them, separated by commas.
+        scopes: &'static str,
+    },
 }
 
 #[derive(Debug, Clone)]

@@ -92,6 +92,12 @@ impl Client {
         json(route, &answer.body)
     }
 
+    /// Reads JSON, and what the answer says beside it.
+    pub(super) async fn get_with_headers<T: DeserializeOwned>(&self, route: &str) -> Result<(T, HeaderMap), Error> {
+        let answer = self.again(Method::GET, route, None, JSON).await?;
+        Ok((json(route, &answer.body)?, answer.headers))
+    }
+
     /// Reads JSON that may not be there.
     pub(super) async fn get_optional<T: DeserializeOwned>(&self, route: &str) -> Result<Option<T>, Error> {
         match self.get(route).await {

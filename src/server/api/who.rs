@@ -91,6 +91,9 @@ impl FromRequestParts<Api> for Caller {
         match api.who.is(api, token).await? {
             None => Err(Problem::Unauthorized),
             Some(person) if person.is_bot => Err(Problem::Forbidden("bots do nothing here; a person can")),
+            Some(person) if !person.speaks_for_them => Err(Problem::Forbidden(
+                "this token is not good for repositories; use a classic one with the `repo` scope, or a fine-grained one",
+            )),
             Some(Person { login, .. }) => Ok(Self { login }),
         }
     }

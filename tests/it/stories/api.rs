@@ -180,6 +180,20 @@ async fn nobody_else_answers_and_strangers_learn_nothing() {
             assert_eq!(ask(&story, method, path, token, "").await.0, 401, "{token:?}");
         }
     }
+    // One that some service got when she signed in there.
+    let of_a_sign_in = story.double.user_token_with(MAINTAINER, "read:user, user:email");
+    assert_eq!(
+        ask(
+            &story,
+            Method::GET,
+            "/runs?repository=acme/rail",
+            Some(&of_a_sign_in),
+            ""
+        )
+        .await
+        .0,
+        403
+    );
     // A token of the App's own is no person's.
     let of_a_workflow = story.double.actions_token(&[("contents", "write")]);
     assert_eq!(
