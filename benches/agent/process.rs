@@ -91,6 +91,7 @@ impl Started {
             let waited = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
             ended.wall = self.began.elapsed();
             is_over.store(true, Ordering::Relaxed);
+            watch.thread().unpark();
             (ended.tree, ended.alone, ended.kin) = watch.join().unwrap_or_default();
             read?;
             waited?;
@@ -144,7 +145,7 @@ fn watch(root: u32, is_over: &AtomicBool) -> (u64, u64, u64) {
             }
         }
         most = (most.0.max(tree), most.1.max(proportional_kib(root)), most.2.max(kin));
-        std::thread::sleep(INTERVAL);
+        std::thread::park_timeout(INTERVAL);
     }
     most
 }
