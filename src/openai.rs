@@ -17,16 +17,14 @@ mod responses;
 mod speech;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_openai::Client;
 use backon::{ExponentialBuilder, Retryable as _};
 use secrecy::SecretString;
 use serde_json::Value;
-use tokio::sync::OnceCell;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use self::endpoint::Endpoint;
@@ -106,7 +104,7 @@ pub struct OpenAi {
     candidates: Vec<Candidate>,
     api: Api,
     tools: ToolUse,
-    speech: OnceCell<Speech>,
+    speech: OnceLock<Speech>,
     /// It becomes less when the endpoint says so.
     context: AtomicU64,
     idle: Duration,
@@ -153,7 +151,7 @@ impl OpenAi {
             candidates: candidates.collect(),
             api: settings.api,
             tools: settings.tools,
-            speech: OnceCell::new(),
+            speech: OnceLock::new(),
             context: AtomicU64::new(settings.context),
             idle: settings.idle,
             first_wait: settings.first_wait,
@@ -314,14 +312,8 @@ impl Candidate {
 }
 
 impl Model for OpenAi {
-    async fn speech(&self, cancel: &CancellationToken) -> Result<Speech, ModelError> {
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => Err(ModelError::Cancelled),
-            speech = self.speech.get_or_try_init(|| self.find_speech()) => {
-                speech.copied().map_err(|failure: Failure| failure.explain(&self.endpoint))
-            }
-        }
+    fn speech(&self) -> Speech {
+        self.known_speech()
     }
 
     async fn reply(&self, turn: &Turn<'_>) -> Result<Reply, ModelError> {
@@ -329,7 +321,6 @@ impl Model for OpenAi {
             history: turn.history,
             tools: turn.tools,
             speech: self.known_speech(),
-            brevity: None,
         };
         let answered = tokio::select! {
             biased;
@@ -342,7 +333,8 @@ impl Model for OpenAi {
                 // What was refused is too long for good: the next history is left room to grow.
                 self.context.fetch_min(body.len() as u64 / 4 * 3 / 4, Ordering::Relaxed);
             }
-            failure.explain(&self.endpoint)
+            self.learn_speech(&failure)
+                .unwrap_or_else(|| failure.explain(&self.endpoint))
         })
     }
 

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) use self::cells::Cells;
 use super::model::{Speech, ToolSpec};
 use super::tools::Answer;
-use super::transcript::{Reply, ToolCall};
+use super::transcript::{Item, Reply, ToolCall};
 use super::{Error, Journal, Shell, Transcript, prompt};
 
 /// The name of the call that a block is.
@@ -38,6 +38,22 @@ pub(super) fn instructions(instructions: &str, shell: &Shell<'_>, transcript: Op
             format!("{}\n\n{}", instructions.trim_end(), functions::instructions(&tools))
         }
     }
+}
+
+/// What a model is told that turned out to take no tools.
+pub fn how_to_act(shell: &Shell<'_>, transcript: &Transcript) -> String {
+    format!(
+        "There are no tool calls here.\n\n{}",
+        functions::instructions(&super::tools::offered(shell, transcript))
+    )
+}
+
+/// Whether a transcript, as far as it goes, is that of a model which was told to act by code.
+pub fn acts_by_code(transcript: &Transcript) -> bool {
+    transcript.items().iter().any(|item| match item {
+        Item::Task { instructions: text, .. } | Item::Note(text) => text.contains(functions::HEADING),
+        _ => false,
+    })
 }
 
 /// Why a model cannot act in this shell, if it cannot.

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use self::catch_up::{catch_up, edits_without_code};
+pub use self::codeact::{acts_by_code, how_to_act};
 pub use self::compact::{DEFAULT_CONTEXT, as_shown};
 pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
@@ -50,6 +51,8 @@ pub enum Exit {
     Explained(Box<Explanation>),
     /// A call needs a person's word. Its result is appended by whoever asked that person, and the run goes on.
     Deferred(Box<Deferred>),
+    /// The model has to act by code, and was not told so yet.
+    NoTools,
     Limit(LimitKind),
     Cancelled,
 }
@@ -160,6 +163,7 @@ async fn work(
         };
         let reply = match model.reply(&turn).await {
             Err(ModelError::Cancelled) => return Ok(Exit::Cancelled),
+            Err(ModelError::NoTools) if shell.speech == Speech::Tools => return Ok(Exit::NoTools),
             Err(ModelError::TooLong { message }) => {
                 let left_out = compact::make_room(transcript).ok_or(ModelError::TooLong { message })?;
                 append(left_out, transcript, journal).await?;

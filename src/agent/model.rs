@@ -10,11 +10,8 @@ use super::transcript::{Item, Reply};
 
 /// Something that answers a transcript.
 pub trait Model: Send + Sync {
-    /// How this model acts; an endpoint may have to be asked.
-    ///
-    /// # Errors
-    /// As for [`Self::reply`].
-    fn speech(&self, cancel: &CancellationToken) -> impl Future<Output = Result<Speech, ModelError>> + Send;
+    /// How this model acts, as far as that is known.
+    fn speech(&self) -> Speech;
 
     /// Answers the whole history so far, and may call the tools.
     ///
@@ -98,6 +95,9 @@ pub enum ModelError {
          is an OpenAI-compatible endpoint, usually ending in /v1"
     )]
     Nonsense { reason: String },
+    /// The model takes no tools: it has to act by code.
+    #[error("the model takes no tools; set GREENLIGHT_MODEL_TOOLS=code, or GREENLIGHT_MODEL to one with tool calls")]
+    NoTools,
     #[error("cancelled")]
     Cancelled,
 }
@@ -108,6 +108,7 @@ pub struct Recorded {
     replies: Mutex<std::vec::IntoIter<Reply>>,
     context: Option<u64>,
     speech: Speech,
+    refuses_tools: bool,
 }
 
 impl Recorded {
@@ -116,6 +117,7 @@ impl Recorded {
             replies: Mutex::new(replies.into_iter()),
             context: None,
             speech: Speech::default(),
+            refuses_tools: false,
         }
     }
 
@@ -123,6 +125,13 @@ impl Recorded {
     #[must_use]
     pub fn speaking(mut self, speech: Speech) -> Self {
         self.speech = speech;
+        self
+    }
+
+    /// The same, refusing tools as the model that was recorded, of which nobody knew that before.
+    #[must_use]
+    pub fn refusing_tools(mut self) -> Self {
+        self.refuses_tools = true;
         self
     }
 
@@ -135,13 +144,16 @@ impl Recorded {
 }
 
 impl Model for Recorded {
-    async fn speech(&self, _cancel: &CancellationToken) -> Result<Speech, ModelError> {
-        Ok(self.speech)
+    fn speech(&self) -> Speech {
+        self.speech
     }
 
     async fn reply(&self, turn: &Turn<'_>) -> Result<Reply, ModelError> {
         if turn.cancel.is_cancelled() {
             return Err(ModelError::Cancelled);
+        }
+        if self.refuses_tools && !turn.tools.is_empty() {
+            return Err(ModelError::NoTools);
         }
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).next();
         next.ok_or_else(|| ModelError::Nonsense {

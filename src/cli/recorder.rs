@@ -69,6 +69,7 @@ impl Recorder {
             Outcome::TestsWritten(tests) => Step::TestsWritten(tests.clone()),
             Outcome::Explained(explanation) => Step::Ended(End::Explained(explanation.clone())),
             Outcome::Deferred(deferred) => Step::Deferred(deferred.clone()),
+            Outcome::ActsByCode => Step::NeedsExecution,
             Outcome::GaveUp { reason } | Outcome::LimitReached { reason, found: None } => {
                 Step::Ended(End::GaveUp { reason: reason.clone() })
             }

@@ -87,13 +87,7 @@ pub async fn manifest(run: &Run, desk: &Desk, model: Option<&(OpenAi, String)>) 
     };
     let (speech, context) = match model {
         // It was asked before, and remembers.
-        Some((model, _)) => (
-            model
-                .speech(&tokio_util::sync::CancellationToken::new())
-                .await
-                .unwrap_or_default(),
-            model.context(),
-        ),
+        Some((model, _)) => (model.speech(), model.context()),
         None => (Speech::default(), crate::agent::DEFAULT_CONTEXT),
     };
     Ok(Manifest {

@@ -89,10 +89,9 @@ fn said(broken: &Broken) -> String {
 async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> Result<(), Broken> {
     let journal = &context.app.journal;
     expire(context, run).await?;
-    let model_reads = a_model_reads(context, run, working).await;
     let mut desk: Option<Desk> = None;
     for _ in 0..MAX_STEPS {
-        let next = run.next(model_reads);
+        let next = run.next(a_model_reads(context, run));
         if let Some(end) = stop(context, run, &next, working).await? {
             match end {
                 Some(end) => self::end(context, run, end).await?,
@@ -165,16 +164,9 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
 
 /// Whether a model can work from reading alone. One that acts by code needs an interpreter, and so a word that code may
 /// run.
-async fn a_model_reads(context: &Context<'_>, run: &Run, working: &Working) -> bool {
-    let Some((model, _)) = &context.app.model else {
-        return false;
-    };
-    // Where it may execute anyway, or is over, nobody needs to know.
-    if run.may_execute() || run.end.is_some() {
-        return true;
-    }
-    // What is wrong with an endpoint is told by the first real question.
-    !matches!(model.speech(working.token()).await, Ok(Speech::Code))
+fn a_model_reads(context: &Context<'_>, run: &Run) -> bool {
+    let model = context.app.model.as_ref().filter(|_| !run.needs_execution);
+    model.is_some_and(|(model, _)| run.may_execute() || model.speech() == Speech::Tools)
 }
 
 /// Closes the gates whose time is up.
@@ -357,6 +349,7 @@ async fn attempt(
         Outcome::TestsWritten(tests) => Step::TestsWritten(tests),
         Outcome::Explained(explanation) => Step::Ended(End::Explained(explanation)),
         Outcome::Deferred(deferred) => Step::Deferred(deferred),
+        Outcome::ActsByCode => Step::NeedsExecution,
         Outcome::Refused { reason } => Step::Ended(End::Refused { reason }),
         Outcome::NothingToDo { reason } => Step::Ended(End::NothingToFix { reason }),
         Outcome::LimitReached {

@@ -92,7 +92,7 @@ pub async fn replay(
             }
         }
         replayed.attempts += 1;
-        let model = Recorded::new(replies(&attempt)).with_context(context).speaking(speech);
+        let model = recorded(&attempt, speech, context);
         again((desk, suite), &model, (&before, &attempt), &mut replayed, cancel).await?;
         attempt.into_iter().for_each(|step| run.take(step));
     }
@@ -213,6 +213,19 @@ async fn again(
     Ok(())
 }
 
+/// The model as it was: one that was told only later to act by code refuses tools first.
+fn recorded(attempt: &[Step], speech: Speech, context: u64) -> Recorded {
+    let model = Recorded::new(replies(attempt)).with_context(context);
+    let first = attempt
+        .iter()
+        .find_map(said)
+        .map(|item| serde_json::from_value::<Item>(item.clone()));
+    match (speech, first) {
+        (Speech::Code, Some(Ok(task))) if !agent::acts_by_code(&vec![task.clone()].into()) => model.refusing_tools(),
+        (speech, _) => model.speaking(speech),
+    }
+}
+
 fn replies(attempt: &[Step]) -> Vec<Reply> {
     let items = attempt
         .iter()
@@ -288,6 +301,7 @@ fn outcome_told(outcome: &Outcome) -> String {
         Outcome::NothingToDo { reason } => format!("nothing to do: {reason}"),
         Outcome::LimitReached { reason, .. } => format!("limit: {reason}"),
         Outcome::Deferred(_) => "waiting for an answer".into(),
+        Outcome::ActsByCode => "acts by code alone".into(),
         Outcome::Interrupted => "interrupted".into(),
     }
 }

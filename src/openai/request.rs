@@ -13,8 +13,6 @@ pub(super) struct Question<'a> {
     pub(super) history: &'a [Item],
     pub(super) tools: &'a [ToolSpec],
     pub(super) speech: Speech,
-    /// How long the answer may be, in tokens, if that matters.
-    pub(super) brevity: Option<u32>,
 }
 
 /// How an endpoint is asked to answer: as much of a stream as it understands.
@@ -59,9 +57,6 @@ fn chat(model: &str, question: &Question<'_>, streaming: Streaming) -> Value {
     // Some endpoints refuse an empty list.
     if question.speech == Speech::Tools && !question.tools.is_empty() {
         body["tools"] = tools.collect();
-    }
-    if let Some(tokens) = question.brevity {
-        body["max_tokens"] = tokens.into();
     }
     body
 }
@@ -109,9 +104,6 @@ fn responses(model: &str, question: &Question<'_>, streaming: Streaming) -> Valu
     });
     if question.speech == Speech::Tools && !question.tools.is_empty() {
         body["tools"] = tools.collect();
-    }
-    if let Some(tokens) = question.brevity {
-        body["max_output_tokens"] = tokens.into();
     }
     body
 }
@@ -223,7 +215,6 @@ mod tests {
             history: &history(),
             tools: &tools,
             speech,
-            brevity: None,
         };
         body(api, "m", &question, Streaming::WithUsage)
     }

@@ -9,6 +9,9 @@ use crate::agent::model::ToolSpec;
 /// Words of Python that arguments have as names.
 const KEYWORDS: [&str; 4] = ["from", "in", "is", "for"];
 
+/// The first line of how a model is to act by code.
+pub(super) const HEADING: &str = "## How you act";
+
 /// A parameter, and whether it can be left out.
 struct Parameter<'a> {
     name: &'a str,
@@ -47,8 +50,9 @@ pub(super) fn definitions(tools: &[ToolSpec]) -> String {
 
 /// How a model is to act, and what it can call.
 pub(super) fn instructions(tools: &[ToolSpec]) -> String {
-    let mut text = String::from(
-        "## How you act\n\
+    let mut text = HEADING.to_string();
+    text.push_str(
+        "\n\
          You act by writing Python between `<execute>` and `</execute>`; nothing else you write does anything. The code \
          runs in a sandbox without network, at the root of a copy of the repository. Variables, imports and functions \
          last from one block to the next. You are shown what the code prints, its error, and the value of its last \

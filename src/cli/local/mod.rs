@@ -312,9 +312,11 @@ fn unfinished(outcome: Outcome, report: &mut Report) -> Exit {
             Exit::Limit(reason)
         }
         Outcome::Interrupted => Exit::Stopped,
-        Outcome::Proposed(_) | Outcome::TestsWritten(_) | Outcome::Explained(_) | Outcome::Deferred(_) => {
-            Exit::Fault("the work ended in a way that this verb does not know".into())
-        }
+        Outcome::Proposed(_)
+        | Outcome::TestsWritten(_)
+        | Outcome::Explained(_)
+        | Outcome::Deferred(_)
+        | Outcome::ActsByCode => Exit::Fault("the work ended in a way that this verb does not know".into()),
     }
 }
 

@@ -61,6 +61,8 @@ pub struct Run {
     pub reproduced: Option<(TestRun, Triage)>,
     /// Transcript of the current attempt.
     pub said: Vec<serde_json::Value>,
+    /// Whether its model can do nothing before code may run.
+    pub needs_execution: bool,
     /// What the model waits for.
     pub deferred: Option<Deferred>,
     /// The tests of a specification, once they are written.
@@ -121,6 +123,7 @@ impl Run {
             reading: None,
             reproduced: None,
             said: Vec::new(),
+            needs_execution: false,
             deferred: None,
             tests_first: None,
             turned_down_tests: Vec::new(),
@@ -152,6 +155,10 @@ impl Run {
             Step::Said(item) => {
                 self.spent = self.spent + Spend::of_item(&item);
                 self.said.push(item);
+            }
+            Step::NeedsExecution => {
+                self.needs_execution = true;
+                self.said.clear();
             }
             Step::Deferred(deferred) => self.deferred = Some(*deferred),
             Step::Resolved(item) => {

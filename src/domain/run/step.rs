@@ -147,6 +147,8 @@ pub enum Step {
     },
     /// One item of the agent's transcript, opaque here.
     Said(serde_json::Value),
+    /// The model turned out to act by code alone: it can begin once code may run.
+    NeedsExecution,
     /// The model asked for something that its run may not do by itself.
     Deferred(Box<Deferred>),
     /// What came of that, as the next item of the transcript.

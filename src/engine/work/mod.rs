@@ -130,6 +130,8 @@ pub enum Outcome {
     Explained(Box<Explanation>),
     /// The model waits for a person's word.
     Deferred(Box<Deferred>),
+    /// The model acts by code alone, and nothing may be executed.
+    ActsByCode,
     GaveUp {
         reason: String,
     },

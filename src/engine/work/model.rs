@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::mode::Part;
 use crate::agent::prompt::Known;
-use crate::agent::{self, Exit, Item, Model, Shell, Transcript};
+use crate::agent::{self, Exit, Item, Model, Shell, Speech, Transcript};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::mode::Mode;
@@ -119,14 +119,15 @@ pub(super) async fn work(
     let mut shell = Shell::new(brief.stage().tree(desk), suite.cloned(), bounds, limits);
     shell.live = live;
     shell.history = history::history(desk);
-    shell.speech = model.speech(cancel).await.map_err(agent::Error::from)?;
+    shell.speech = speech(model, brief)?;
     shell.may_ask = brief.may_ask;
     shell.grantable.clone_from(&desk.config.sandbox.network);
     shell.without = part.without();
     shell.leave_alone = &leave_alone;
     let mut transcript = transcript(&bench, (&part, &shell), keep).await?;
     let mut refused = None;
-    for _ in 0..MAX_SUBMISSIONS {
+    // Once more for a model that turns out to act by code.
+    for _ in 0..=MAX_SUBMISSIONS {
         let mut journal = |item: Item| match serde_json::to_value(item) {
             Ok(value) => keep(value),
             Err(error) => async move { Err(error.into()) }.boxed(),
@@ -139,6 +140,14 @@ pub(super) async fn work(
             Exit::GaveUp { reason } => return Ok(Outcome::GaveUp { reason }),
             Exit::Explained(explanation) => return Ok(Outcome::Explained(explanation)),
             Exit::Deferred(deferred) => return Ok(Outcome::Deferred(deferred)),
+            Exit::NoTools if suite.is_none() => return Ok(Outcome::ActsByCode),
+            Exit::NoTools => {
+                shell.speech = Speech::Code;
+                let note = Item::Note(agent::how_to_act(&shell, &transcript));
+                write_down(&note, keep).await?;
+                transcript.push(note);
+                continue;
+            }
             Exit::Cancelled => return Ok(Outcome::Interrupted),
             Exit::Limit(kind) => {
                 let reason = limits::reached(desk, kind);
@@ -179,6 +188,17 @@ impl<'a> Stage<'a> {
         }
         checkout
     }
+}
+
+/// How the model acts: as it was told to where the work was cut off, or as far as is known.
+fn speech(model: &impl Model, brief: &Brief<'_>) -> Result<Speech, Broken> {
+    let said: Transcript = serde_json::from_value(serde_json::Value::Array(brief.said.to_vec()))
+        .map_err(|error| Broken::Bug(format!("a transcript cannot be read: {error}")))?;
+    Ok(if agent::acts_by_code(&said) {
+        Speech::Code
+    } else {
+        model.speech()
+    })
 }
 
 /// Why there is no point in asking a model, if there is none.

@@ -119,51 +119,31 @@ async fn what_answered_is_what_is_paid() {
     model.finish();
 }
 
+/// The first real question tells; nothing is asked only to find out.
 #[tokio::test]
-async fn an_endpoint_is_tried_for_tools_once() {
-    let cancel = CancellationToken::new();
+async fn whether_an_endpoint_takes_tools_is_learned_from_its_first_answer() {
     for api in [Api::Chat, Api::Responses] {
-        let model = ScriptedModel::start([]).await;
+        let model = ScriptedModel::start([says("ok")]).await;
         let client = client(&model, |settings| settings.api = api);
-        assert_eq!(client.speech(&cancel).await, Ok(Speech::Tools));
-        model.refuses(Refuses::Tools);
-        assert_eq!(client.speech(&cancel).await, Ok(Speech::Tools), "it is known");
+        assert_eq!(client.speech(), Speech::Tools);
+        ask(&client).await.0.unwrap();
+        assert_eq!((client.speech(), model.requests().len()), (Speech::Tools, 1));
         model.finish();
     }
 
     let model = ScriptedModel::start([]).await;
     model.refuses(Refuses::Tools);
     let auto = client(&model, |_| {});
-    assert_eq!(auto.speech(&cancel).await, Ok(Speech::Code));
-    assert_eq!(auto.speech(&cancel).await, Ok(Speech::Code));
+    assert_eq!(ask(&auto).await.0, Err(ModelError::NoTools));
+    assert_eq!(auto.speech(), Speech::Code);
     assert_eq!(model.refused(), [Refuses::Tools]);
     let code = client(&model, |settings| settings.tools = ToolUse::Code);
-    assert_eq!(code.speech(&cancel).await, Ok(Speech::Code));
+    assert_eq!(code.speech(), Speech::Code);
     let native = client(&model, |settings| settings.tools = ToolUse::Native);
-    assert_eq!(native.speech(&cancel).await, Ok(Speech::Tools));
-    assert_eq!(model.refused().len(), 1, "what is set is not tried");
+    assert_eq!(native.speech(), Speech::Tools);
     let error = ask(&native).await.0.unwrap_err().to_string();
     assert!(error.contains("set GREENLIGHT_MODEL_TOOLS=code"), "{error}");
     model.finish();
-}
-
-#[tokio::test]
-async fn a_trial_that_fails_for_another_reason_says_so() {
-    let model = ScriptedModel::start([]).await;
-    let mut settings = Settings::new(model.base_url().parse().unwrap(), "first", "wrong".into());
-    settings.first_wait = Duration::from_millis(1);
-    let error = OpenAi::new(settings)
-        .unwrap()
-        .speech(&CancellationToken::new())
-        .await
-        .unwrap_err();
-    assert!(matches!(error, ModelError::Refused { .. }), "{error}");
-    let stopped = CancellationToken::new();
-    stopped.cancel();
-    assert_eq!(
-        client(&model, |_| {}).speech(&stopped).await,
-        Err(ModelError::Cancelled)
-    );
 }
 
 #[tokio::test]

@@ -32,12 +32,6 @@ pub(in crate::harness) fn is_left_out(earlier: &Value, now: &Value) -> bool {
     }
 }
 
-/// Whether a request only asks if tools can be offered.
-pub(in crate::harness) fn is_trial(request: &Value) -> bool {
-    let tool = &request["tools"][0];
-    tool["name"] == "nothing" || tool["function"]["name"] == "nothing"
-}
-
 /// What the server says to a request with something that it refuses.
 pub(in crate::harness) fn refusal(request: &Value, what: Refuses) -> Option<&'static str> {
     let (is_in, message) = match what {
