@@ -49,12 +49,8 @@ pub(super) enum Holder {
         permissions: BTreeMap<String, String>,
         repositories: Option<Vec<u64>>,
     },
-    /// A person's own token.
-    Person {
-        login: String,
-        /// As a classic token has them, separated by commas.
-        scopes: &'static str,
-    },
+    /// A person's own token, with the scopes of a classic one, separated by commas.
+    Person { login: String, scopes: &'static str },
 }
 
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 
 mod base;
 mod kept;
+mod ready;
 mod report;
 mod tests_first;
 mod write;
@@ -18,7 +19,6 @@ use super::work::{Approver, Present, work_until_done};
 use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFlags};
-use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
@@ -28,10 +28,10 @@ use crate::domain::reply;
 use crate::domain::run::{MAX_PROPOSALS, Step, TestsFirst, TurnedDown};
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
-use crate::engine::desk::{CONFIG_FILE, Desk};
+use crate::engine::desk::Desk;
 use crate::engine::work::{self, Brief, Engine, Outcome, Wants};
 use crate::openai::OpenAi;
-use crate::suite::{Suite, TestCommand};
+use crate::suite::Suite;
 
 use report::Report;
 
@@ -123,13 +123,13 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let memory_file = kept.with_extension("memory.json");
     let recorder = Recorder::default();
     let desk = app::desk(&root, own.path(), kept).await?;
-    let command = found(&desk)?;
+    let command = ready::found(&desk)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let mut suite = desk.suite(&sandbox, command);
     report.clocks.0 = suite.clock.clone();
-    install(&arguments, &desk, &mut suite, cancel).await?;
+    ready::install(&arguments, &desk, &mut suite, cancel).await?;
     let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
     let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
     if cancel.is_cancelled() {
@@ -189,17 +189,6 @@ fn chosen(engine: Choose, settings: &Settings, mode: &Mode) -> Result<Option<(Op
     Ok(model)
 }
 
-/// The test command, or what to do about there being none.
-fn found(desk: &Desk) -> Result<TestCommand, Exit> {
-    desk.test_command().map_err(|nothing| {
-        Exit::Usage(format!(
-            "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
-            desk.checkout.root().display(),
-            nothing.looked_for.join(", ")
-        ))
-    })
-}
-
 /// What is to be done, and with what.
 struct Asked<'a> {
     arguments: &'a Common,
@@ -210,33 +199,6 @@ struct Asked<'a> {
     model: Option<&'a (OpenAi, String)>,
     memory: &'a Memory,
     recorder: &'a Recorder,
-}
-
-/// Installs what the tests need, if the person at the terminal says so: the checkout may be a stranger's.
-async fn install(arguments: &Common, desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
-    let mut granted = desk.install_settings(Vec::new());
-    if !arguments.install {
-        if granted.asks_for_something() {
-            terminal::tell(&format!(
-                "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
-            ));
-        }
-        return Ok(());
-    }
-    granted.registries = true;
-    let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
-    terminal::tell(&format!(
-        "installing the dependencies (network: {})",
-        hosts.collect::<Vec<_>>().join(", ")
-    ));
-    desk.install(suite, &granted, cancel).await?.map_err(Exit::Refused)?;
-    if cancel.is_cancelled() {
-        return Err(Exit::Stopped);
-    }
-    for note in &suite.installed.notes {
-        terminal::tell(&format!("note: {note}"));
-    }
-    Ok(())
 }
 
 /// Proposes, asks, and tries again with the reason when there is one. What it gives is approved, and not yet written.

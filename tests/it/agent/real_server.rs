@@ -10,7 +10,6 @@ use std::time::Duration;
 use greenlight::agent::{Exit, Item, LimitKind, Model as _, ModelError, Reply, Speech, ToolCall, Transcript};
 use greenlight::domain::model::Api;
 use greenlight::openai::{OpenAi, Settings};
-use tokio_util::sync::CancellationToken;
 
 use super::Scene;
 use super::wire_streams::{ask, ask_about};

@@ -6,7 +6,6 @@ use greenlight::agent::{Item, Model as _, ModelError, Reply, Speech, ToolCall};
 use greenlight::domain::model::{Api, Price, Prices, ToolUse};
 use greenlight::openai::{OpenAi, Settings};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::wire_streams::{ask, ask_about};
 use super::{FIXED, Scene, submitted};
