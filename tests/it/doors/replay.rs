@@ -201,3 +201,26 @@ async fn a_changed_tree_and_what_is_no_bundle_are_refused() {
     let refused = run(&recorded.door, &["replay", "--json"], &recorded.file).await.with(2);
     refused.saying("it is not a bundle of greenlight");
 }
+
+#[tokio::test]
+async fn tests_and_their_code_are_the_same_again() {
+    let test = "import unittest\nimport sums\n\nclass MeanTest(unittest.TestCase):\n    def test_mean(self):\n        self.assertEqual(sums.mean([1, 3]), 2)\n";
+    let code = format!("{GREEN}\n\ndef mean(numbers):\n    return sum(numbers) / len(numbers)\n");
+    let checkout = sums(GREEN, &[("spec.md", "The mean of numbers.\n")]);
+    let model = ScriptedModel::start([]).await;
+    model
+        .then(calls("write_file", json!({ "path": "test_mean.py", "text": test })))
+        .submits("The mean.")
+        .then(request())
+        .then(calls("write_file", json!({ "path": "sums.py", "text": code })))
+        .submits("The mean.");
+    let (door, folder) = (door(&model), tempfile::tempdir().unwrap());
+    let (file, specification) = (folder.path().join("run.zip"), checkout.path().join("spec.md"));
+    let paths = [specification.to_str().unwrap(), file.to_str().unwrap()];
+    let arguments = ["tdd", "--yes", "--spec", paths[0], "--record", paths[1]];
+    run(&door, &arguments, checkout.path()).await.with(0);
+    let replayed = document(&run(&door, &["replay", "--json"], &file).await.with(0));
+    assert_eq!((&replayed["same"], &replayed["attempts"]), (&json!(true), &json!(2)));
+    assert_eq!(replayed["turns"], 5);
+    model.finish();
+}
