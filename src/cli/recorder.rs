@@ -5,9 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 
+use super::work::Approver;
 use super::{Exit, terminal};
 use crate::domain::gate::{Answer, Gate, GateKind};
 use crate::domain::id::{CommitSha, Login, PullRequestId, RunId};
+use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, End, Origin, Run, Started, Step};
 use crate::domain::spend::Spend;
@@ -115,7 +117,7 @@ impl Recorder {
     pub(super) async fn write(
         &self,
         file: Option<&Path>,
-        desk: &Desk,
+        (desk, memory, approver): (&Desk, &Memory, Approver),
         model: Option<&(OpenAi, String)>,
     ) -> Result<(), Exit> {
         let Some(file) = file else { return Ok(()) };
@@ -127,9 +129,10 @@ impl Recorder {
             ))
         };
         let run = Run::fold(steps.iter().cloned()).map_err(|error| Exit::Fault(error.to_string()))?;
-        let manifest = bundle::manifest(&run, desk, model)
+        let mut manifest = bundle::manifest(&run, desk, model, memory)
             .await
             .map_err(|error| cannot(&error))?;
+        manifest.asks_nobody = approver == Approver::Nobody;
         bundle::write(file, &manifest, &steps, &desk.checkout).map_err(|error| cannot(&error))?;
         let file = file.display();
         terminal::tell(&format!(

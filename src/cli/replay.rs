@@ -61,8 +61,7 @@ async fn try_replay(arguments: &Arguments, cancel: &CancellationToken) -> Result
     })?;
     terminal::tell(&format!("going through the run again, with `{command}`"));
     let suite = desk.suite(&sandbox, command);
-    let recorded = (manifest.speech, manifest.context);
-    let replayed = replay::replay((&desk, Some(&suite)), &steps, recorded, cancel).await?;
+    let replayed = replay::replay((&desk, Some(&suite)), &manifest, &steps, cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

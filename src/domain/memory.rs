@@ -161,6 +161,17 @@ impl Memory {
             .collect()
     }
 
+    /// The part of it that is about this very failure.
+    pub fn about(&self, red: &TestRun) -> Self {
+        let fingerprint = Fingerprint::of(red);
+        let is_same = |down: &&Rejection| fingerprint.is_some() && down.fingerprint == fingerprint;
+        Self {
+            fixes: self.fixes_of(red).into_iter().cloned().collect(),
+            rejections: self.rejections.iter().filter(is_same).cloned().collect(),
+            ..Self::default()
+        }
+    }
+
     /// What was turned down of this very failure: the digests of the patches, and the reasons, newest first.
     pub fn turned_down(&self, red: &TestRun) -> (Vec<String>, Vec<String>) {
         let fingerprint = Fingerprint::of(red);

@@ -17,6 +17,7 @@ use zip::{ZipArchive, ZipWriter};
 use crate::agent::{Model as _, Speech};
 use crate::checkout::Checkout;
 use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::patch::FileMode;
 use crate::domain::run::{Run, Step};
@@ -35,7 +36,7 @@ const MAX_TREE: u64 = 256 << 20;
 const MAX_FILES: usize = 100_000;
 const MAX_JOURNAL: u64 = 256 << 20;
 const MAX_LINE: u64 = 64 << 20;
-const MAX_MANIFEST: u64 = 4 << 20;
+const MAX_MANIFEST: u64 = 64 << 20;
 
 /// What a run began with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,12 @@ pub struct Manifest {
     pub changed: std::collections::BTreeMap<RepoPath, Vec<std::ops::RangeInclusive<u32>>>,
     /// git's name of the tree that was proposed, where one was.
     pub proposed_tree: Option<String>,
+    /// What the repository had taught about this failure.
+    #[serde(default)]
+    pub memory: Memory,
+    /// Whether nobody was there to be asked for what the model may not do by itself.
+    #[serde(default)]
+    pub asks_nobody: bool,
 }
 
 impl Manifest {
@@ -73,7 +80,12 @@ impl Manifest {
 ///
 /// # Errors
 /// When a file of the tree cannot be read.
-pub async fn manifest(run: &Run, desk: &Desk, model: Option<&(OpenAi, String)>) -> Result<Manifest, git::Error> {
+pub async fn manifest(
+    run: &Run,
+    desk: &Desk,
+    model: Option<&(OpenAi, String)>,
+    memory: &Memory,
+) -> Result<Manifest, git::Error> {
     let (version, greenlight) = Manifest::of_this_version();
     let mut pristine = desk.checkout.clone();
     pristine.reset();
@@ -107,6 +119,12 @@ pub async fn manifest(run: &Run, desk: &Desk, model: Option<&(OpenAi, String)>) 
             .unwrap_or_default(),
         changed: desk.changed.clone(),
         proposed_tree,
+        memory: run
+            .reproduced
+            .as_ref()
+            .map(|(before, _)| memory.about(before))
+            .unwrap_or_default(),
+        asks_nobody: false,
     })
 }
 
@@ -289,6 +307,8 @@ mod tests {
             command: "pytest".into(),
             changed: BTreeMap::from([("src/a.py".parse().unwrap(), vec![1..=3])]),
             proposed_tree: None,
+            memory: Memory::default(),
+            asks_nobody: false,
         }
     }
 

@@ -12,14 +12,14 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Item, ModelError, Recorded, Reply, Speech};
+use crate::agent::{self, Item, ModelError, Recorded, Reply};
 use crate::domain::execution::Deferred;
-use crate::domain::memory::Memory;
 use crate::domain::redact::bounded;
 use crate::domain::run::{End, Run, Step};
 use crate::suite::{self, Suite};
 
 use super::Broken;
+use super::bundle::Manifest;
 use super::desk::Desk;
 use super::work::{self, Brief, Engine, Outcome};
 
@@ -52,8 +52,8 @@ pub struct Difference {
 /// When the sandbox cannot be used, or the steps are no run.
 pub async fn replay(
     (desk, suite): (&Desk, Option<&Suite>),
+    manifest: &Manifest,
     steps: &[Step],
-    (speech, context): (Speech, u64),
     cancel: &CancellationToken,
 ) -> Result<Replayed, Broken> {
     let mut steps = steps.iter().cloned().peekable();
@@ -92,8 +92,15 @@ pub async fn replay(
             }
         }
         replayed.attempts += 1;
-        let model = recorded(&attempt, speech, context);
-        again((desk, suite), &model, (&before, &attempt), &mut replayed, cancel).await?;
+        let model = recorded(&attempt, manifest.speech, manifest.context);
+        again(
+            (desk, suite),
+            (&model, manifest),
+            (&before, &attempt),
+            &mut replayed,
+            cancel,
+        )
+        .await?;
         attempt.into_iter().for_each(|step| run.take(step));
     }
     Ok(replayed)
@@ -133,7 +140,7 @@ fn is_answer(step: &Step) -> bool {
 /// Makes one attempt once more, and compares it with what was recorded of it.
 async fn again(
     (desk, suite): (&Desk, Option<&Suite>),
-    model: &Recorded,
+    (model, manifest): (&Recorded, &Manifest),
     (run, attempt): (&Run, &[Step]),
     replayed: &mut Replayed,
     cancel: &CancellationToken,
@@ -152,7 +159,10 @@ async fn again(
         _ => None,
     });
     let (before, triage) = run.reproduced.as_ref().map(|(before, triage)| (before, triage)).unzip();
-    let memory = Memory::default();
+    let mut may_ask = match manifest.asks_nobody {
+        true => 0,
+        false => run.may_ask(),
+    };
     let mut now: Vec<Value> = Vec::new();
     let at = format!("attempt {}", replayed.attempts);
     let outcome = loop {
@@ -160,8 +170,8 @@ async fn again(
             mode: &run.started.mode,
             tests_first: run.tests_first.as_ref(),
             turned_down_tests: &run.turned_down_tests,
-            may_ask: run.may_ask(),
-            memory: &memory,
+            may_ask,
+            memory: &manifest.memory,
             head: &run.started.head,
             before,
             triage,
@@ -184,6 +194,7 @@ async fn again(
         };
         match work::work(desk, suite, engine, &brief, watch).await {
             Ok(Outcome::Deferred(deferred)) => {
+                may_ask = may_ask.saturating_sub(1);
                 let asked = |deferred: &Deferred| serde_json::to_string(deferred).unwrap_or_default();
                 let expected = requests.next().map(asked).unwrap_or_default();
                 replayed.compare(&format!("{at}, what the model asks for"), &expected, &asked(&deferred));

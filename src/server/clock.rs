@@ -9,7 +9,8 @@ use super::queue::{Queue, Work};
 use crate::domain::run::Run;
 use crate::engine;
 
-const TICK: Duration = Duration::from_secs(60);
+/// How often the clock of a service looks.
+pub const TICK: Duration = Duration::from_secs(60);
 /// A delivery younger than this is on its way into the queue.
 const MIN_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// What fails time and again is tried at every so many ticks at least.
@@ -23,8 +24,8 @@ pub async fn take_up(queue: &Queue) {
 
 /// Wakes the runs whose gate expired, those that did not get to say their end, those that wait for nobody, and the
 /// deliveries that met an outage or a full queue.
-pub(super) async fn watch(queue: Queue) {
-    let mut tick = tokio::time::interval(TICK);
+pub async fn watch(queue: Queue, every: Duration) {
+    let mut tick = tokio::time::interval(every);
     tick.tick().await;
     let mut pauses = Pauses::default();
     loop {

@@ -18,7 +18,7 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-pub use clock::take_up;
+pub use clock::{TICK, take_up, watch};
 pub use queue::{Queue, QueueFull, Work};
 
 use crate::domain::event::Event;
@@ -70,7 +70,7 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
 /// is taken up first.
 pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send) {
     take_up(&queue).await;
-    let clock = tokio::spawn(clock::watch(queue.clone()));
+    let clock = tokio::spawn(watch(queue.clone(), TICK));
     let draining = queue.clone();
     let drained = async move {
         until.await;

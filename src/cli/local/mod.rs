@@ -161,7 +161,9 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let result = search(&asked, report, cancel).await;
     report.spend = recorder.spend();
     // Before anything is written: the bundle has the tree that the run began on.
-    let recorded = recorder.write(arguments.record.as_deref(), &desk, model.as_ref()).await;
+    let approver = Approver::of(arguments.yes, arguments.json);
+    let began = (&desk, asked.memory, approver);
+    let recorded = recorder.write(arguments.record.as_deref(), began, model.as_ref()).await;
     let written = result.and_then(|approved| put(approved, report, &desk));
     kept::learn(&memory_file, &asked, report);
     written.and(recorded)

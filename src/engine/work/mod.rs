@@ -194,7 +194,8 @@ pub async fn work(
     if let (Mode::Debug, Some(suite), Some(before), []) = (brief.mode, suite, brief.before, brief.said) {
         let (head, triage) = (brief.head, brief.triage);
         let red = Red { head, before, triage };
-        if let Some(proposal) = remembered::remembered(desk, suite, brief.memory, &red, watch.cancel).await? {
+        let known = (brief.memory, brief.turned_down);
+        if let Some(proposal) = remembered::remembered(desk, suite, known, &red, watch.cancel).await? {
             return Ok(Outcome::Proposed(proposal));
         }
     }

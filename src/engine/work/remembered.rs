@@ -6,6 +6,7 @@ use crate::checkout::Checkout;
 use crate::domain::memory::{Fix, Memory};
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::proposal::{Author, Claim, Proposal};
+use crate::domain::run::TurnedDown;
 use crate::suite::Suite;
 
 use super::super::Broken;
@@ -15,14 +16,15 @@ use super::{Red, prove};
 /// So many remembered fixes are tried; each costs a run of the tests.
 const MAX_TRIED: usize = 3;
 
-/// Proposes the newest remembered fix of this failure that holds on this tree, if one does.
+/// Proposes the newest remembered fix of this failure that holds on this tree, if one does, and that nobody turned down
+/// in this run.
 ///
 /// # Errors
 /// When the sandbox cannot be used.
 pub(super) async fn remembered(
     desk: &Desk,
     suite: &Suite,
-    memory: &Memory,
+    (memory, turned_down): (&Memory, &[TurnedDown]),
     red: &Red<'_>,
     cancel: &CancellationToken,
 ) -> Result<Option<Box<Proposal>>, Broken> {
@@ -30,6 +32,11 @@ pub(super) async fn remembered(
     let fitting = fixes
         .into_iter()
         .filter_map(|fix| Some((fix, fitted(fix, &desk.checkout)?)));
+    let is_turned_down = |patch: &Patch| {
+        let digest = patch.digest();
+        turned_down.iter().any(|down| down.proposal.patch.digest() == digest)
+    };
+    let fitting = fitting.filter(|(_, patch)| !is_turned_down(patch));
     for (fix, patch) in fitting.take(MAX_TRIED) {
         let proved = prove(desk, suite, (&patch, Claim::Fix), red, cancel).await?;
         if cancel.is_cancelled() {

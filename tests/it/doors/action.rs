@@ -3,6 +3,7 @@
 
 mod hostile;
 mod journal;
+mod remembered;
 mod requests;
 
 use std::path::PathBuf;

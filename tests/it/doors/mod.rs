@@ -5,6 +5,8 @@ mod demo;
 mod fix;
 mod flags;
 mod modes;
+mod remembered;
+mod replay;
 mod sandbox;
 mod serve;
 mod stage;

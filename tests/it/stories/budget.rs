@@ -87,3 +87,37 @@ async fn a_day_without_anything_left_is_said_where_nothing_may_run() {
     );
     story.finish().await;
 }
+
+#[tokio::test]
+async fn a_limit_of_one_cent_is_reached_and_named() {
+    let [edit, _] = proposes("return paid - fare(stops)");
+    // Thousands of tokens each, at a dollar for a thousand: the first reply is the last one.
+    let scene = Scene::default().config("[limits]\ncost_usd = 0.01\n");
+    let story = scene.priced(1_000).model([edit]).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    // What it had edited by then holds, and says how it came about.
+    let review = story.review().body;
+    assert!(review.contains("The limit of $0.01 was reached"), "{review}");
+    assert!(story.sticky().contains("$0.00, "), "{}", story.sticky());
+    assert_eq!(story.model().requests().len(), 1);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn money_is_in_the_evidence_and_still_counts_when_what_was_said_is_left_out() {
+    let turns = proposes("return paid - fare(stops)");
+    let story = Scene::default().priced(2).model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let review = story.review().body;
+    assert!(
+        review.contains("The model took 2 turns") && review.contains(", $0.0"),
+        "{review}"
+    );
+    let run = story.run().await;
+    assert!(run.spent.cost_micros > Some(0), "{:?}", run.spent);
+    let journal = &story.process().queue.app().journal;
+    let abridged = journal.runs_in(&story.id().repository, 10).await.unwrap();
+    assert_eq!((abridged.len(), &abridged[0].spent), (1, &run.spent));
+    assert!(!format!("{abridged:?}").contains("edit_file"), "{abridged:#?}");
+    story.finish().await;
+}

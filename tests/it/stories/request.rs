@@ -294,3 +294,29 @@ async fn the_same_thing_asked_twice_is_two_requests() {
     story.review();
     story.finish().await;
 }
+
+#[tokio::test]
+async fn the_clock_closes_what_nobody_answered_and_the_run_goes_on_by_itself() {
+    let story = asked(vec![asks(COMMAND), edit(), submit()]).await;
+    // A clock that looks all the time leaves alone what waits for somebody.
+    story.process().starts_the_clock(std::time::Duration::from_millis(20));
+    story.settle().await;
+    assert_eq!(story.run().await.open_gates().len(), 1);
+    story.days_pass().await;
+    let number = story.number;
+    story
+        .until("the fix", |double| !double.reviews(number).is_empty())
+        .await;
+    story.settle().await;
+    assert!(
+        story.model().results()[0].contains("no answer"),
+        "{:?}",
+        story.model().results()
+    );
+    let open = story.run().await.open_gates();
+    assert!(matches!(&open[0].kind, GateKind::Land { .. }), "{open:?}");
+    story.has_not_landed();
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}

@@ -247,6 +247,53 @@ async fn the_tests_have_a_gate_of_their_own_where_that_is_wanted() {
 }
 
 #[tokio::test]
+async fn tests_that_somebody_does_not_want_end_the_run() {
+    let scene = Scene::default().adds("fare.py", FIXED).config("[gate]\ntests = true\n");
+    let story = scene.model([write("test_refund.py", TEST), submit()]).begin().await;
+    story.maintainer_says(&format!("/greenlight tdd {SPECIFICATION}")).await;
+    story.maintainer_says("/greenlight reject").await;
+    let run = story.run().await;
+    assert!(run.end.is_some() && run.open_gates().is_empty(), "{:?}", run.end);
+    assert_eq!(story.model().requests().len(), 2);
+    story.has_no_review();
+    story.has_not_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_asked_for_while_the_code_is_written_runs_with_the_tests() {
+    let command = "grep -c refund test_refund.py; python -m unittest test_refund 2>&1 | tail -1";
+    let asks = calls(
+        "request_execution",
+        json!({ "command": command, "minutes": 1, "why": "To see the tests fail." }),
+    );
+    let turns = [write("test_refund.py", TEST), submit(), asks, code(CODE), submit()];
+    let scene = Scene::default().adds("fare.py", FIXED).config("[gate]\ntests = true\n");
+    let mut story = scene.model(turns).begin().await;
+    story.maintainer_says(&format!("/greenlight tdd {SPECIFICATION}")).await;
+    let waiting = story.sticky();
+    story.restart().await;
+    assert_eq!(story.sticky(), waiting);
+    assert_eq!(story.model().requests().len(), 2);
+    story.maintainer_says("/greenlight approve").await;
+    assert!(
+        story.sticky().contains("The model asks to run a command"),
+        "{}",
+        story.sticky()
+    );
+    story.restart().await;
+    story.maintainer_says("/greenlight approve").await;
+    let told = &story.model().results()[0];
+    assert!(told.contains("FAILED (errors=1)") && told.contains('1'), "{told}");
+    story.review();
+    story.maintainer_says("/greenlight approve").await;
+    story.has_commits(2);
+    assert_eq!(story.file("test_refund.py"), TEST);
+    assert_eq!(story.file("fare.py"), format!("{FIXED}{CODE}"));
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn a_hostile_specification_is_data() {
     let story = Scene::default()
         .adds("fare.py", FIXED)

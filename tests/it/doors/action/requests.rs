@@ -9,7 +9,7 @@ use crate::doors::{Door, Ended};
 use crate::harness::model::{KEY, ScriptedModel, calls};
 
 /// A process of its own with the model.
-async fn with_model(stage: &Stage, model: &ScriptedModel, login: &str, text: &str) -> (Step, Ended) {
+pub(super) async fn with_model(stage: &Stage, model: &ScriptedModel, login: &str, text: &str) -> (Step, Ended) {
     stage.double.comment(stage.number, login, text).await.unwrap();
     let step = Step::new(stage, &stage.double.last_delivery("issue_comment").unwrap());
     run(step, model).await

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use greenlight::config::allow_list::AllowList;
 use greenlight::domain::id::PullRequestId;
+use greenlight::domain::model::Prices;
 use greenlight::domain::run::Run;
 use greenlight::engine::{App, Interrupts, Voices};
 use greenlight::github::webhook::WebhookSecret;
@@ -31,6 +32,7 @@ pub(crate) struct Settings {
     pub(crate) api: String,
     pub(crate) credentials: Credentials,
     pub(crate) model: Option<String>,
+    pub(crate) prices: Prices,
     pub(crate) sandbox: Result<Sandbox, Unusable>,
     pub(crate) allow_list: AllowList,
 }
@@ -81,6 +83,12 @@ impl Process {
         pushed.await.unwrap().unwrap();
     }
 
+    /// Starts the clock, with a minute this long.
+    pub(crate) fn starts_the_clock(&self, minute: Duration) {
+        let clock = server::watch(self.queue.clone(), minute);
+        self.runtime.as_ref().unwrap().spawn(clock);
+    }
+
     /// The runs of a pull request, as its journal has them.
     pub(crate) async fn runs(&self, of: &PullRequestId) -> Vec<Run> {
         self.queue.app().journal.runs_of(of).await.unwrap()
@@ -96,9 +104,11 @@ impl Drop for Process {
 }
 
 async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
+    let prices = settings.prices;
     let model = settings.model.map(|url| {
         let mut settings = openai::Settings::new(url.parse().unwrap(), "scripted", KEY.into());
         settings.first_wait = Duration::from_millis(1);
+        settings.prices = prices;
         (OpenAi::new(settings).unwrap(), "scripted".to_string())
     });
     let app = App {

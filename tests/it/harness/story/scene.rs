@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use greenlight::config::allow_list::AllowList;
 use greenlight::demo::{AUTHOR, Double, NewPullRequest, Role, World};
+use greenlight::domain::model::Price;
 use greenlight::github::Credentials;
 use greenlight::sandbox::Sandbox;
 
@@ -68,6 +69,8 @@ pub(crate) struct Scene {
     turns: Option<Vec<Turn>>,
     /// Where another model is.
     model_url: Option<String>,
+    /// What a million tokens cost, in US dollars; none if nobody knows.
+    dollars: Option<u64>,
     title: String,
     /// Permissions of a workflow's token, which is used instead of an App.
     token: Option<&'static [(&'static str, &'static str)]>,
@@ -105,6 +108,7 @@ impl Scene {
             permissions: Vec::new(),
             turns: None,
             model_url: None,
+            dollars: None,
             title: "Give change".into(),
             token: None,
             allow_list: AllowList::All,
@@ -175,6 +179,12 @@ impl Scene {
         self
     }
 
+    /// A model of which a million tokens cost so much, in US dollars.
+    pub(crate) fn priced(mut self, dollars: u64) -> Self {
+        self.dollars = Some(dollars);
+        self
+    }
+
     /// What the author calls the pull request and its commit.
     pub(crate) fn titled(mut self, title: &str) -> Self {
         self.title = title.into();
@@ -239,6 +249,7 @@ impl Scene {
             model: self
                 .model_url
                 .or_else(|| model.as_ref().map(|model| model.base_url().to_string())),
+            prices: self.dollars.map(price).into_iter().collect(),
             sandbox: Ok(match self.sandbox {
                 Some(sandbox) => sandbox,
                 None => crate::harness::sandbox().await,
@@ -266,4 +277,14 @@ impl Scene {
         story.number = story.double.open_pull_request(new).await.unwrap();
         story
     }
+}
+
+fn price(dollars: u64) -> (String, Price) {
+    let micros = dollars * 1_000_000;
+    let price = Price {
+        input: micros,
+        cached_input: micros,
+        output: micros,
+    };
+    ("script*".into(), price)
 }
