@@ -20,7 +20,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use self::catch_up::{catch_up, edits_without_code};
+use self::catch_up::{catch_up, edits_but_of};
 pub use self::compact::{DEFAULT_CONTEXT, as_shown};
 pub use self::limits::{LimitKind, Limits};
 pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};

@@ -169,6 +169,33 @@ async fn a_block_goes_on_with_the_answer_of_a_person() {
 }
 
 #[tokio::test]
+async fn what_a_block_edited_outlives_its_interpreter() {
+    let (scene, _workspaces) = scene().await;
+    let dies = "<execute>\nx = 1\nwrite_file('new.py', 'x = 1\\n')\nedit_file('shop.py', 'prices[1:]', 'prices')\n\
+                import os\nos._exit(3)</execute>";
+    let looks = "<execute>print(read_file('new.py'), open('shop.py').read())\nx</execute>";
+    let mut transcript = transcript();
+    let (exit, diff, _) = run(&scene, blocks(&[dies, looks, looks, END]), &mut transcript).await;
+    gave_up(&exit);
+    assert!(
+        diff.contains("+x = 1") && diff.contains("+    return sum(prices)"),
+        "{diff}"
+    );
+    let results = results(&transcript);
+    assert!(
+        results[0].starts_with("The state of all blocks is lost"),
+        "{}",
+        results[0]
+    );
+    for looked in &results[1..3] {
+        assert!(
+            looked.contains("sum(prices)") && looked.contains("NameError"),
+            "{looked}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn code_that_does_not_repeat_itself_loses_its_state_and_is_told() {
     let (scene, _workspaces) = scene().await;
     let mut first = transcript();
