@@ -51,6 +51,16 @@ async fn results(story: &Story) -> Vec<(String, String)> {
     results.collect()
 }
 
+/// Waits until a call of a block has its result.
+async fn has_called(story: &Story) {
+    let called = async {
+        while results(story).await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), called).await.unwrap();
+}
+
 /// Nothing of the state was lost, and the block was told this.
 #[track_caller]
 fn went_on(told: &str, answer: &str) {
@@ -146,13 +156,7 @@ async fn killed_while_a_block_runs_it_is_run_again_and_calls_nothing_twice() {
     let mut story = by_code(Scene::default(), &[slow, SUBMIT]).await;
     let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
     comment.await.unwrap();
-    story.until_it_works().await;
-    let edited = async {
-        while results(&story).await.is_empty() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), edited).await.unwrap();
+    has_called(&story).await;
     story.kill().await;
     story.start().await;
     story.settle().await;
@@ -234,5 +238,52 @@ async fn what_ends_differently_the_second_time_loses_the_state_but_no_edit() {
         "{looked}"
     );
     story.review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_cancel_ends_a_block_at_once() {
+    let endless = "<execute>\nread_file('fare.py')\nwhile True: pass\n</execute>";
+    let story = by_code(Scene::default(), &[endless]).await;
+    let comment = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
+    comment.await.unwrap();
+    has_called(&story).await;
+    story.maintainer_says("/greenlight cancel").await;
+    assert!(story.sticky().contains("Cancelled"), "{}", story.sticky());
+    story.has_no_review();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn tests_come_first_by_code_too() {
+    let test = "import unittest\n\nimport fare\n\n\nclass Refund(unittest.TestCase):\n    \
+                def test_half_is_given_back(self):\n        self.assertEqual(fare.refund(501), 250)\n";
+    let program = format!("{FIXED}\n\ndef refund(paid):\n    return paid // 2\n");
+    let write = |path: &str, text: &str| {
+        format!("<execute>\nwrite_file({path:?}, {text:?})\nsubmit('Half of it is given back.')\n</execute>")
+    };
+    let (first, second) = (write("test_refund.py", test), write("fare.py", &program));
+    let early = write("fare.py", "x = 1\n");
+    let story = by_code(Scene::default().adds("fare.py", FIXED), &[&early, &first, &second]).await;
+    story
+        .maintainer_says("/greenlight tdd refund(paid) gives back half")
+        .await;
+    let review = story.review().body;
+    assert!(review.contains("written first and seen to fail"), "{review}");
+    story.maintainer_says("/greenlight approve").await;
+    assert_eq!(story.file("fare.py"), program);
+    assert_eq!(story.file("test_refund.py"), test);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_cause_is_explained_by_code() {
+    let explains = "<execute>explain('The fare is added.', because=[{'path': 'fare.py', 'from': 6, 'to': 6, \
+                    'says': 'adds'}])</execute>";
+    let story = by_code(Scene::default(), &["<execute>submit('x')</execute>", explains]).await;
+    story.maintainer_says("/greenlight explain").await;
+    assert!(story.answer().contains("The fare is added"), "{}", story.answer());
+    assert!(story.model().told().contains("NameError"), "{}", story.model().told());
+    story.has_no_review();
     story.finish().await;
 }
