@@ -1,6 +1,5 @@
 //! What a transcript has already done: its edits are made again, everything else counts as done.
 
-use super::codeact::EXECUTE;
 use super::model::ToolSpec;
 use super::transcript::{Item, ToolCall, Transcript};
 use super::{Exit, Shell, prompt, tools};
@@ -31,12 +30,13 @@ pub(super) fn catch_up(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[
     ended
 }
 
-/// Makes the edits again that no code of a block made, which the blocks will make themselves.
-pub(super) fn edits_without_code(shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) {
+/// Makes the edits again, but for those of some blocks, which make them themselves.
+pub(super) fn edits_but_of(blocks: &[&str], shell: &mut Shell<'_>, transcript: &Transcript, tools: &[ToolSpec]) {
     let mut calls: Vec<&ToolCall> = Vec::new();
     for item in transcript.items() {
         match item {
-            Item::Reply(reply) => calls = reply.calls.iter().filter(|call| call.name != EXECUTE).collect(),
+            Item::Reply(reply) => calls = reply.calls.iter().collect(),
+            Item::Called { within, call } if !blocks.contains(&within.as_str()) => calls.push(call),
             Item::Result {
                 call_id, text, granted, ..
             } => {
@@ -52,7 +52,7 @@ pub(super) fn edits_without_code(shell: &mut Shell<'_>, transcript: &Transcript,
 fn done(call: &ToolCall, (text, granted): (&str, bool), shell: &mut Shell<'_>, tools: &[ToolSpec]) {
     if text.starts_with(prompt::REJECTED) {
         shell.turn_down(call);
-    } else {
+    } else if !text.starts_with(tools::TOO_LATE) {
         tools::edit_again(call, granted, tools, shell);
     }
 }

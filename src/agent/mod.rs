@@ -20,7 +20,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use self::catch_up::{catch_up, edits_without_code};
+use self::catch_up::{catch_up, edits_but_of};
 pub use self::codeact::{acts_by_code, how_to_act};
 pub use self::compact::{DEFAULT_CONTEXT, as_shown};
 pub use self::limits::{LimitKind, Limits};

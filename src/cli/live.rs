@@ -110,6 +110,7 @@ fn does(call: &ToolCall) -> String {
                 named("language")
             }
         ),
+        "execute" => "runs a block of code".into(),
         "request_execution" => "asks to run something".into(),
         "submit" => "hands over its edits".into(),
         other => format!("calls {}", other.chars().take(MAX_NAMED).collect::<String>()),

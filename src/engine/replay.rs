@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Item, ModelError, Recorded, Reply};
+use crate::agent::{self, Item, ModelError, Recorded, Reply, Speech};
 use crate::domain::execution::Deferred;
 use crate::domain::redact::bounded;
 use crate::domain::run::{End, Run, Step};

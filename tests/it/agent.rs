@@ -302,6 +302,21 @@ async fn a_submission_that_is_sent_back_is_worked_on_again() {
 }
 
 #[tokio::test]
+async fn what_came_too_late_is_not_done_later() {
+    let submit = || calls("submit", json!({ "summary": FIXED }));
+    let late = submit().and("write_file", json!({ "path": "late.txt", "text": "x" }));
+    let model = ScriptedModel::start([]).await;
+    model.edits("src/lib.rs", "0..=n", "0..n").then(late).then(submit());
+    let (scene, mut transcript, client) = (Scene::new(), transcript(), client(&model));
+    let first = scene.resume(&client, &mut transcript).await.unwrap();
+    transcript.push(Item::Note("Once more.".into()));
+    let second = scene.resume(&client, &mut transcript).await.unwrap();
+    assert!(!second.diff.contains("late.txt"), "{}", second.diff);
+    assert_eq!(first, second);
+    model.finish();
+}
+
+#[tokio::test]
 async fn every_limit_ends_the_run_and_is_named() {
     let think = || calls("think", json!({ "thought": "hm" }));
 

@@ -12,7 +12,7 @@ use crate::agent::model::ToolSpec;
 use crate::agent::running::{InUse, fresh_workspace};
 use crate::agent::tools::Answer;
 use crate::agent::transcript::ToolCall;
-use crate::agent::{Error, Exit, Journal, Shell, Transcript, catch_up};
+use crate::agent::{Error, Exit, Journal, Shell, Transcript, catch_up, edits_but_of};
 use crate::sandbox::{self, Cell, CellOutcome, Language, Session};
 use crate::suite;
 
@@ -57,7 +57,7 @@ pub(super) async fn run(
     let mut forgotten = None;
     let cells = match shell.cells.take().filter(|_| called.is_empty()) {
         Some(cells) => cells,
-        None => match again(&blocks, tools, shell, transcript, stop).await? {
+        None => match again((&blocks, &call.id), tools, shell, transcript, stop).await? {
             Ok(cells) => cells,
             Err(_) if stop.is_cancelled() => return Ok(Answer::text("interrupted.")),
             Err(why) => {
@@ -75,10 +75,14 @@ pub(super) async fn run(
         .run(
             (language, &block.code),
             &mut conversation,
-            (shell, Some((transcript, journal))),
+            (shell, Some((&mut *transcript, journal))),
             stop,
         )
         .await?;
+    let ran = match ran {
+        Ran::Cell(_) if !conversation.is_complete() => Ran::Strange("the code called less than before".into()),
+        ran => ran,
+    };
     let text = match ran {
         Ran::Cell(cell) if keeps_state(&cell) => {
             shell.cells = Some(cells);
@@ -89,7 +93,11 @@ pub(super) async fn run(
             let text = String::new();
             return Ok(Answer { text, exit: Some(exit) });
         }
-        Ran::Strange(why) => format!("{STATE_LOST}: after a break {why}. Go on in a new block."),
+        Ran::Strange(why) => {
+            // What it had edited before, it did not get to edit again.
+            catch_up(shell, transcript, tools);
+            format!("{STATE_LOST}: after a break {why}. Go on in a new block.")
+        }
         Ran::Cut => "interrupted.".into(),
     };
     let text = match forgotten {
@@ -109,14 +117,17 @@ fn keeps_state(cell: &Cell) -> bool {
 
 /// Makes the state of earlier blocks once more, with their edits; the inner error says why there is none.
 async fn again(
-    blocks: &[Past],
+    (blocks, under_way): (&[Past], &str),
     tools: &[ToolSpec],
     shell: &mut Shell<'_>,
     transcript: &Transcript,
     stop: &CancellationToken,
 ) -> Result<Result<Cells, String>, Error> {
+    // Those of blocks that never run again are made here.
+    let mut again: Vec<&str> = blocks.iter().map(|past| past.call.id.as_str()).collect();
+    again.push(under_way);
     shell.rewind();
-    crate::agent::edits_without_code(shell, transcript, tools);
+    edits_but_of(&again, shell, transcript, tools);
     let mut cells = Cells::new(shell).await?;
     for past in blocks.iter().filter(|past| past.ran()) {
         let Ok(block) = blocks::of(&past.call) else { continue };

@@ -23,17 +23,21 @@ fn blocks(texts: &[&str]) -> Vec<Reply> {
 
 const END: &str = "<execute>submit('x', no_fix=True)</execute>";
 
-/// Runs on a scene that may ask a person; returns how it ended, the diff, and what was journaled.
-async fn run(scene: &Scene, replies: Vec<Reply>, transcript: &mut Transcript) -> (Exit, String, Vec<Item>) {
-    let is_protected = |path: &RepoPath| path.as_str().starts_with(".github/");
+/// A shell as it is for whoever does not ask how the model acts.
+fn shell(scene: &Scene) -> Shell<'_> {
     let bounds = Bounds {
         patch_lines: 20,
-        is_protected: &is_protected,
+        is_protected: &|path: &RepoPath| path.as_str().starts_with(".github/"),
         weakenings: &|_| Vec::new(),
         without_tests: |_| None,
     };
     let checkout = Checkout::open(scene.repository.path()).unwrap();
-    let mut shell = Shell::new(checkout, scene.tests.clone(), bounds, LIMITS);
+    Shell::new(checkout, scene.tests.clone(), bounds, LIMITS)
+}
+
+/// Runs on a scene that may ask a person; returns how it ended, the diff, and what was journaled.
+async fn run(scene: &Scene, replies: Vec<Reply>, transcript: &mut Transcript) -> (Exit, String, Vec<Item>) {
+    let mut shell = shell(scene);
     shell.speech = Speech::Code;
     shell.may_ask = 1;
     let journaled = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -166,6 +170,74 @@ async fn a_block_goes_on_with_the_answer_of_a_person() {
     );
     assert!(results[1].contains("not today"), "{}", results[1]);
     assert!(results[2].contains("not asked again"), "{}", results[2]);
+}
+
+#[tokio::test]
+async fn a_request_of_a_block_is_carried_out_on_the_edits_of_blocks() {
+    let (scene, _workspaces) = scene().await;
+    scene.file(".github/workflows/ci.yml", "on: push\n");
+    let mut transcript = transcript();
+    let replies = [
+        "<execute>write_file('new.py', 'x = 1\\n')</execute>",
+        "<execute>\nedit_file('shop.py', 'prices[1:]', 'prices')\n\
+         print(edit_file('.github/workflows/ci.yml', 'push', 'pull_request'))\n\
+         print(open('.github/workflows/ci.yml').read(), open('new.py').read())</execute>",
+    ];
+    let (exit, _, _) = run(&scene, blocks(&replies), &mut transcript).await;
+    let Exit::Deferred(deferred) = exit else {
+        panic!("{exit:?}: {:?}", results(&transcript))
+    };
+    assert!(matches!(&deferred.execution.what, What::Edit { .. }), "{deferred:?}");
+    let mut other = shell(&scene);
+    let text = agent::carry_out(&mut other, &transcript, &deferred.execution, &scene.cancel)
+        .await
+        .unwrap();
+    assert!(text.starts_with("approved: "), "{text}");
+    transcript.push(Item::Result {
+        call_id: deferred.call_id,
+        text,
+        exit: None,
+        granted: true,
+    });
+    let edits = agent::edits(&mut other, &transcript);
+    assert_eq!(edits.paths().count(), 3);
+
+    let (exit, diff, _) = run(&scene, blocks(&[END]), &mut transcript).await;
+    gave_up(&exit);
+    assert_eq!(diff, edits.unified());
+    let results = results(&transcript);
+    assert!(
+        results[1].contains("approved: ") && results[1].contains("on: pull_request\n x = 1"),
+        "{}",
+        results[1]
+    );
+}
+
+#[tokio::test]
+async fn what_a_block_edited_outlives_its_interpreter() {
+    let (scene, _workspaces) = scene().await;
+    let dies = "<execute>\nx = 1\nwrite_file('new.py', 'x = 1\\n')\nedit_file('shop.py', 'prices[1:]', 'prices')\n\
+                import os\nos._exit(3)</execute>";
+    let looks = "<execute>print(read_file('new.py'), open('shop.py').read())\nx</execute>";
+    let mut transcript = transcript();
+    let (exit, diff, _) = run(&scene, blocks(&[dies, looks, looks, END]), &mut transcript).await;
+    gave_up(&exit);
+    assert!(
+        diff.contains("+x = 1") && diff.contains("+    return sum(prices)"),
+        "{diff}"
+    );
+    let results = results(&transcript);
+    assert!(
+        results[0].starts_with("The state of all blocks is lost"),
+        "{}",
+        results[0]
+    );
+    for looked in &results[1..3] {
+        assert!(
+            looked.contains("sum(prices)") && looked.contains("NameError"),
+            "{looked}"
+        );
+    }
 }
 
 #[tokio::test]

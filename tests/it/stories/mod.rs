@@ -7,6 +7,7 @@ mod bound;
 mod budget;
 mod cancel;
 mod ci_step;
+mod codeact;
 mod door;
 mod explain;
 mod faults;

@@ -9,10 +9,10 @@ use crate::doors::Door;
 use crate::doors::terminal::Terminal;
 use crate::harness::model::{KEY, ScriptedModel, calls};
 
-const QUESTION: &str = "Allow exactly this, once? [y]es, [n]o, or why not:";
-const COMMAND: &str = "echo $((6 * 7)) answers";
+pub(super) const QUESTION: &str = "Allow exactly this, once? [y]es, [n]o, or why not:";
+pub(super) const COMMAND: &str = "echo $((6 * 7)) answers";
 
-fn door(model: &ScriptedModel) -> Door {
+pub(super) fn door(model: &ScriptedModel) -> Door {
     Door::new()
         .with("GREENLIGHT_MODEL", "scripted")
         .with("GREENLIGHT_MODEL_BASE_URL", model.base_url())
