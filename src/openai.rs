@@ -320,7 +320,7 @@ impl Model for OpenAi {
         let question = Question {
             history: turn.history,
             tools: turn.tools,
-            speech: self.known_speech(),
+            speech: turn.speech,
         };
         let answered = tokio::select! {
             biased;

@@ -158,6 +158,7 @@ async fn work(
         let turn = Turn {
             history: transcript.items(),
             tools: codeact::shown(shell.speech, &tools),
+            speech: shell.speech,
             live: shell.live,
             cancel: stop,
         };

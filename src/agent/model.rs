@@ -30,6 +30,8 @@ pub trait Model: Send + Sync {
 pub struct Turn<'a> {
     pub history: &'a [Item],
     pub tools: &'a [ToolSpec],
+    /// How the history was made, and how the reply is read.
+    pub speech: Speech,
     /// Hears of the reply as it comes in; nothing may rely on that.
     pub live: &'a Live,
     pub cancel: &'a CancellationToken,

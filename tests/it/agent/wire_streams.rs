@@ -38,6 +38,7 @@ pub(super) async fn ask_about(client: &OpenAi, history: &[Item]) -> (Result<Repl
     }];
     let reply = client
         .reply(&Asked {
+                speech: Speech::Tools,
             history,
             tools: &tools,
             live: &live,
