@@ -148,6 +148,7 @@ async fn again(
     cancel: &CancellationToken,
 ) -> Result<(), Broken> {
     let recorded: Vec<&Value> = attempt.iter().filter_map(said).collect();
+    let suite = suite.filter(|_| run.may_execute());
     let engine = match recorded.is_empty() {
         true => Engine::BuiltIn,
         false => Engine::Recorded { model },
