@@ -16,6 +16,7 @@ use crate::agent::{self, Item, ModelError, Recorded, Reply};
 use crate::domain::execution::Deferred;
 use crate::domain::redact::bounded;
 use crate::domain::run::{End, Run, Step};
+use crate::domain::spend::Spend;
 use crate::suite::{self, Suite};
 
 use super::Broken;
@@ -180,6 +181,7 @@ async fn again(
             triage,
             reading: run.reading.as_ref(),
             turned_down: &run.turned_down,
+            uncounted: run.spent + now.iter().map(Spend::of_item).sum(),
             said: &now.clone(),
         };
         let kept = std::sync::Mutex::new(&mut now);

@@ -346,6 +346,7 @@ async fn attempt(
         triage: Some(triage),
         reading: None,
         turned_down: so_far.turned_down,
+        uncounted: asked.recorder.spend(),
         said: &[],
     };
     let present = Present {
