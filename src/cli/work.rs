@@ -80,6 +80,7 @@ pub(super) async fn work_until_done(
             let brief = Brief {
                 said: &said.clone(),
                 may_ask,
+                uncounted: recorder.spend(),
                 ..*brief
             };
             let kept = Mutex::new(&mut said);

@@ -318,6 +318,7 @@ async fn attempt(
         triage: before.reproduced.as_ref().map(|(_, triage)| triage),
         reading: before.reading.as_ref(),
         turned_down: &before.turned_down,
+        uncounted: Spend::default(),
         said: &before.said,
     };
     // The loop keeps items one at a time; the lock only satisfies the borrow checker.

@@ -16,6 +16,7 @@ use crate::agent::{self, Item, ModelError, Recorded, Reply, Speech};
 use crate::domain::execution::Deferred;
 use crate::domain::redact::bounded;
 use crate::domain::run::{End, Run, Step};
+use crate::domain::spend::Spend;
 use crate::suite::{self, Suite};
 
 use super::Broken;
@@ -146,6 +147,7 @@ async fn again(
     cancel: &CancellationToken,
 ) -> Result<(), Broken> {
     let recorded: Vec<&Value> = attempt.iter().filter_map(said).collect();
+    let suite = suite.filter(|_| run.may_execute());
     let engine = match recorded.is_empty() {
         true => Engine::BuiltIn,
         false => Engine::Recorded { model },
@@ -177,6 +179,7 @@ async fn again(
             triage,
             reading: run.reading.as_ref(),
             turned_down: &run.turned_down,
+            uncounted: run.spent + now.iter().map(Spend::of_item).sum(),
             said: &now.clone(),
         };
         let kept = std::sync::Mutex::new(&mut now);

@@ -97,18 +97,11 @@ pub(super) async fn work(arguments: Common, mode: Mode) -> Exit {
 }
 
 async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
-    let Common {
-        storage,
-        model,
-        sandbox,
-        log,
-        ..
-    } = &arguments;
     let flags = Flags {
-        storage: storage.clone(),
-        model: model.clone(),
-        sandbox: sandbox.clone(),
-        log: log.clone(),
+        storage: arguments.storage.clone(),
+        model: arguments.model.clone(),
+        sandbox: arguments.sandbox.clone(),
+        log: arguments.log.clone(),
         ..Flags::default()
     };
     let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
@@ -317,6 +310,7 @@ async fn attempt(
         triage: Some(triage),
         reading: None,
         turned_down: so_far.turned_down,
+        uncounted: asked.recorder.spend(),
         said: &[],
     };
     let present = Present {

@@ -30,6 +30,7 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
 use crate::domain::reply;
 use crate::domain::run::{Reading, Run, TestsFirst, TurnedDown};
+use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
 use crate::guard;
@@ -107,6 +108,8 @@ pub struct Brief<'a> {
     pub triage: Option<&'a Triage>,
     pub reading: Option<&'a Reading>,
     pub turned_down: &'a [TurnedDown],
+    /// What this run used up that was not counted when it was worked out what is left.
+    pub uncounted: Spend,
     /// The transcript so far, when the work was cut off.
     pub said: &'a [serde_json::Value],
 }

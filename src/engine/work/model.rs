@@ -114,7 +114,7 @@ pub(super) async fn work(
     let inputs = desk.inputs(brief.before);
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
     let leave_alone = |path: &RepoPath| part.leaves_alone(path);
-    let limits = limits::limits(desk, brief.said);
+    let limits = limits::limits(desk, brief.said, brief.uncounted);
     let bounds = desk.bounds(&is_protected, &weakenings);
     let mut shell = Shell::new(brief.stage().tree(desk), suite.cloned(), bounds, limits);
     shell.live = live;

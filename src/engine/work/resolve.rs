@@ -6,6 +6,7 @@ use crate::agent::{self, Item, Shell, Transcript};
 use crate::domain::execution::{Deferred, Resolution};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
+use crate::domain::spend::Spend;
 use crate::suite::Suite;
 
 use super::super::Broken;
@@ -21,7 +22,12 @@ pub fn edits(desk: &Desk, stage: Stage<'_>, said: &[serde_json::Value]) -> Resul
     let bounds = desk.bounds(&is_protected, &|_| Vec::new());
     let part = stage.part();
     let leave_alone = |path: &RepoPath| part.leaves_alone(path);
-    let mut shell = Shell::new(stage.tree(desk), None, bounds, super::limits::limits(desk, said));
+    let mut shell = Shell::new(
+        stage.tree(desk),
+        None,
+        bounds,
+        super::limits::limits(desk, said, Spend::default()),
+    );
     shell.leave_alone = &leave_alone;
     Ok(agent::edits(&mut shell, &transcript(said)?))
 }
@@ -44,7 +50,7 @@ pub async fn resolve(
         (Resolution::Approved, suite) => {
             let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
             let bounds = desk.bounds(&is_protected, &|_| Vec::new());
-            let limits = super::limits::limits(desk, said);
+            let limits = super::limits::limits(desk, said, Spend::default());
             let part = stage.part();
             let leave_alone = |path: &RepoPath| part.leaves_alone(path);
             let mut shell = Shell::new(stage.tree(desk), suite.cloned(), bounds, limits);

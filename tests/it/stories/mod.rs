@@ -22,6 +22,7 @@ mod memory;
 mod minimal;
 mod model;
 mod posting;
+mod recorded;
 mod refactor;
 mod reject;
 mod request;

@@ -27,7 +27,7 @@ async fn a_fix_that_landed_is_tried_first_in_another_pull_request() {
     assert!(stage.double.reference(MEMORY).is_some());
 
     let again = NewPullRequest::new(AUTHOR, "again", "Give change again")
-        .write("fare.py", &format!("{CHANGE}\n\ndef free():\n    return 0\n"))
+        .write("fare.py", format!("{CHANGE}\n\ndef free():\n    return 0\n"))
         .write("test_fare.py", TESTS);
     stage.number = stage.double.open_pull_request(again).await.unwrap();
     let (_, ended) = with_model(&stage, &model, MAINTAINER, "/greenlight fix").await;

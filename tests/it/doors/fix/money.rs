@@ -2,11 +2,11 @@
 
 use std::ffi::OsStr;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{RED, document, sums};
 use crate::doors::{Door, Ended, tree};
-use crate::harness::model::{KEY, ScriptedModel};
+use crate::harness::model::{KEY, ScriptedModel, calls};
 
 /// A model of which a million tokens cost so many dollars.
 async fn fix(model: &ScriptedModel, dollars: u32, config: &str, more: &[&str]) -> (Ended, bool) {
@@ -75,4 +75,19 @@ async fn what_it_cost_is_said() {
         }
         model.finish();
     }
+}
+
+/// What was used up before a request was answered is not given back with the answer.
+#[tokio::test]
+async fn an_answer_gives_no_turns_back() {
+    let model = ScriptedModel::start([]).await;
+    let request = json!({ "command": "true", "minutes": 1, "why": "To see." });
+    model
+        .reads("sums.py")
+        .then(calls("request_execution", request))
+        .reads("sums.py");
+    let (ended, is_changed) = fix(&model, 1, "[limits]\nturns = 3\n", &["--json"]).await;
+    let ended = document(&ended.with(4).saying("limit of 3 turns"));
+    assert_eq!((&ended["spent"]["turns"], is_changed), (&3.into(), false));
+    model.finish();
 }
