@@ -59,10 +59,12 @@ pub(super) async fn run(
         Some(cells) => cells,
         None => match again((&blocks, &call.id), tools, shell, transcript, stop).await? {
             Ok(cells) => cells,
-            Err(_) if stop.is_cancelled() => return Ok(Answer::text("interrupted.")),
             Err(why) => {
-                forgotten = Some(why);
                 catch_up(shell, transcript, tools);
+                if stop.is_cancelled() {
+                    return Ok(Answer::text("interrupted."));
+                }
+                forgotten = Some(why);
                 Cells::new(shell).await?
             }
         },
@@ -83,6 +85,10 @@ pub(super) async fn run(
         Ran::Cell(_) if !conversation.is_complete() => Ran::Strange("the code called less than before".into()),
         ran => ran,
     };
+    if matches!(ran, Ran::Strange(_) | Ran::Cut) {
+        // What it had edited before, it did not get to edit again.
+        catch_up(shell, transcript, tools);
+    }
     let text = match ran {
         Ran::Cell(cell) if keeps_state(&cell) => {
             shell.cells = Some(cells);
@@ -93,11 +99,7 @@ pub(super) async fn run(
             let text = String::new();
             return Ok(Answer { text, exit: Some(exit) });
         }
-        Ran::Strange(why) => {
-            // What it had edited before, it did not get to edit again.
-            catch_up(shell, transcript, tools);
-            format!("{STATE_LOST}: after a break {why}. Go on in a new block.")
-        }
+        Ran::Strange(why) => format!("{STATE_LOST}: after a break {why}. Go on in a new block."),
         Ran::Cut => "interrupted.".into(),
     };
     let text = match forgotten {

@@ -1,14 +1,14 @@
 //! Stories of a model without tools: it acts by code in an interpreter, in the real sandbox.
 
 use futures::FutureExt as _;
-use greenlight::agent::{self, Exit, Item, Recorded, Reply, Shell, Speech, Transcript};
+use greenlight::agent::{self, Exit, Item, LimitKind, Recorded, Reply, Shell, Speech, Transcript};
 use greenlight::checkout::Checkout;
 use greenlight::domain::execution::What;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::proposal::Bounds;
 
 use super::executed::scene;
-use super::{FIXED, LIMITS, Scene, gave_up, submitted, transcript};
+use super::{FIXED, Scene, gave_up, submitted, transcript};
 
 fn says(text: &str) -> Reply {
     Reply {
@@ -32,7 +32,7 @@ fn shell(scene: &Scene) -> Shell<'_> {
         without_tests: |_| None,
     };
     let checkout = Checkout::open(scene.repository.path()).unwrap();
-    Shell::new(checkout, scene.tests.clone(), bounds, LIMITS)
+    Shell::new(checkout, scene.tests.clone(), bounds, scene.limits)
 }
 
 /// Runs on a scene that may ask a person; returns how it ended, the diff, and what was journaled.
@@ -238,6 +238,21 @@ async fn what_a_block_edited_outlives_its_interpreter() {
             "{looked}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_limit_while_state_is_made_again_leaves_every_edit() {
+    let (mut scene, _workspaces) = scene().await;
+    let mut first = transcript();
+    let replies = ["<execute>x = 0\nwrite_file('new.py', 'y = 1\\n')</execute>", END];
+    run(&scene, blocks(&replies), &mut first).await;
+    // As if it had been quick the first time.
+    let json = serde_json::to_string(&first.items()[..5]).unwrap();
+    let mut slow: Transcript = serde_json::from_str(&json.replace("x = 0", "while True: pass")).unwrap();
+    scene.limits.wall = std::time::Duration::from_secs(1);
+    let (exit, diff, _) = run(&scene, blocks(&[END]), &mut slow).await;
+    assert_eq!(exit, Exit::Limit(LimitKind::Wall));
+    assert!(diff.contains("+y = 1"), "{diff}");
 }
 
 #[tokio::test]

@@ -131,6 +131,21 @@ async fn a_reason_reaches_the_block_and_nothing_is_done() {
 }
 
 #[tokio::test]
+async fn nobody_answers_and_the_block_goes_on_without() {
+    let story = waiting().await;
+    story.days_pass().await;
+    // As the clock does it.
+    let run = story.run().await;
+    story.process().resume(run).await;
+    story.settle().await;
+    let told = story.model().told();
+    went_on(&told, "no answer");
+    assert!(!told.contains("42 answers"), "{told}");
+    story.review();
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn killed_while_it_waits_its_state_is_made_again() {
     for (said, answer) in [
         ("/greenlight approve", "42 answers"),

@@ -75,3 +75,24 @@ async fn a_block_goes_on_with_the_reason_against_it() {
     assert!(told.contains("look at the tests instead"), "{told}");
     assert!(!told.contains("42 answers"), "{told}");
 }
+
+#[tokio::test]
+async fn a_run_by_code_is_recorded_and_the_same_again() {
+    let checkout = sums(RED, &[]);
+    let model = by_code(&[LOOK, EDIT, ASK, SUBMIT]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("run.greenlight");
+    let record = [
+        OsStr::new("fix"),
+        "--yes".as_ref(),
+        "--record".as_ref(),
+        bundle.as_os_str(),
+        checkout.path().as_os_str(),
+    ];
+    door(&model).run(record).await.with(0);
+    let replay = [OsStr::new("replay"), "--json".as_ref(), bundle.as_os_str()];
+    let replayed = document(&door(&model).run(replay).await.with(0));
+    assert_eq!(replayed["same"], true, "{replayed:#}");
+    assert_eq!(model.requests().len(), 4);
+    model.finish();
+}
