@@ -65,6 +65,8 @@ pub struct Desk {
     pub repository: Option<(PathBuf, CommitSha)>,
     /// Where this repository's installed packages are kept.
     pub installed: PathBuf,
+    /// Hosts that nobody can grant.
+    pub never: Vec<String>,
     /// What may still be used up.
     pub left: Left,
     /// What was installed, once it is.
@@ -95,6 +97,7 @@ impl Desk {
     pub fn over(checkout: Checkout, config: RepoConfig, workspaces: PathBuf, installed: PathBuf) -> Self {
         Self {
             checkout,
+            never: Vec::new(),
             left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
             config,
             hints: Hints::default(),
@@ -125,6 +128,13 @@ impl Desk {
             command: self.config.test.command.clone(),
             timeout: Some(self.config.test.timeout),
         }
+    }
+
+    /// The hosts that a person may grant to a request of a model's: what the base branch names, less what nobody can.
+    pub fn grantable(&self) -> Vec<String> {
+        let is_never = |host: &str| self.never.iter().any(|never| never.eq_ignore_ascii_case(host));
+        let named = self.config.sandbox.network.iter();
+        named.filter(|host| !is_never(host)).cloned().collect()
     }
 
     /// Puts sandbox, command and limits together.

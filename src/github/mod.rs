@@ -204,7 +204,10 @@ impl GitHub {
 
     /// The hosts of this GitHub, which may be an enterprise's own.
     pub fn hosts(&self) -> Vec<String> {
-        self.api.host_str().map(str::to_owned).into_iter().collect()
+        let api = self.api.host_str();
+        // The public API has a host of its own, beside that of the repositories.
+        let web = (api == Some("api.github.com")).then_some("github.com");
+        api.into_iter().chain(web).map(str::to_owned).collect()
     }
 
     /// Where `git fetch` finds a repository: `https://github.com/o/r.git` for GitHub's public API, else beside the API.

@@ -8,7 +8,7 @@ use super::{MAX_RESULT, offered, request, run_code};
 use crate::agent::{Error, Shell, Transcript, catch_up, prompt};
 use crate::domain::execution::{Execution, Language, What};
 use crate::domain::patch::Patch;
-use crate::domain::redact::{bounded, fenced, redact, visible};
+use crate::domain::redact::{bounded, fenced, inline, redact, visible};
 use crate::suite::{self, Job, Packages, Registry, Suite};
 
 /// Carries out exactly what was approved, on the tree that the transcript's edits give, and says what came of it.
@@ -37,6 +37,12 @@ pub async fn carry_out(
                 && let Err(why) = suite::can_reach(&suite)
             {
                 return Ok(format!("approved, but not done: {why}."));
+            }
+            if let Some(host) = execution.network.iter().find(|host| !shell.grantable.contains(host)) {
+                return Ok(format!(
+                    "approved, but not done: {} may not be reached from here.",
+                    inline(host, 200)
+                ));
             }
             executed(shell, &suite, (what, execution), cancel).await?
         }

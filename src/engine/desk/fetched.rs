@@ -81,6 +81,7 @@ pub(in crate::engine) async fn lay_out(
     let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
     Ok(Desk {
         checkout,
+        never: context.app.github.hosts(),
         left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
         config,
         hints: Hints::default(),

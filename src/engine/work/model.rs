@@ -121,7 +121,7 @@ pub(super) async fn work(
     shell.history = history::history(desk);
     shell.speech = speech(model, brief)?;
     shell.may_ask = brief.may_ask;
-    shell.grantable.clone_from(&desk.config.sandbox.network);
+    shell.grantable = desk.grantable();
     shell.without = part.without();
     shell.leave_alone = &leave_alone;
     let mut transcript = transcript(&bench, (&part, &shell), keep).await?;
@@ -151,7 +151,9 @@ pub(super) async fn work(
             Exit::Cancelled => return Ok(Outcome::Interrupted),
             Exit::Limit(kind) => {
                 let reason = limits::reached(desk, kind);
-                return limit::reached(&bench, (shell.proposal_patch(), refused), &transcript, reason).await;
+                let patch = (shell.proposal_patch(), refused);
+                let outcome = limit::reached(&bench, patch, &transcript, reason).await?;
+                return Ok(credited(outcome, &transcript));
             }
         };
         let patch = shell.proposal_patch();
@@ -159,7 +161,7 @@ pub(super) async fn work(
         let submission = Submission { patch, summary, claim };
         let unaccepted = match bench.judge(submission).await? {
             _ if cancel.is_cancelled() => return Ok(Outcome::Interrupted),
-            Ok(outcome) => return Ok(outcome),
+            Ok(outcome) => return Ok(credited(outcome, &transcript)),
             Err(unaccepted) => unaccepted,
         };
         let note = agent::prompt::not_good_enough(&unaccepted.why, unaccepted.run.as_deref());
@@ -188,6 +190,18 @@ impl<'a> Stage<'a> {
         }
         checkout
     }
+}
+
+/// Names the model that really answered last, where another one than the first stood in.
+fn credited(mut outcome: Outcome, transcript: &Transcript) -> Outcome {
+    let last = transcript.items().iter().rev().find_map(|item| match item {
+        Item::Reply(reply) => reply.model.clone(),
+        _ => None,
+    });
+    if let (Outcome::Proposed(proposal), Some(name)) = (&mut outcome, last) {
+        proposal.author = Author::Model(name);
+    }
+    outcome
 }
 
 /// How the model acts: as it was told to where the work was cut off, or as far as is known.

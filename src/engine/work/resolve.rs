@@ -55,6 +55,7 @@ pub async fn resolve(
             let leave_alone = |path: &RepoPath| part.leaves_alone(path);
             let mut shell = Shell::new(stage.tree(desk), suite.cloned(), bounds, limits);
             shell.leave_alone = &leave_alone;
+            shell.grantable = desk.grantable();
             let transcript = transcript(said)?;
             let is_as_approved = edits(desk, stage, said)?.digest() == execution.patch;
             let text = agent::carry_out(&mut shell, &transcript, execution, cancel).await?;

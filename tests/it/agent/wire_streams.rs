@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use greenlight::agent::{Delta, Item, Model as _, ModelError, Reply, Speech, ToolSpec, Turn as Asked};
+use greenlight::agent::{Delta, Item, Model as _, ModelError, Reply, ToolSpec, Turn as Asked};
 use greenlight::domain::model::Api;
 use greenlight::openai::{OpenAi, Settings};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ pub(super) async fn ask_about(client: &OpenAi, history: &[Item]) -> (Result<Repl
     }];
     let reply = client
         .reply(&Asked {
-            speech: Speech::Tools,
+            speech: client.speech(),
             history,
             tools: &tools,
             live: &live,
