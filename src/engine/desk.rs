@@ -65,6 +65,8 @@ pub struct Desk {
     pub repository: Option<(PathBuf, CommitSha)>,
     /// Where this repository's installed packages are kept.
     pub installed: PathBuf,
+    /// The test command of the last run here that proved something.
+    pub worked_before: Option<String>,
     /// Hosts that nobody can grant.
     pub never: Vec<String>,
     /// What may still be used up.
@@ -97,6 +99,7 @@ impl Desk {
     pub fn over(checkout: Checkout, config: RepoConfig, workspaces: PathBuf, installed: PathBuf) -> Self {
         Self {
             checkout,
+            worked_before: None,
             never: Vec::new(),
             left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
             config,
@@ -115,7 +118,15 @@ impl Desk {
     /// # Errors
     /// What was looked for, when there is none.
     pub fn test_command(&self) -> Result<TestCommand, NothingFound> {
-        suite::find(&self.checkout, &self.test_settings(), &self.hints)
+        let found = suite::find(&self.checkout, &self.test_settings(), &self.hints)?;
+        // What worked before is tried first, where nobody says otherwise and the tree offers it by itself.
+        let is_said = self.config.test.command.is_some() || self.hints.step.is_some() || !self.hints.near.is_empty();
+        let worked = self
+            .worked_before
+            .as_deref()
+            .filter(|worked| !is_said && *worked != found.to_string());
+        let again = worked.and_then(|worked| self.test_commands().into_iter().find(|one| one.to_string() == worked));
+        Ok(again.unwrap_or(found))
     }
 
     /// Finds every test command, the most fitting one first.

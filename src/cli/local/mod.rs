@@ -115,7 +115,9 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let kept = folder::packages(&settings.data_dir()?, &root);
     let memory_file = kept.with_extension("memory.json");
     let recorder = Recorder::default();
-    let desk = app::desk(&root, own.path(), kept).await?;
+    let mut desk = app::desk(&root, own.path(), kept).await?;
+    let memory = kept::recall(&memory_file);
+    desk.worked_before.clone_from(&memory.test_command);
     let command = ready::found(&desk)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;
@@ -145,7 +147,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
         suite: &suite,
         before: &(before, triage),
         model: model.as_ref(),
-        memory: &kept::recall(&memory_file),
+        memory: &memory,
         recorder: &recorder,
     };
     recorder.begin(mode, &head(&desk), &desk)?;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::super::{Broken, Context};
+use super::super::{Broken, Context, drive};
 use super::{COPIES, Desk, FETCH, INSTALLED, TREES};
 use crate::checkout::Checkout;
 use crate::config::repository::RepoConfig;
@@ -49,6 +49,7 @@ pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: R
     let files = context.client.changed_files(context.id()).await?;
     Ok(Desk {
         changed: changed_lines(&files),
+        worked_before: drive::recalled(context, Some(run)).await?.test_command,
         hints: run.reading.as_ref().map(hints).unwrap_or_default(),
         ..lay_out(context, head, config).await?
     })
@@ -81,6 +82,7 @@ pub(in crate::engine) async fn lay_out(
     let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
     Ok(Desk {
         checkout,
+        worked_before: None,
         never: context.app.github.hosts(),
         left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
         config,

