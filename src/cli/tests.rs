@@ -10,14 +10,12 @@ use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, folder, terminal};
+use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
-use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
 use crate::domain::test_run::Outcome;
-use crate::engine::desk::{CONFIG_FILE, Desk};
-use crate::suite::{self, Suite, TestCommand};
+use crate::suite::{self, TestCommand};
 
 use report::Report;
 
@@ -86,7 +84,7 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     report.commands = desk.test_commands();
     let command = match report.commands.first() {
         Some(command) => command.clone(),
-        None => return Err(nothing_found(&desk)),
+        None => ready::found(&desk)?,
     };
     if !arguments.json {
         report.show_commands();
@@ -97,7 +95,7 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     let mut suite = desk.suite(&sandbox, command);
     if arguments.install {
-        install(&desk, &mut suite, cancel).await?;
+        ready::install(&desk, &mut suite, cancel).await?;
     } else {
         suite.installed = suite::lend(&root, &suite.command, active.as_deref());
     }
@@ -120,28 +118,4 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
         report.show_run();
     }
     if is_green { Ok(()) } else { Err(Exit::NoFix(summary)) }
-}
-
-async fn install(desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
-    let mut granted = desk.install_settings(Vec::new());
-    granted.registries = true;
-    let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
-    terminal::tell(&format!(
-        "installing the dependencies (network: {})",
-        hosts.collect::<Vec<_>>().join(", ")
-    ));
-    desk.install(suite, &granted, cancel).await?.map_err(Exit::Refused)?;
-    if cancel.is_cancelled() {
-        return Err(Exit::Stopped);
-    }
-    Ok(())
-}
-
-fn nothing_found(desk: &Desk) -> Exit {
-    let looked_for = desk.test_command().err().map(|nothing| nothing.looked_for.join(", "));
-    Exit::Usage(format!(
-        "no tests found in {}; looked for {}; set `command` under `[test]` in {CONFIG_FILE}",
-        desk.checkout.root().display(),
-        looked_for.unwrap_or_default()
-    ))
 }

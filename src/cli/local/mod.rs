@@ -3,7 +3,6 @@
 
 mod base;
 mod kept;
-mod ready;
 mod report;
 mod tests_first;
 mod write;
@@ -16,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::recorder::Recorder;
 use super::work::{Approver, Present, work_until_done};
-use super::{Exit, app, folder, terminal};
+use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFlags};
 use crate::config::settings::Settings;
@@ -124,7 +123,14 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let mut suite = desk.suite(&sandbox, command);
     report.clocks.0 = suite.clock.clone();
-    ready::install(&arguments, &desk, &mut suite, cancel).await?;
+    if arguments.install {
+        ready::install(&desk, &mut suite, cancel).await?;
+        for note in &suite.installed.notes {
+            terminal::tell(&format!("note: {note}"));
+        }
+    } else {
+        ready::offer(&desk);
+    }
     let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
     let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
     if cancel.is_cancelled() {

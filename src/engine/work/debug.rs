@@ -1,8 +1,6 @@
 //! The rule of debug: the failing tests pass, nothing new fails, and no test says less than before.
 
-use crate::domain::id::RepoPath;
-use crate::domain::patch::Patch;
-use crate::domain::proposal::{self, Claim};
+use crate::domain::proposal::Claim;
 use crate::domain::reply;
 use crate::domain::test_run::TestRun;
 use crate::guard;
@@ -16,16 +14,10 @@ use super::{Broken, Outcome, Red, prove};
 pub(super) async fn judge(bench: &Bench<'_>, submission: Submission) -> Result<Judged, Broken> {
     match (bench.suite, bench.brief.before) {
         (Some(suite), Some(before)) => executed(bench, (suite, before), submission).await,
-        _ => {
-            let is_protected = |path: &RepoPath| bench.desk.config.protect.paths.covers(path);
-            let inputs = bench.desk.inputs(bench.brief.before);
-            let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-            let bounds = bench.desk.bounds(&is_protected, &weakenings);
-            Ok(match proposal::check(&submission.patch, Claim::Fix, &bounds) {
-                Ok(_) => Ok(Outcome::Proposed(Box::new(bench.proposal(submission, None)))),
-                Err(unfit) => Err(unfit.into()),
-            })
-        }
+        _ => Ok(match bench.fits(&submission.patch) {
+            Ok(()) => Ok(Outcome::Proposed(Box::new(bench.proposal(submission, None)))),
+            Err(unfit) => Err(unfit.into()),
+        }),
     }
 }
 

@@ -36,7 +36,7 @@ use crate::domain::triage::Triage;
 use crate::guard;
 use crate::openai::OpenAi;
 use crate::repair;
-use crate::suite::Suite;
+use crate::suite::{self, Suite};
 
 pub use prove::prove;
 pub use reproduce::{Base, LayOut, Wants, reproduce};
@@ -174,6 +174,17 @@ pub(super) async fn copied(checkout: &Checkout, suite: &Suite) -> Result<Workspa
     let (checkout, within) = (checkout.clone(), suite.workspaces.clone());
     let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
     Ok(copied.map_err(|error| Broken::Bug(error.to_string()))??)
+}
+
+/// Runs the whole suite on a fresh copy of the head with a patch.
+async fn run_with(desk: &Desk, suite: &Suite, patch: &Patch, cancel: &CancellationToken) -> Result<TestRun, Broken> {
+    let mut patched = desk.checkout.clone();
+    patched.reset();
+    patched.apply(patch);
+    let workspace = copied(&patched, suite).await?;
+    let ran = suite::run(suite, &workspace, &[], cancel).await?;
+    tokio::task::spawn_blocking(move || drop(workspace));
+    Ok(ran)
 }
 
 /// What was installed, as an approval says it; none if nothing was.

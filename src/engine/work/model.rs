@@ -10,7 +10,7 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{Author, Claim, Evidence, Proposal};
+use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal, Unfit};
 use crate::domain::test_run::TestRun;
 use crate::guard;
 use crate::suite::Suite;
@@ -72,6 +72,17 @@ impl Bench<'_> {
             tests_first: None,
             measures: None,
         }
+    }
+
+    /// Holds a patch against the bounds of every patch, and that no test says less.
+    ///
+    /// # Errors
+    /// Why it does not fit.
+    pub(super) fn fits(&self, patch: &Patch) -> Result<(), Unfit> {
+        let is_protected = |path: &RepoPath| self.desk.config.protect.paths.covers(path);
+        let inputs = self.desk.inputs(self.brief.before);
+        let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+        proposal::check(patch, Claim::Fix, &self.desk.bounds(&is_protected, &weakenings)).map(drop)
     }
 
     /// The rule of the mode.

@@ -6,10 +6,9 @@ use crate::domain::goal;
 use crate::domain::id::RepoPath;
 use crate::domain::measures::Measures;
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{self, Claim, Evidence, worse};
+use crate::domain::proposal::{self, Evidence, worse};
 use crate::domain::redact::inline;
 use crate::domain::test_run::{Outcome as Ran, TestRun};
-use crate::suite;
 use crate::{guard, measure};
 
 use super::model::{Bench, Judged, Submission, Unaccepted};
@@ -72,12 +71,7 @@ pub(super) async fn judge(
         Ok(measures) => measures,
         Err(why) => return Ok(Err(why)),
     };
-    let mut patched = bench.desk.checkout.clone();
-    patched.reset();
-    patched.apply(patch);
-    let workspace = super::copied(&patched, suite).await?;
-    let after = suite::run(suite, &workspace, &[], bench.cancel).await?;
-    tokio::task::spawn_blocking(move || drop(workspace));
+    let after = super::run_with(bench.desk, suite, patch, bench.cancel).await?;
     let after = after.excusing(&before.excused);
     if let Err(why) = same_tests(before, &after) {
         let run = Some(Box::new(after));
@@ -107,10 +101,7 @@ fn readable(
     (goal, within): (&str, Option<&RepoPath>),
     patch: &Patch,
 ) -> Result<Measures, Unaccepted> {
-    let is_protected = |path: &RepoPath| bench.desk.config.protect.paths.covers(path);
-    let inputs = bench.desk.inputs(bench.brief.before);
-    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-    proposal::check(patch, Claim::Fix, &bench.desk.bounds(&is_protected, &weakenings))?;
+    bench.fits(patch)?;
     for (path, change) in patch.files() {
         if let Some(why) = out_of_scope(within, path) {
             return Err(why.into());

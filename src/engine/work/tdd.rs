@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
-use crate::domain::proposal::{self, Claim, Evidence, worse};
+use crate::domain::proposal::{self, Evidence, worse};
 use crate::domain::red_tests::{self, Written};
 use crate::domain::redact::inline;
 use crate::domain::run::TestsFirst;
@@ -13,7 +13,6 @@ use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::{Outcome as Ran, TestRun};
 use crate::domain::triage::Triage;
 use crate::guard;
-use crate::suite::{self, Suite};
 
 use super::model::{Bench, Judged, Submission, Unaccepted};
 use super::{Broken, Outcome};
@@ -69,7 +68,9 @@ pub(super) async fn judge_tests(
         .into()));
     }
     let (before, aside) = set_aside(before);
-    let red = run(bench, suite, patch).await?.excusing(&aside);
+    let red = super::run_with(bench.desk, suite, patch, bench.cancel)
+        .await?
+        .excusing(&aside);
     let names: Vec<String> = new.into_iter().map(|test| test.name).collect();
     let own = own_names(bench, patch);
     let written = Written {
@@ -93,7 +94,7 @@ pub(super) async fn judge_tests(
 
 /// What can be said of tests without running them.
 fn readable(bench: &Bench<'_>, patch: &Patch) -> Result<(), Unaccepted> {
-    fits(bench, patch)?;
+    bench.fits(patch)?;
     if let Some(path) = guard::writes_more_than_tests(patch) {
         return Err(format!("`{path}` is changed beyond its tests; in this step only tests are written").into());
     }
@@ -106,26 +107,6 @@ fn readable(bench: &Bench<'_>, patch: &Patch) -> Result<(), Unaccepted> {
         }
     }
     Ok(())
-}
-
-/// The bounds of every patch, and that no test says less.
-fn fits(bench: &Bench<'_>, patch: &Patch) -> Result<(), Unaccepted> {
-    let is_protected = |path: &RepoPath| bench.desk.config.protect.paths.covers(path);
-    let inputs = bench.desk.inputs(bench.brief.before);
-    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-    let checked = proposal::check(patch, Claim::Fix, &bench.desk.bounds(&is_protected, &weakenings));
-    checked.map(drop).map_err(Into::into)
-}
-
-/// Runs the whole suite on a fresh copy of the patched tree.
-async fn run(bench: &Bench<'_>, suite: &Suite, patch: &Patch) -> Result<TestRun, Broken> {
-    let mut patched = bench.desk.checkout.clone();
-    patched.reset();
-    patched.apply(patch);
-    let workspace = super::copied(&patched, suite).await?;
-    let ran = suite::run(suite, &workspace, &[], bench.cancel).await?;
-    tokio::task::spawn_blocking(move || drop(workspace));
-    Ok(ran)
 }
 
 /// What a module of the project can be called: its folders and files, and what its manifests say.
@@ -177,11 +158,17 @@ pub(super) async fn judge_code(
         return Err(Broken::Bug("code is judged without a run before".into()));
     };
     let patch = &submission.patch;
-    if let Err(why) = fits(bench, patch).and_then(|()| keeps_the_tests(first, patch)) {
+    if let Err(why) = bench
+        .fits(patch)
+        .map_err(Into::into)
+        .and_then(|()| keeps_the_tests(first, patch))
+    {
         return Ok(Err(why));
     }
     let (before, aside) = set_aside(before);
-    let after = run(bench, suite, patch).await?.excusing(&aside);
+    let after = super::run_with(bench.desk, suite, patch, bench.cancel)
+        .await?
+        .excusing(&aside);
     let evidence = match proved(bench, (first, &before), (patch, after)) {
         Ok(evidence) => evidence,
         Err(unaccepted) => return Ok(Err(unaccepted)),

@@ -2,8 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::super::{Exit, terminal};
-use super::Common;
+use super::{Exit, terminal};
 use crate::config::repository::REGISTRIES;
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::suite::{Suite, TestCommand};
@@ -19,22 +18,18 @@ pub(super) fn found(desk: &Desk) -> Result<TestCommand, Exit> {
     })
 }
 
-/// Installs what the tests need, if the person at the terminal says so: the checkout may be a stranger's.
-pub(super) async fn install(
-    arguments: &Common,
-    desk: &Desk,
-    suite: &mut Suite,
-    cancel: &CancellationToken,
-) -> Result<(), Exit> {
-    let mut granted = desk.install_settings(Vec::new());
-    if !arguments.install {
-        if granted.asks_for_something() {
-            terminal::tell(&format!(
-                "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
-            ));
-        }
-        return Ok(());
+/// Says that something would be installed, where nobody said that it may be.
+pub(super) fn offer(desk: &Desk) {
+    if desk.install_settings(Vec::new()).asks_for_something() {
+        terminal::tell(&format!(
+            "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
+        ));
     }
+}
+
+/// Installs what the tests need, as the person at the terminal said: the checkout may be a stranger's.
+pub(super) async fn install(desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
+    let mut granted = desk.install_settings(Vec::new());
     granted.registries = true;
     let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));
     terminal::tell(&format!(
@@ -44,9 +39,6 @@ pub(super) async fn install(
     desk.install(suite, &granted, cancel).await?.map_err(Exit::Refused)?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
-    }
-    for note in &suite.installed.notes {
-        terminal::tell(&format!("note: {note}"));
     }
     Ok(())
 }
