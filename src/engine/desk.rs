@@ -14,6 +14,7 @@ use crate::domain::budget::{self, Left, Scope, Used};
 use crate::domain::clock::Clock;
 use crate::domain::execution::What;
 use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::memory::Memory;
 use crate::domain::patch::{Blob, Patch};
 use crate::domain::proposal::Bounds;
 use crate::domain::test_path::is_test_path;
@@ -65,8 +66,8 @@ pub struct Desk {
     pub repository: Option<(PathBuf, CommitSha)>,
     /// Where this repository's installed packages are kept.
     pub installed: PathBuf,
-    /// The test command of the last run here that proved something.
-    pub worked_before: Option<String>,
+    /// What the repository taught.
+    pub memory: Memory,
     /// Hosts that nobody can grant.
     pub never: Vec<String>,
     /// What may still be used up.
@@ -99,7 +100,7 @@ impl Desk {
     pub fn over(checkout: Checkout, config: RepoConfig, workspaces: PathBuf, installed: PathBuf) -> Self {
         Self {
             checkout,
-            worked_before: None,
+            memory: Memory::default(),
             never: Vec::new(),
             left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
             config,
@@ -122,7 +123,8 @@ impl Desk {
         // What worked before is tried first, where nobody says otherwise and the tree offers it by itself.
         let is_said = self.config.test.command.is_some() || self.hints.step.is_some() || !self.hints.near.is_empty();
         let worked = self
-            .worked_before
+            .memory
+            .test_command
             .as_deref()
             .filter(|worked| !is_said && *worked != found.to_string());
         let again = worked.and_then(|worked| self.test_commands().into_iter().find(|one| one.to_string() == worked));

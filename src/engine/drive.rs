@@ -306,14 +306,13 @@ async fn attempt(
         (None, _) => Engine::BuiltIn,
     };
     let before = run.clone();
-    let memory = recalled(context, Some(run)).await?;
     let brief = Brief {
         head: &before.started.head,
         mode: &before.started.mode,
         tests_first: before.tests_first.as_ref(),
         turned_down_tests: &before.turned_down_tests,
         may_ask: before.may_ask(),
-        memory: &memory,
+        memory: &desk.memory,
         before: before.reproduced.as_ref().map(|(before, _)| before),
         triage: before.reproduced.as_ref().map(|(_, triage)| triage),
         reading: before.reading.as_ref(),

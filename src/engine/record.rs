@@ -1,7 +1,6 @@
 //! Writes a run down in a file of its own, where somebody wants to look into it later. Nothing relies on it.
 
 use super::desk::Desk;
-use super::drive::recalled;
 use super::{Context, bundle};
 use crate::domain::run::{Run, Step};
 
@@ -18,8 +17,7 @@ pub(super) async fn record(context: &Context<'_>, run: &Run, desk: &Desk) {
         let steps = context.app.journal.steps(run.id(), 0, MAX_STEPS).await?;
         let steps = steps.iter().map(|(_, step)| serde_json::from_str::<Step>(step));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
-        let memory = recalled(context, Some(run)).await?;
-        let manifest = bundle::manifest(run, desk, context.app.model.as_ref(), &memory).await?;
+        let manifest = bundle::manifest(run, desk, context.app.model.as_ref(), &desk.memory).await?;
         let (tree, place) = (desk.checkout.clone(), file.clone());
         tokio::task::spawn_blocking(move || bundle::write(&place, &manifest, &steps, &tree)).await??;
         anyhow::Ok(())

@@ -115,8 +115,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let memory_file = kept.with_extension("memory.json");
     let recorder = Recorder::default();
     let mut desk = app::desk(&root, own.path(), kept).await?;
-    let memory = kept::recall(&memory_file);
-    desk.worked_before.clone_from(&memory.test_command);
+    desk.memory = kept::recall(&memory_file);
     let command = ready::found(&desk)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;
@@ -153,7 +152,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
         suite: &suite,
         before: &(before, triage),
         model: model.as_ref(),
-        memory: &memory,
+        memory: &desk.memory,
         recorder: &recorder,
     };
     recorder.begin(mode, &head(&desk), &desk)?;

@@ -12,6 +12,7 @@ use crate::config::repository::RepoConfig;
 use crate::domain::anchor;
 use crate::domain::budget::{self, Scope, Used};
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
+use crate::domain::memory::Memory;
 use crate::domain::run::{Reading, Run};
 use crate::git::{Mirror, Remote};
 use crate::github::ChangedFile;
@@ -49,7 +50,7 @@ pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: R
     let files = context.client.changed_files(context.id()).await?;
     Ok(Desk {
         changed: changed_lines(&files),
-        worked_before: drive::recalled(context, Some(run)).await?.test_command,
+        memory: drive::recalled(context, Some(run)).await?,
         hints: run.reading.as_ref().map(hints).unwrap_or_default(),
         ..lay_out(context, head, config).await?
     })
@@ -82,7 +83,7 @@ pub(in crate::engine) async fn lay_out(
     let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
     Ok(Desk {
         checkout,
-        worked_before: None,
+        memory: Memory::default(),
         never: context.app.github.hosts(),
         left: budget::left(&[(Scope::Run, config.limits.allowance(), Used::default())]),
         config,

@@ -43,7 +43,7 @@ fn what_worked_before_is_preferred_among_what_the_tree_offers() {
     let desk = |worked: Option<&str>, config: &str| {
         let config = RepoConfig::parse(config).unwrap();
         let mut desk = Desk::local(tree.path(), config, tree.path().into(), tree.path().into()).unwrap();
-        desk.worked_before = worked.map(str::to_string);
+        desk.memory.test_command = worked.map(str::to_string);
         desk.test_command().unwrap().to_string()
     };
     let offered: Vec<String> = {
