@@ -60,6 +60,8 @@ pub struct Desk {
     pub hints: Hints,
     /// The lines that the pull request changed: where its own bugs are.
     pub changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    /// Those files as they were before the pull request.
+    pub originals: BTreeMap<RepoPath, String>,
     /// Where throw-away copies are made.
     pub workspaces: PathBuf,
     /// Where the objects of its repository are, and which commit it is.
@@ -106,6 +108,7 @@ impl Desk {
             config,
             hints: Hints::default(),
             changed: BTreeMap::new(),
+            originals: BTreeMap::new(),
             workspaces,
             repository: None,
             installed,

@@ -14,10 +14,8 @@ use crate::domain::patch::Patch;
 use super::localise::Suspect;
 use super::outline::line;
 use super::syntax::Source;
-use super::templates::{self, Edit};
+use super::templates::{self, Edit, Template};
 
-/// How many suspects are named when nothing was found.
-const MAX_NAMED: usize = 10;
 /// Edits that a kilobyte of code usually gives; only for estimates.
 const PER_KILOBYTE: usize = 60;
 
@@ -27,6 +25,13 @@ pub(super) struct Candidate {
     pub(super) path: RepoPath,
     /// The whole file with the edit.
     pub(super) text: String,
+    /// The bytes of the file that are replaced.
+    pub(super) range: Range<usize>,
+    /// What they are replaced by.
+    pub(super) replacement: String,
+    pub(super) template: Template,
+    /// How promising it is, from 0 to 1: suspicion times prior.
+    pub(super) score: f32,
     /// The line that is edited, from 1.
     pub(super) line: u32,
     /// The function or constant around it.
@@ -48,7 +53,6 @@ impl Candidate {
 /// The candidates that are left.
 pub(super) struct Candidates {
     checkout: Checkout,
-    suspects: Vec<Arc<Suspect>>,
     heap: BinaryHeap<Entry>,
     excluded: HashSet<String>,
     seen: HashSet<[u8; 32]>,
@@ -76,7 +80,6 @@ impl Candidates {
         Self {
             checkout: checkout.clone(),
             heap: suspects.iter().map(whole_file).collect(),
-            suspects,
             excluded: excluded.iter().cloned().collect(),
             seen: HashSet::new(),
         }
@@ -101,22 +104,6 @@ impl Candidates {
         u32::try_from(left.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    /// The most suspicious places, the worst first.
-    pub(super) fn places(&self) -> Vec<(RepoPath, u32)> {
-        let mut places: Vec<(f32, &RepoPath, u32)> = self
-            .suspects
-            .iter()
-            .flat_map(|suspect| {
-                suspect
-                    .lines()
-                    .map(|(suspicion, line)| (suspicion, suspect.path(), line))
-            })
-            .collect();
-        places.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
-        let named = places.into_iter().take(MAX_NAMED);
-        named.map(|(_, path, line)| (path.clone(), line)).collect()
-    }
-
     fn look_into(&mut self, suspect: &Arc<Suspect>) {
         let path = suspect.path().as_str();
         let source = self.checkout.read_text(path).and_then(|text| Source::parse(path, text));
@@ -136,7 +123,7 @@ impl Candidates {
         }
     }
 
-    fn candidate(&mut self, suspect: &Suspect, edit: &Edit, source: &Source) -> Option<Candidate> {
+    fn candidate(&mut self, suspect: &Suspect, (edit, score): (&Edit, f32), source: &Source) -> Option<Candidate> {
         let quoted = source.quotable(&edit.range);
         let before = source.text.get(quoted.clone())?;
         let after = [
@@ -154,6 +141,10 @@ impl Candidates {
         }
         let candidate = Candidate {
             path: suspect.path().clone(),
+            range: edit.range.clone(),
+            replacement: edit.replacement.clone(),
+            template: edit.template,
+            score,
             line: Rows::of(&source.text).line(edit.range.start),
             within: suspect.around(&edit.range).map(|d| d.name.clone()).unwrap_or_default(),
             before: before.into(),
@@ -175,7 +166,7 @@ impl Iterator for Candidates {
             match &entry.edit {
                 None => self.look_into(&entry.suspect),
                 Some((edit, source)) => {
-                    if let Some(candidate) = self.candidate(&entry.suspect, edit, source) {
+                    if let Some(candidate) = self.candidate(&entry.suspect, (edit, entry.score), source) {
                         return Some(candidate);
                     }
                 }

@@ -44,11 +44,16 @@ fn code(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repair::templates::Template;
 
     fn candidate(before: &str, after: &str) -> Candidate {
         Candidate {
             path: "src/lib.rs".parse().unwrap(),
             text: String::new(),
+            range: 0..1,
+            replacement: after.into(),
+            template: Template::Bound,
+            score: 1.0,
             line: 12,
             within: "last_index".into(),
             before: before.into(),

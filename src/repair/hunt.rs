@@ -5,15 +5,12 @@ use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::test_run::Outcome;
+use crate::domain::test_run::{TestRun, is_better};
 use crate::suite;
 
 use super::candidates::{Candidate, Candidates};
-use super::trial::{Bench, Verdict};
-use super::{Found, Progress, Task, explain};
-
-/// Trials that may be ahead of the one whose turn it is, for each that can run at a time.
-const AHEAD: usize = 4;
+use super::runner::{Runner, Verdict};
+use super::{Found, Progress, Task, Tried, explain};
 
 /// How a hunt ended.
 pub(super) enum End {
@@ -26,73 +23,71 @@ pub(super) enum End {
 
 /// Tries at most `limit` candidates.
 pub(super) async fn hunt(
-    task: &Task<'_>,
+    (task, runner): (&Task<'_>, &Runner<'_>),
     limit: u32,
     candidates: &mut Candidates,
-    progress: &mut (dyn FnMut(Progress) + Send),
+    (tried, progress): (&mut Tried, &mut (dyn FnMut(Progress) + Send)),
     stop: &CancellationToken,
 ) -> Result<End, suite::Error> {
-    if !matches!(
-        task.before.outcome,
-        Outcome::Failed | Outcome::TimedOut | Outcome::Crashed
-    ) {
-        // There is nothing to judge a candidate by.
-        return Ok(End::NothingLeft);
-    }
-    let mut next = candidates.next();
-    let Some(first) = &next else {
-        return Ok(End::NothingLeft);
-    };
-    let Some(bench) = Bench::set_up(task, &first.path, stop).await? else {
-        return Ok(if stop.is_cancelled() {
-            End::Stopped
-        } else {
-            End::NothingLeft
-        });
-    };
-    let ahead = bench.lanes() * AHEAD;
-    let (mut started, mut tried) = (0, 0);
+    let mut started = 0;
     let mut trials = FuturesOrdered::new();
     loop {
-        while trials.len() < ahead && started < limit && !stop.is_cancelled() {
-            let Some(candidate) = next.take().or_else(|| candidates.next()) else {
+        while trials.len() < runner.lanes() && started < limit && !stop.is_cancelled() {
+            let room = usize::try_from(limit - started).unwrap_or(usize::MAX);
+            let batch: Vec<Candidate> = candidates.by_ref().take(runner.batch(started).min(room)).collect();
+            if batch.is_empty() {
                 break;
-            };
-            started += 1;
-            trials.push_back(trial(&bench, candidate, stop));
+            }
+            started += u32::try_from(batch.len()).unwrap_or(u32::MAX);
+            trials.push_back(judge(runner, batch, stop));
         }
         let Some(judged) = trials.next().await else { break };
-        let (candidate, verdict) = judged?;
-        if verdict == Verdict::Stopped {
-            continue;
-        }
-        tried += 1;
-        progress(Progress {
-            tried,
-            total_estimate: limit.min(started.saturating_add(candidates.estimate())),
-            current: candidate.path.clone(),
-        });
-        if let Verdict::Better(after) = verdict {
-            stop.cancel();
-            // The trials that were ahead end before their workspaces go.
-            while trials.next().await.is_some() {}
-            return Ok(End::Found(Box::new(Found {
-                patch: candidate.patch(task.checkout),
-                explanation: explain::sentence(&candidate),
-                candidates_tried: tried,
-                after: *after,
-            })));
+        for (candidate, verdict) in judged? {
+            if verdict == Verdict::Stopped {
+                continue;
+            }
+            tried.candidates += 1;
+            progress(Progress {
+                tried: tried.candidates,
+                total_estimate: limit.min(started.saturating_add(candidates.estimate())),
+                current: candidate.path.clone(),
+            });
+            if verdict == Verdict::Passes
+                && let Some(after) = confirmed(task, &candidate, stop).await?
+            {
+                stop.cancel();
+                // The trials that were ahead end before their workspaces go.
+                while trials.next().await.is_some() {}
+                return Ok(End::Found(Box::new(Found {
+                    patch: candidate.patch(task.checkout),
+                    explanation: explain::sentence(&candidate),
+                    candidates_tried: tried.candidates,
+                    after,
+                })));
+            }
         }
     }
-    let is_complete = !stop.is_cancelled() && next.is_none() && candidates.next().is_none();
+    let is_complete = !stop.is_cancelled() && candidates.next().is_none();
     Ok(if is_complete { End::NothingLeft } else { End::Stopped })
 }
 
-async fn trial(
-    bench: &Bench<'_>,
-    candidate: Candidate,
+async fn judge(
+    runner: &Runner<'_>,
+    batch: Vec<Candidate>,
     stop: &CancellationToken,
-) -> Result<(Candidate, Verdict), suite::Error> {
-    let verdict = bench.trial(&candidate, stop).await?;
-    Ok((candidate, verdict))
+) -> Result<Vec<(Candidate, Verdict)>, suite::Error> {
+    let verdicts = runner.judge(&batch, stop).await?;
+    Ok(batch.into_iter().zip(verdicts).collect())
+}
+
+/// The run of the whole suite on a fresh copy with the candidate, if it is better.
+async fn confirmed(
+    task: &Task<'_>,
+    candidate: &Candidate,
+    stop: &CancellationToken,
+) -> Result<Option<TestRun>, suite::Error> {
+    let mut edited = task.checkout.clone();
+    edited.edit_text(candidate.path.clone(), candidate.text.as_str());
+    let fresh = suite::run_fresh(task.suite, &edited, &[], stop).await?;
+    Ok(is_better(task.before, &fresh).is_ok().then_some(fresh))
 }

@@ -13,11 +13,14 @@ use super::evidence::Evidence;
 use super::language;
 use super::outline::{Definition, Outline};
 use super::reach::Reach;
+use super::spectrum::Spectrum;
 use super::syntax::Source;
 
 /// Bounds on what is read of a large tree; files that the evidence names come first.
 const MAX_FILES: usize = 3_000;
 const MAX_TOTAL_BYTES: usize = 16 << 20;
+/// How many suspects are named.
+const MAX_NAMED: usize = 10;
 /// How strongly each kind of evidence speaks on its own.
 const MENTIONED: f32 = 0.6;
 const POINTED_AT: f32 = 0.7;
@@ -120,6 +123,24 @@ pub(super) fn suspects(
     let mut suspects: Vec<Suspect> = suspects.filter(|suspect| suspect.most() > 0.0).collect();
     suspects.sort_by(|a, b| b.most().total_cmp(&a.most()).then_with(|| a.path().cmp(b.path())));
     Some(suspects)
+}
+
+/// Adds what was seen to be executed.
+pub(super) fn weigh(_suspects: &mut [Suspect], _spectrum: &Spectrum) {}
+
+/// The most suspicious places, the worst first.
+pub(super) fn places(suspects: &[Suspect]) -> Vec<(RepoPath, u32)> {
+    let mut places: Vec<(f32, &RepoPath, u32)> = suspects
+        .iter()
+        .flat_map(|suspect| {
+            suspect
+                .lines()
+                .map(|(suspicion, line)| (suspicion, suspect.path(), line))
+        })
+        .collect();
+    places.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    let named = places.into_iter().take(MAX_NAMED);
+    named.map(|(_, path, line)| (path.clone(), line)).collect()
 }
 
 fn outlines(checkout: &Checkout, evidence: &Evidence, cancel: &CancellationToken) -> Option<Vec<Outline>> {

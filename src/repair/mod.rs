@@ -3,7 +3,7 @@
 //! The order decides how long it takes. Code is ranked by what failing tests mention, by what failures point at and
 //! by what the pull request changed ([`localise`]); edits by the idea behind them ([`templates`]); and a candidate by
 //! both ([`candidates`]). A candidate counts only when the whole suite is better with it in a fresh copy of the tree
-//! ([`trial`]). Test code is never edited, nor is what the caller protects.
+//! ([`hunt`]). Test code is never edited, nor is what the caller protects.
 //!
 //! Not here: whether a patch that passes is good enough to be proposed, and the tools' own fixes.
 
@@ -14,10 +14,15 @@ mod hunt;
 mod language;
 mod localise;
 mod outline;
+mod process;
 mod reach;
+mod runner;
+mod schemata;
+mod spectrum;
 mod syntax;
 mod templates;
-mod trial;
+mod tools;
+mod warm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -35,6 +40,14 @@ use crate::suite::{self, Suite};
 
 use self::candidates::Candidates;
 use self::evidence::Evidence;
+use self::localise::Suspect;
+use self::runner::Runner;
+
+pub use self::tools::{ToolFix, tool_fixes};
+
+/// What of the time goes into finding out what the tests execute, at most.
+const SPECTRUM_SHARE: u32 = 6;
+
 /// When to give up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
@@ -53,6 +66,8 @@ pub struct Task<'a> {
     pub before: &'a TestRun,
     /// Lines that the pull request changed, from 1, in the tree as it is now; may be empty.
     pub changed: &'a BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    /// The files that the pull request changed, as they were before it, where they were there; may be empty.
+    pub originals: &'a BTreeMap<RepoPath, String>,
     /// Says which files must not be edited, besides test code.
     pub protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
     /// Digests of patches that were rejected before ([`Patch::digest`]).
@@ -80,21 +95,34 @@ pub struct Found {
     pub after: TestRun,
 }
 
+/// A patch after which all tests pass, and which is not sure enough to be proposed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unverified {
+    pub patch: Patch,
+    /// As of [`Found`].
+    pub explanation: String,
+    /// Why it is not proposed, each a sentence without its full stop, in Markdown.
+    pub risks: Vec<String>,
+}
+
+/// What was looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tried {
+    pub candidates: u32,
+    /// The places that looked most suspicious, the worst first.
+    pub suspects: Vec<(RepoPath, u32)>,
+    /// Patches that pass the tests, the likeliest first.
+    pub unverified: Vec<Unverified>,
+}
+
 /// How a search ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Found(Box<Found>),
     /// Every candidate was tried.
-    NotFound {
-        tried: u32,
-        /// The places that looked most suspicious, the worst first.
-        suspects: Vec<(RepoPath, u32)>,
-    },
+    NotFound(Tried),
     /// There are more candidates than the budget has room for.
-    BudgetSpent {
-        tried: u32,
-        suspects: Vec<(RepoPath, u32)>,
-    },
+    BudgetSpent(Tried),
     Cancelled,
 }
 
@@ -110,28 +138,42 @@ pub async fn search(
 ) -> Result<End, suite::Error> {
     let deadline = Instant::now() + budget.wall;
     let stop = cancel.child_token();
-    let mut tried = 0;
-    let mut count = |report: Progress| {
-        tried = report.tried;
-        progress(report);
-    };
+    let mut tried = Tried::default();
     let searching = async {
-        let Some(mut candidates) = localised(task, &stop).await? else {
-            return Ok((hunt::End::Stopped, Vec::new()));
+        let Some(mut suspects) = localised(task, &stop).await? else {
+            return Ok(hunt::End::Stopped);
         };
-        let suspects = candidates.places();
-        let end = hunt::hunt(task, budget.candidates, &mut candidates, &mut count, &stop).await?;
-        Ok::<_, suite::Error>((end, suspects))
+        tried.suspects = localise::places(&suspects);
+        let Some(runner) = Runner::set_up(task, &stop).await? else {
+            return Ok(match stop.is_cancelled() {
+                true => hunt::End::Stopped,
+                false => hunt::End::NothingLeft,
+            });
+        };
+        if let Some(spectrum) = runner.spectrum(budget.wall / SPECTRUM_SHARE, &stop).await? {
+            localise::weigh(&mut suspects, &spectrum);
+            tried.suspects = localise::places(&suspects);
+        }
+        let mut candidates = Candidates::new(task.checkout, suspects, task.excluded);
+        let found = &mut tried;
+        hunt::hunt(
+            (task, &runner),
+            budget.candidates,
+            &mut candidates,
+            (found, progress),
+            &stop,
+        )
+        .await
     };
-    let (end, suspects) = tokio::select! {
+    let end = tokio::select! {
         ended = searching => ended?,
         never = stop_at(deadline, &stop) => match never {},
     };
     Ok(match end {
         hunt::End::Found(found) => End::Found(found),
         _ if cancel.is_cancelled() => End::Cancelled,
-        hunt::End::NothingLeft => End::NotFound { tried, suspects },
-        hunt::End::Stopped => End::BudgetSpent { tried, suspects },
+        hunt::End::NothingLeft => End::NotFound(tried),
+        hunt::End::Stopped => End::BudgetSpent(tried),
     })
 }
 
@@ -142,17 +184,14 @@ async fn stop_at(deadline: Instant, stop: &CancellationToken) -> std::convert::I
     std::future::pending().await
 }
 
-/// Reads the tree and puts its edits in order; none when stopped.
-async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<Candidates>, suite::Error> {
+/// Reads the tree and ranks its code; none when stopped.
+async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<Vec<Suspect>>, suite::Error> {
     let checkout = task.checkout.clone();
     let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
     let editable = paths.iter().filter(|path| !(task.protected)(path)).cloned().collect();
     let evidence = Evidence::new(task.before, task.changed, &paths);
-    let (stop, excluded) = (stop.clone(), task.excluded.to_vec());
-    let reading = tokio::task::spawn_blocking(move || {
-        let suspects = localise::suspects(&checkout, &editable, &evidence, &stop)?;
-        Some(Candidates::new(&checkout, suspects, &excluded))
-    });
+    let stop = stop.clone();
+    let reading = tokio::task::spawn_blocking(move || localise::suspects(&checkout, &editable, &evidence, &stop));
     Ok(reading
         .await
         .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))?)

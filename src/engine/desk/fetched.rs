@@ -89,6 +89,7 @@ pub(in crate::engine) async fn lay_out(
         config,
         hints: Hints::default(),
         changed: BTreeMap::new(),
+        originals: BTreeMap::new(),
         workspaces: context.app.folder.join(COPIES),
         repository: Some((objects, head.clone())),
         installed: installed(&context.app.folder, context.id()),

@@ -245,6 +245,7 @@ async fn built_in(
         suite,
         before,
         changed: &desk.changed,
+        originals: &desk.originals,
         protected: &|path| desk.config.protect.paths.covers(path),
         excluded: &excluded,
     };
@@ -254,17 +255,17 @@ async fn built_in(
     };
     let found = match repair::search(&task, &budget, progress, cancel).await? {
         repair::End::Found(found) => *found,
-        repair::End::NotFound { tried: 0, .. } => {
+        repair::End::NotFound(tried) if tried.candidates == 0 => {
             let reason = "The built-in engine found nothing that it could edit: it makes small edits to Rust and Python \
                           code that builds, outside of tests and protected paths. A model can do more";
             return Ok(Outcome::GaveUp { reason: reason.into() });
         }
-        repair::End::NotFound { tried, .. } => {
+        repair::End::NotFound(repair::Tried { candidates: tried, .. }) => {
             return Ok(Outcome::GaveUp {
                 reason: format!("The built-in engine tried {tried} small edits, and none makes the tests pass"),
             });
         }
-        repair::End::BudgetSpent { tried, .. } => {
+        repair::End::BudgetSpent(repair::Tried { candidates: tried, .. }) => {
             let reason = if tried >= MAX_CANDIDATES {
                 format!("The built-in engine tried {tried} small edits, which is its limit")
             } else {

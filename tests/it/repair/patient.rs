@@ -27,6 +27,7 @@ pub(crate) struct Patient {
     pub(crate) suite: Suite,
     pub(crate) before: TestRun,
     pub(crate) changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
+    pub(crate) originals: BTreeMap<RepoPath, String>,
     pub(crate) protected: Vec<&'static str>,
     pub(crate) excluded: Vec<String>,
     _directories: [TempDir; 2],
@@ -68,6 +69,7 @@ impl Patient {
             suite,
             before,
             changed: BTreeMap::new(),
+            originals: BTreeMap::new(),
             protected: Vec::new(),
             excluded: Vec::new(),
             _directories: directories,
@@ -90,6 +92,7 @@ impl Patient {
             suite: &self.suite,
             before: &self.before,
             changed: &self.changed,
+            originals: &self.originals,
             protected: &|path| self.protected.contains(&path.as_str()),
             excluded: &self.excluded,
         };

@@ -1,4 +1,4 @@
-//! Runs the tests on a candidate: the failing ones first, then all, then all again in a fresh copy of the tree.
+//! Runs the tests on a candidate with the test command itself: the failing ones first, then all.
 //!
 //! Candidates share workspaces, because a warm build is what makes a trial cheap. Whatever the code under test leaves
 //! behind there can make a wrong candidate look good only until the fresh copy.
@@ -21,6 +21,7 @@ use crate::suite::{self, Framework, Suite};
 
 use super::Task;
 use super::candidates::Candidate;
+use super::runner::Verdict;
 
 /// At most so many trials run at a time.
 const MAX_LANES: usize = 8;
@@ -39,17 +40,6 @@ const TARGETS: [&str; 9] = [
     "--examples",
     "--example",
 ];
-
-/// What came of a trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// The whole suite is better with the candidate, in a fresh copy of the tree.
-    /// With the run of the whole suite on a fresh copy that shows it.
-    Better(Box<TestRun>),
-    NotBetter,
-    /// Cancelled before there was a result.
-    Stopped,
-}
 
 /// Where candidates are tried.
 pub(super) struct Bench<'a> {
@@ -71,11 +61,7 @@ struct Lane {
 impl<'a> Bench<'a> {
     /// Runs the failing tests without any candidate, once to build and once to see how long they take. None when
     /// they don't fail here, so that nothing could be learned from them, or when stopped.
-    pub(super) async fn set_up(
-        task: &'a Task<'a>,
-        first: &RepoPath,
-        stop: &CancellationToken,
-    ) -> Result<Option<Self>, suite::Error> {
+    pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         let lanes = match task.suite.command.framework {
             // Cargo uses all cores itself, and every lane would be a build of its own.
             Framework::Cargo => 1,
@@ -99,8 +85,16 @@ impl<'a> Bench<'a> {
             return Ok(None);
         }
         // As if there were a candidate, so that what is rebuilt for one is measured too.
-        if let Some(original) = task.checkout.read(first) {
-            lane.put(task, first, &original).await?;
+        let first = task
+            .before
+            .failures
+            .iter()
+            .find_map(|failure| failure.location.as_ref()?.path.parse().ok());
+        if let Some((path, original)) = first
+            .and_then(|path| Some((task.checkout.read(&path)?, path)))
+            .map(|(blob, path)| (path, blob))
+        {
+            lane.put(task, &path, &original).await?;
         }
         let started = Instant::now();
         suite::run(&bench.short, &lane.workspace, &bench.only, stop).await?;
@@ -146,8 +140,20 @@ impl<'a> Bench<'a> {
         self.short.command.timeout = limit.min(self.task.suite.command.timeout);
     }
 
-    /// Judges one candidate.
-    pub(super) async fn trial(&self, candidate: &Candidate, stop: &CancellationToken) -> Result<Verdict, suite::Error> {
+    /// Judges candidates one after the other.
+    pub(super) async fn judge(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Vec<Verdict>, suite::Error> {
+        let mut verdicts = Vec::new();
+        for candidate in candidates {
+            verdicts.push(self.trial(candidate, stop).await?);
+        }
+        Ok(verdicts)
+    }
+
+    async fn trial(&self, candidate: &Candidate, stop: &CancellationToken) -> Result<Verdict, suite::Error> {
         let Ok(_place) = self.free.acquire().await else {
             return Ok(Verdict::Stopped);
         };
@@ -163,18 +169,12 @@ impl<'a> Bench<'a> {
         if let Some(blob) = edited.read(&candidate.path) {
             lane.put(self.task, &candidate.path, &blob).await?;
         }
-        let looks_better = self.passes(&lane, stop).await?;
+        let passes = self.passes(&lane, stop).await?;
         self.give_back(lane);
-        if looks_better {
-            let fresh = suite::run_fresh(self.task.suite, &edited, &[], stop).await?;
-            if is_better(self.task.before, &fresh).is_ok() {
-                return Ok(Verdict::Better(Box::new(fresh)));
-            }
-        }
-        Ok(if stop.is_cancelled() {
-            Verdict::Stopped
-        } else {
-            Verdict::NotBetter
+        Ok(match passes {
+            true => Verdict::Passes,
+            false if stop.is_cancelled() => Verdict::Stopped,
+            false => Verdict::Fails,
         })
     }
 

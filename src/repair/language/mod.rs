@@ -1,0 +1,60 @@
+//! What the search has to know about a programming language: its grammar, and what the parts it looks for are
+//! called in the syntax tree. Everything else in this room works on any language in the table.
+
+mod python;
+mod rust;
+
+use tree_sitter::Language as Grammar;
+
+use super::templates::Swap;
+
+/// One language, as the templates see it. All names are kinds of nodes in its tree-sitter grammar.
+#[derive(Debug)]
+pub(super) struct Language {
+    pub(super) grammar: fn() -> Grammar,
+    /// Of file names, without the dot.
+    extensions: &'static [&'static str],
+    pub(super) functions: &'static [&'static str],
+    /// Constants that can be defined outside a function.
+    pub(super) constants: &'static [&'static str],
+    /// What methods belong to, and the field that names it.
+    pub(super) owners: &'static [(&'static str, &'static str)],
+    pub(super) names: &'static [&'static str],
+    /// Expressions with operators between or before their operands.
+    pub(super) operations: &'static [&'static str],
+    /// Operators that only this language has, and what each may have been meant to be.
+    pub(super) swaps: &'static [Swap],
+    pub(super) integers: &'static [&'static str],
+    pub(super) truths: [&'static str; 2],
+    /// How a negation starts, and what it is called.
+    pub(super) negation: (&'static str, &'static str),
+    /// Nodes that hold a condition, and the field it is in.
+    pub(super) conditions: &'static [(&'static str, &'static str)],
+    pub(super) calls: &'static [&'static str],
+    /// The parenthesised list of what a call passes.
+    pub(super) arguments: &'static [&'static str],
+    /// Reading a part of a value: the kind, the field of the value, and the field of the part's name.
+    pub(super) attribute: (&'static str, &'static str, &'static str),
+    /// Expressions that stay as they are, when `+ 1` is written after them.
+    pub(super) operands: &'static [&'static str],
+    /// Where positions in a sequence stand: ranges, slices, subscripts.
+    pub(super) positions: &'static [&'static str],
+    /// Statements and bindings whose value may be one off, and the field of the value.
+    pub(super) values: &'static [(&'static str, &'static str)],
+    /// What declares a variable, and the field of its name or pattern.
+    pub(super) bindings: &'static [(&'static str, &'static str)],
+    /// Subtrees that are never edited: no code, types, or assertions.
+    pub(super) untouched: &'static [&'static str],
+    /// Methods that are called without being named: by an operator or another kind of node, or by a function.
+    pub(super) implied: &'static [(&'static str, &'static [&'static str])],
+    /// Calls of macros that are never edited either, by prefix of their name.
+    pub(super) untouched_macros: &'static [&'static str],
+}
+
+/// The language of a file by its name.
+pub(super) fn of(path: &str) -> Option<&'static Language> {
+    let (_, extension) = path.rsplit_once('.')?;
+    [&rust::RUST, &python::PYTHON]
+        .into_iter()
+        .find(|language| language.extensions.contains(&extension))
+}

@@ -1,0 +1,119 @@
+//! The ways to try candidates, the fastest that shows the failure first. What a runner says is a claim of the code under
+//! test and orders the search; only a fresh run of the whole suite counts as proof.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::suite;
+
+use super::Task;
+use super::candidates::Candidate;
+use super::process;
+use super::schemata;
+use super::spectrum::Spectrum;
+use super::warm;
+
+/// What came of trying a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The tests that failed pass, and of those that passed none was seen to fail.
+    Passes,
+    Fails,
+    /// It does not compile, or cannot be loaded.
+    Invalid,
+    TimedOut,
+    /// Cancelled before there was a result.
+    Stopped,
+}
+
+/// What the edited function of a candidate did with each of the inputs it was given, all candidates of one call with the
+/// same inputs: two that have the same answers behave alike, as far as was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Behaviour {
+    /// One for each input; a value, an error or a timeout, as a digest or as text.
+    pub(super) answers: Vec<String>,
+}
+
+/// Where candidates are tried.
+pub(super) enum Runner<'a> {
+    /// In an interpreter that has everything loaded.
+    Warm(warm::Pool<'a>),
+    /// Many compiled into one program, each behind a switch.
+    Schemata(schemata::Build<'a>),
+    /// A new process of the test command each.
+    Process(process::Bench<'a>),
+}
+
+impl<'a> Runner<'a> {
+    /// Settles on the fastest way in which the failing tests fail without a candidate; none when there is no such way, or
+    /// when stopped.
+    pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
+        if let Some(pool) = warm::Pool::set_up(task, stop).await? {
+            return Ok(Some(Self::Warm(pool)));
+        }
+        if let Some(build) = schemata::Build::set_up(task, stop).await? {
+            return Ok(Some(Self::Schemata(build)));
+        }
+        Ok(process::Bench::set_up(task, stop).await?.map(Self::Process))
+    }
+
+    /// How many batches may be judged at the same time.
+    pub(super) fn lanes(&self) -> usize {
+        match self {
+            Self::Warm(pool) => pool.lanes(),
+            Self::Schemata(_) => 1,
+            Self::Process(bench) => bench.lanes(),
+        }
+    }
+
+    /// How many candidates are best judged in one go, when so many were judged before: the first are few, because among
+    /// them the fix often is.
+    pub(super) fn batch(&self, judged: u32) -> usize {
+        match self {
+            Self::Warm(pool) => pool.batch(judged),
+            Self::Schemata(build) => build.batch(judged),
+            Self::Process(_) => 1,
+        }
+    }
+
+    /// What the tests execute, as far as it can be found out in this time; none where it cannot.
+    pub(super) async fn spectrum(
+        &self,
+        wall: Duration,
+        stop: &CancellationToken,
+    ) -> Result<Option<Spectrum>, suite::Error> {
+        match self {
+            Self::Warm(pool) => pool.spectrum(wall, stop).await,
+            Self::Schemata(build) => build.spectrum(wall, stop).await,
+            Self::Process(_) => Ok(None),
+        }
+    }
+
+    /// Judges candidates: a verdict for each, in their order.
+    pub(super) async fn judge(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Vec<Verdict>, suite::Error> {
+        match self {
+            Self::Warm(pool) => pool.judge(candidates, stop).await,
+            Self::Schemata(build) => build.judge(candidates, stop).await,
+            Self::Process(bench) => bench.judge(candidates, stop).await,
+        }
+    }
+
+    /// What the functions that these candidates edit do with inputs that were seen in the tests, and with inputs made from
+    /// those; one for each candidate, or none where that cannot be found out.
+    pub(super) async fn behaviours(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
+        match self {
+            Self::Warm(pool) => pool.behaviours(candidates, stop).await,
+            Self::Schemata(build) => build.behaviours(candidates, stop).await,
+            Self::Process(_) => Ok(None),
+        }
+    }
+}
