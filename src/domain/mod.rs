@@ -28,6 +28,7 @@ pub mod red_tests;
 pub mod redact;
 pub mod reply;
 pub mod run;
+pub mod search;
 pub mod spend;
 pub mod test_path;
 pub mod test_run;

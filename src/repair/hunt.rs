@@ -5,6 +5,7 @@ use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::search::Rung;
 use crate::domain::test_run::{TestRun, is_better};
 use crate::suite;
 
@@ -51,6 +52,7 @@ pub(super) async fn hunt(
                 tried: tried.candidates,
                 total_estimate: limit.min(started.saturating_add(candidates.estimate())),
                 current: candidate.path.clone(),
+                failed: None,
             });
             if verdict == Verdict::Passes
                 && let Some(after) = confirmed(task, &candidate, stop).await?
@@ -62,6 +64,8 @@ pub(super) async fn hunt(
                     patch: candidate.patch(task.checkout),
                     explanation: explain::sentence(&candidate),
                     candidates_tried: tried.candidates,
+                    rung: Rung::Search,
+                    suspects: tried.suspects.clone(),
                     after,
                 })));
             }

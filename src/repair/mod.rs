@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
+use crate::domain::search::{Rung, Unverified};
 use crate::domain::test_run::TestRun;
 use crate::sandbox;
 use crate::suite::{self, Suite};
@@ -72,6 +73,8 @@ pub struct Task<'a> {
     pub protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
     /// Digests of patches that were rejected before ([`Patch::digest`]).
     pub excluded: &'a [String],
+    /// Digests of candidates that were tried before, as [`Progress`] told them, and are not tried again.
+    pub tried: &'a [String],
 }
 
 /// How far the search is.
@@ -82,6 +85,8 @@ pub struct Progress {
     pub total_estimate: u32,
     /// The file that was edited last.
     pub current: RepoPath,
+    /// The digest of the candidate that was judged last, if it did not hold.
+    pub failed: Option<String>,
 }
 
 /// A patch after which all tests pass.
@@ -91,18 +96,12 @@ pub struct Found {
     /// One sentence without its full stop, in Markdown: what became what, and where.
     pub explanation: String,
     pub candidates_tried: u32,
+    /// Where it comes from: a hunk that was put back, or a small edit.
+    pub rung: Rung,
+    /// The places that looked most suspicious, the worst first.
+    pub suspects: Vec<(RepoPath, u32)>,
     /// The whole suite on a fresh copy with the patch, which shares nothing with the search.
     pub after: TestRun,
-}
-
-/// A patch after which all tests pass, and which is not sure enough to be proposed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unverified {
-    pub patch: Patch,
-    /// As of [`Found`].
-    pub explanation: String,
-    /// Why it is not proposed, each a sentence without its full stop, in Markdown.
-    pub risks: Vec<String>,
 }
 
 /// What was looked at.

@@ -248,6 +248,7 @@ async fn built_in(
         originals: &desk.originals,
         protected: &|path| desk.config.protect.paths.covers(path),
         excluded: &excluded,
+        tried: &[],
     };
     let budget = repair::Budget {
         candidates: MAX_CANDIDATES,

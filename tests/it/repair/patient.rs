@@ -95,6 +95,7 @@ impl Patient {
             originals: &self.originals,
             protected: &|path| self.protected.contains(&path.as_str()),
             excluded: &self.excluded,
+            tried: &[],
         };
         repair::search(&task, &budget, progress, cancel).await.unwrap()
     }

@@ -1,0 +1,108 @@
+//! What a search for a fix without a model came to: what it looked at, what it suspects, and what passes the tests but is
+//! not sure enough to be proposed.
+
+use serde::{Deserialize, Serialize};
+
+use super::patch::Patch;
+use super::test_run::Location;
+
+/// Which rung of the ladder a fix is from, the cheapest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// A tool's own fix of what its check found.
+    Tool,
+    /// A fix of the same failure that was accepted before.
+    Memory,
+    /// A hunk of the pull request, put back.
+    Revert,
+    /// A small edit.
+    Search,
+}
+
+/// How a proposal that no model made was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundBy {
+    pub rung: Rung,
+    /// How many edits were tried until then.
+    pub tried: u32,
+    pub wall_ms: u64,
+}
+
+/// A patch after which all tests pass, and which is not sure enough to be proposed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unverified {
+    pub patch: Patch,
+    /// One sentence without its full stop, in Markdown: what became what, and where.
+    pub explanation: String,
+    /// Why it is not proposed, each a sentence without its full stop, in Markdown.
+    pub risks: Vec<String>,
+}
+
+/// A search, or a part of one: they are joined as they come.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Search {
+    /// How many edits were tried.
+    pub tried: u32,
+    pub wall_ms: u64,
+    /// What was tried and did not hold, by the digest of each ([`Search::MAX_DIGESTS`] at most): not tried again by
+    /// whoever goes on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub digests: Vec<String>,
+    /// The places that look most suspicious, the worst first; the newest list counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspects: Vec<Location>,
+    /// What passes the tests and is not proposed, the likeliest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<Unverified>,
+    /// Whether the search has ended without a proposal.
+    #[serde(default)]
+    pub is_over: bool,
+}
+
+impl Search {
+    /// More digests than this are not remembered.
+    pub const MAX_DIGESTS: usize = 20_000;
+
+    /// Takes in what came after.
+    pub fn join(&mut self, later: Self) {
+        self.tried += later.tried;
+        self.wall_ms += later.wall_ms;
+        let room = Self::MAX_DIGESTS.saturating_sub(self.digests.len());
+        self.digests.extend(later.digests.into_iter().take(room));
+        if !later.suspects.is_empty() {
+            self.suspects = later.suspects;
+        }
+        if !later.unverified.is_empty() {
+            self.unverified = later.unverified;
+        }
+        self.is_over = later.is_over;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_search_add_up() {
+        let place = |line| Location {
+            path: "a.py".into(),
+            line,
+        };
+        let mut whole = Search {
+            tried: 3,
+            digests: vec!["a".into()],
+            suspects: vec![place(1)],
+            ..Search::default()
+        };
+        whole.join(Search {
+            tried: 2,
+            digests: vec!["b".into()],
+            is_over: true,
+            ..Search::default()
+        });
+        assert_eq!((whole.tried, whole.digests.len(), whole.is_over), (5, 2, true));
+        assert_eq!(whole.suspects, [place(1)]);
+    }
+}
