@@ -42,6 +42,14 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Names the candidate: the file, and the text it would have.
+    pub(super) fn digest(&self) -> String {
+        digest(&self.path, &self.text)[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
     /// The edit on top of what the checkout has.
     pub(super) fn patch(&self, checkout: &Checkout) -> Patch {
         let mut edited = checkout.clone();
@@ -55,6 +63,7 @@ pub(super) struct Candidates {
     checkout: Checkout,
     heap: BinaryHeap<Entry>,
     excluded: HashSet<String>,
+    tried: HashSet<String>,
     seen: HashSet<[u8; 32]>,
 }
 
@@ -68,8 +77,8 @@ struct Entry {
 }
 
 impl Candidates {
-    /// Leaves out patches with an excluded digest.
-    pub(super) fn new(checkout: &Checkout, suspects: Vec<Suspect>, excluded: &[String]) -> Self {
+    /// Leaves out patches with an excluded digest, and candidates that were tried before.
+    pub(super) fn new(checkout: &Checkout, suspects: Vec<Suspect>, (excluded, tried): (&[String], &[String])) -> Self {
         let suspects: Vec<Arc<Suspect>> = suspects.into_iter().map(Arc::new).collect();
         let whole_file = |suspect: &Arc<Suspect>| Entry {
             score: suspect.most(),
@@ -79,8 +88,13 @@ impl Candidates {
         };
         Self {
             checkout: checkout.clone(),
-            heap: suspects.iter().map(whole_file).collect(),
+            heap: suspects
+                .iter()
+                .filter(|suspect| suspect.most() > 0.0)
+                .map(whole_file)
+                .collect(),
             excluded: excluded.iter().cloned().collect(),
+            tried: tried.iter().cloned().collect(),
             seen: HashSet::new(),
         }
     }
@@ -132,11 +146,7 @@ impl Candidates {
             source.text.get(edit.range.end..quoted.end)?,
         ];
         let text = source.replaced(&edit.range, &edit.replacement)?;
-        let mut hash = Sha256::new();
-        hash.update(suspect.path().as_str());
-        hash.update([0]);
-        hash.update(&text);
-        if !self.seen.insert(hash.finalize().into()) {
+        if !self.seen.insert(digest(suspect.path(), &text)) {
             return None;
         }
         let candidate = Candidate {
@@ -153,7 +163,8 @@ impl Candidates {
         };
         let is_excluded =
             !self.excluded.is_empty() && self.excluded.contains(&candidate.patch(&self.checkout).digest());
-        (!is_excluded).then_some(candidate)
+        let was_tried = !self.tried.is_empty() && self.tried.contains(&candidate.digest());
+        (!is_excluded && !was_tried).then_some(candidate)
     }
 }
 
@@ -174,6 +185,14 @@ impl Iterator for Candidates {
         }
         None
     }
+}
+
+fn digest(path: &RepoPath, text: &str) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(path.as_str());
+    hash.update([0]);
+    hash.update(text);
+    hash.finalize().into()
 }
 
 /// Where the lines of a text start.
@@ -247,7 +266,7 @@ mod tests {
         let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
         let evidence = Evidence::new(&before, &BTreeMap::new(), &paths);
         let suspects = localise::suspects(checkout, &paths, &evidence, &CancellationToken::new()).unwrap();
-        Candidates::new(checkout, suspects, excluded)
+        Candidates::new(checkout, suspects, (excluded, &[]))
     }
 
     #[track_caller]

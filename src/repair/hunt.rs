@@ -1,17 +1,28 @@
-//! Tries candidates in their order until one holds. Several are tried at the same time, but they are judged one after
-//! the other, so that the result does not depend on which was faster.
+//! Tries candidates in their order until one is sure enough to be proposed. Several are tried at the same time, but they
+//! are judged one after the other, so that the result does not depend on which was faster.
+
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::search::Rung;
-use crate::domain::test_run::{TestRun, is_better};
 use crate::suite;
 
 use super::candidates::{Candidate, Candidates};
+use super::gate::{Decision, Gate};
 use super::runner::{Runner, Verdict};
-use super::{Found, Progress, Task, Tried, explain};
+use super::templates::Kind;
+use super::{Found, Progress, Tried, explain};
+
+/// After the first candidate that passes, so many more are tried at most for others that are about as likely, and for so
+/// long.
+const MAX_RIVALS_TRIED: u32 = 400;
+const RIVALS_WALL: Duration = Duration::from_secs(20);
+/// Of candidates that pass, so many are kept.
+const MAX_PASSING: usize = 50;
 
 /// How a hunt ended.
 pub(super) enum End {
@@ -22,57 +33,136 @@ pub(super) enum End {
     Stopped,
 }
 
+/// What is hunted, in order.
+pub(super) struct Quarry<'a> {
+    /// Hunks to put back, which come before all else.
+    pub(super) reverts: std::vec::IntoIter<Candidate>,
+    pub(super) edits: Option<&'a mut Candidates>,
+}
+
+impl Quarry<'_> {
+    fn next(&mut self) -> Option<Candidate> {
+        let edit = || self.edits.as_deref_mut()?.next();
+        self.reverts.next().or_else(edit)
+    }
+
+    fn estimate(&self) -> u32 {
+        let edits = self.edits.as_deref().map_or(0, Candidates::estimate);
+        edits.saturating_add(u32::try_from(self.reverts.len()).unwrap_or(u32::MAX))
+    }
+}
+
+/// When to stop looking for rivals of the candidates that passed.
+struct Window {
+    least: f32,
+    tried: u32,
+    until: Instant,
+}
+
 /// Tries at most `limit` candidates.
 pub(super) async fn hunt(
-    (task, runner): (&Task<'_>, &Runner<'_>),
+    gate: &Gate<'_>,
     limit: u32,
-    candidates: &mut Candidates,
+    quarry: &mut Quarry<'_>,
     (tried, progress): (&mut Tried, &mut (dyn FnMut(Progress) + Send)),
     stop: &CancellationToken,
 ) -> Result<End, suite::Error> {
     let mut started = 0;
-    let mut trials = FuturesOrdered::new();
+    let mut passing: Vec<Candidate> = Vec::new();
+    let mut window: Option<Window> = None;
+    let mut judging = FuturesOrdered::new();
+    let mut is_done = false;
     loop {
-        while trials.len() < runner.lanes() && started < limit && !stop.is_cancelled() {
-            let room = usize::try_from(limit - started).unwrap_or(usize::MAX);
-            let batch: Vec<Candidate> = candidates.by_ref().take(runner.batch(started).min(room)).collect();
+        while !is_done && judging.len() < gate.runner.lanes() && started < limit && !stop.is_cancelled() {
+            let batch = batch(gate.runner, quarry, started, limit);
             if batch.is_empty() {
                 break;
             }
-            started += u32::try_from(batch.len()).unwrap_or(u32::MAX);
-            trials.push_back(judge(runner, batch, stop));
+            started += count(batch.len());
+            judging.push_back(judge(gate.runner, batch, stop));
         }
-        let Some(judged) = trials.next().await else { break };
+        let Some(judged) = judging.next().await else {
+            let Some(_open) = window.take() else { break };
+            match gate.decide(&passing, stop).await? {
+                Decision::Propose(index, after) => {
+                    let candidate = passing.swap_remove(index);
+                    return Ok(End::Found(Box::new(found(gate, &candidate, tried, *after))));
+                }
+                Decision::Disagreement => break,
+                Decision::Wait => {
+                    is_done = false;
+                    continue;
+                }
+            }
+        };
+        let mut least = f32::MAX;
         for (candidate, verdict) in judged? {
-            if verdict == Verdict::Stopped {
-                continue;
-            }
-            tried.candidates += 1;
-            progress(Progress {
-                tried: tried.candidates,
-                total_estimate: limit.min(started.saturating_add(candidates.estimate())),
-                current: candidate.path.clone(),
-                failed: None,
-            });
-            if verdict == Verdict::Passes
-                && let Some(after) = confirmed(task, &candidate, stop).await?
-            {
-                stop.cancel();
-                // The trials that were ahead end before their workspaces go.
-                while trials.next().await.is_some() {}
-                return Ok(End::Found(Box::new(Found {
-                    patch: candidate.patch(task.checkout),
-                    explanation: explain::sentence(&candidate),
-                    candidates_tried: tried.candidates,
-                    rung: Rung::Search,
-                    suspects: tried.suspects.clone(),
-                    after,
-                })));
+            least = least.min(candidate.score);
+            note(
+                tried,
+                &candidate,
+                verdict,
+                (limit.min(started.saturating_add(quarry.estimate())), &mut *progress),
+            );
+            if verdict == Verdict::Passes && passing.len() < MAX_PASSING {
+                if window.is_none() {
+                    window = Some(Window {
+                        least: gate.least_rival(candidate.score),
+                        tried: tried.candidates.saturating_add(MAX_RIVALS_TRIED),
+                        until: Instant::now() + RIVALS_WALL,
+                    });
+                }
+                passing.push(candidate);
             }
         }
+        is_done = window.as_ref().is_some_and(|window| {
+            least < window.least || tried.candidates >= window.tried || Instant::now() >= window.until
+        });
     }
-    let is_complete = !stop.is_cancelled() && candidates.next().is_none();
+    let is_complete = !stop.is_cancelled() && quarry.next().is_none();
+    // What was found is said even when the time is up.
+    tried.unverified = gate.findings(&passing).await?;
     Ok(if is_complete { End::NothingLeft } else { End::Stopped })
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+fn batch(runner: &Runner<'_>, quarry: &mut Quarry<'_>, started: u32, limit: u32) -> Vec<Candidate> {
+    let room = usize::try_from(limit - started).unwrap_or(usize::MAX);
+    let size = runner.batch(started).min(room);
+    std::iter::from_fn(|| quarry.next()).take(size).collect()
+}
+
+fn note(
+    tried: &mut Tried,
+    candidate: &Candidate,
+    verdict: Verdict,
+    (total_estimate, progress): (u32, &mut (dyn FnMut(Progress) + Send)),
+) {
+    if verdict == Verdict::Stopped {
+        return;
+    }
+    tried.candidates += 1;
+    progress(Progress {
+        tried: tried.candidates,
+        total_estimate,
+        current: candidate.path.clone(),
+        failed: (verdict != Verdict::Passes).then(|| candidate.digest()),
+    });
+}
+
+fn found(gate: &Gate<'_>, candidate: &Candidate, tried: &Tried, after: crate::domain::test_run::TestRun) -> Found {
+    let is_revert = candidate.template.kind() == Kind::Revert;
+    Found {
+        patch: candidate.patch(gate.task.checkout),
+        explanation: explain::sentence(candidate),
+        candidates_tried: tried.candidates,
+        rung: if is_revert { Rung::Revert } else { Rung::Search },
+        suspects: tried.suspects.clone(),
+        after,
+    }
 }
 
 async fn judge(
@@ -82,16 +172,4 @@ async fn judge(
 ) -> Result<Vec<(Candidate, Verdict)>, suite::Error> {
     let verdicts = runner.judge(&batch, stop).await?;
     Ok(batch.into_iter().zip(verdicts).collect())
-}
-
-/// The run of the whole suite on a fresh copy with the candidate, if it is better.
-async fn confirmed(
-    task: &Task<'_>,
-    candidate: &Candidate,
-    stop: &CancellationToken,
-) -> Result<Option<TestRun>, suite::Error> {
-    let mut edited = task.checkout.clone();
-    edited.edit_text(candidate.path.clone(), candidate.text.as_str());
-    let fresh = suite::run_fresh(task.suite, &edited, &[], stop).await?;
-    Ok(is_better(task.before, &fresh).is_ok().then_some(fresh))
 }

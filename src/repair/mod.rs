@@ -10,12 +10,14 @@
 mod candidates;
 mod evidence;
 mod explain;
+mod gate;
 mod hunt;
 mod language;
 mod localise;
 mod outline;
 mod process;
 mod reach;
+mod revert;
 mod runner;
 mod schemata;
 mod spectrum;
@@ -35,13 +37,15 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::search::{Rung, Unverified};
-use crate::domain::test_run::TestRun;
+use crate::domain::test_run::{Outcome, TestRun};
 use crate::sandbox;
 use crate::suite::{self, Suite};
 
 use self::candidates::Candidates;
 use self::evidence::Evidence;
-use self::localise::Suspect;
+use self::gate::Gate;
+use self::hunt::Quarry;
+use self::localise::{Ranking, Suspect};
 use self::runner::Runner;
 
 pub use self::tools::{ToolFix, tool_fixes};
@@ -143,6 +147,11 @@ pub async fn search(
             return Ok(hunt::End::Stopped);
         };
         tried.suspects = localise::places(&suspects);
+        let reverts = revert::candidates(task);
+        let is_searched = is_searched(task.before.outcome);
+        if reverts.is_empty() && !is_searched {
+            return Ok(hunt::End::NothingLeft);
+        }
         let Some(runner) = Runner::set_up(task, &stop).await? else {
             return Ok(match stop.is_cancelled() {
                 true => hunt::End::Stopped,
@@ -153,16 +162,20 @@ pub async fn search(
             localise::weigh(&mut suspects, &spectrum);
             tried.suspects = localise::places(&suspects);
         }
-        let mut candidates = Candidates::new(task.checkout, suspects, task.excluded);
+        let ranking = Ranking::of(&suspects);
+        let mut candidates = Candidates::new(task.checkout, suspects, (task.excluded, task.tried));
+        let gate = Gate {
+            task,
+            runner: &runner,
+            ranking: &ranking,
+            cancel,
+        };
+        let mut quarry = Quarry {
+            reverts: reverts.into_iter(),
+            edits: is_searched.then_some(&mut candidates),
+        };
         let found = &mut tried;
-        hunt::hunt(
-            (task, &runner),
-            budget.candidates,
-            &mut candidates,
-            (found, progress),
-            &stop,
-        )
-        .await
+        hunt::hunt(&gate, budget.candidates, &mut quarry, (found, progress), &stop).await
     };
     let end = tokio::select! {
         ended = searching => ended?,
@@ -174,6 +187,12 @@ pub async fn search(
         hunt::End::NothingLeft => End::NotFound(tried),
         hunt::End::Stopped => End::BudgetSpent(tried),
     })
+}
+
+/// Whether small edits are tried at all: code that does not build, or that a linter complains about, is seldom mended by
+/// one, but perhaps by putting back what the pull request changed.
+fn is_searched(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Crashed)
 }
 
 /// Cancels at the deadline and never returns, so that what is cancelled can come to its own end.

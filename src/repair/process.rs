@@ -262,5 +262,5 @@ fn targets(task: &Task<'_>) -> Option<Vec<String>> {
 }
 
 fn is_red(run: &TestRun) -> bool {
-    matches!(run.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Crashed)
+    run.outcome.is_red()
 }

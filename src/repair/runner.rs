@@ -49,6 +49,9 @@ impl<'a> Runner<'a> {
     /// Settles on the fastest way in which the failing tests fail without a candidate; none when there is no such way, or
     /// when stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
+        if !super::is_searched(task.before.outcome) {
+            return Ok(process::Bench::set_up(task, stop).await?.map(Self::Process));
+        }
         if let Some(pool) = warm::Pool::set_up(task, stop).await? {
             return Ok(Some(Self::Warm(pool)));
         }
@@ -101,6 +104,11 @@ impl<'a> Runner<'a> {
             Self::Schemata(build) => build.judge(candidates, stop).await,
             Self::Process(bench) => bench.judge(candidates, stop).await,
         }
+    }
+
+    /// Whether behaviours can be found out here.
+    pub(super) fn can_compare(&self) -> bool {
+        matches!(self, Self::Warm(_))
     }
 
     /// What the functions that these candidates edit do with inputs that were seen in the tests, and with inputs made from

@@ -47,13 +47,41 @@ pub(super) enum Template {
     Variable,
     /// Takes a condition or an operand away: seldom a fix, often just silence.
     Removal,
+    /// A hunk of the pull request, put back.
+    Revert,
+}
+
+/// What an edit does to the code, whatever the idea behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Swap,
+    Shift,
+    Constant,
+    Negation,
+    Replacement,
+    Insertion,
+    Removal,
+    Donor,
+    Revert,
 }
 
 impl Template {
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Self::DropOne | Self::ShiftPosition | Self::ShiftValue => Kind::Shift,
+            Self::Constant | Self::OtherConstant | Self::Truth => Kind::Constant,
+            Self::DropNegation | Self::Negate => Kind::Negation,
+            Self::Arguments | Self::Method | Self::Attribute | Self::Operands | Self::Variable => Kind::Replacement,
+            Self::Removal => Kind::Removal,
+            Self::Revert => Kind::Revert,
+            _ => Kind::Swap,
+        }
+    }
+
     /// How likely the edit is the fix when it lands on the faulty line: the figures order candidates, nothing more.
     pub(super) fn prior(self) -> f32 {
         match self {
-            Self::Bound => 1.0,
+            Self::Bound | Self::Revert => 1.0,
             Self::DropOne => 0.95,
             Self::Logical | Self::Arithmetic => 0.85,
             Self::ShiftPosition | Self::DropNegation | Self::Constant => 0.8,
