@@ -1,5 +1,7 @@
 //! Tries candidates in interpreters that have everything loaded: each candidate in a fork of one, or in a fresh context.
 
+mod wire;
+
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
