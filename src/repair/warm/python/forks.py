@@ -10,6 +10,8 @@ import time
 # What one fork may say, and the memory that it may take on top.
 MOST_SAID = 32 << 20
 MEMORY = 1 << 30
+# Seconds of processor time, also for what gets away from it.
+PROCESSOR = 120
 # How often a limit is drawn out for a fork that did not get the processor.
 STARVED = 3
 
@@ -131,6 +133,7 @@ def enter():
     for number in (0, 1, 2):
         os.dup2(nothing, number)
     os.close(nothing)
+    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR))
     try:
         with open("/proc/self/statm", "rb") as file:
             pages = int(file.read().split()[0])

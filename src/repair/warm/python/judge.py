@@ -27,6 +27,7 @@ class Judge:
         self.touched = None
         # How long single tests take.
         self.times = {}
+        self.groups = Groups(self)
         self.index = functions(tree)
         gc.collect()
         gc.freeze()
@@ -107,27 +108,38 @@ class Judge:
 
     def verdicts(self, candidates, limit):
         end, found = time.monotonic() + limit, []
-        for candidate in candidates:
-            if found and time.monotonic() > end:
-                break
-            found.append(self.verdict(candidate))
+        while len(found) < len(candidates) and not (found and time.monotonic() > end):
+            found.extend(self.some(candidates[len(found) :][:GROUP]))
         return found
 
-    def verdict(self, candidate):
+    def some(self, candidates):
+        """A verdict for each."""
+        edits = [self.edited(candidate) for candidate in candidates]
+        targets = [edit and self.live(edit.swap) for edit in edits]
+        together = iter(self.groups.verdicts([changes for changes in targets if changes]))
+        found = []
+        for edit, changes in zip(edits, targets):
+            if edit is None:
+                found.append(INVALID)
+            elif changes is None:
+                found.append(self.reloaded(edit))
+            else:
+                found.append(next(together) or self.alone(edit, changes))
+        return found
+
+    def edited(self, candidate):
         try:
-            edit = Edited(self.tree, candidate)
-        except Refused:
-            return INVALID
-        except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
-            return INVALID
-        targets = self.live(edit.swap)
-        if targets is None:
-            return self.reloaded(edit)
+            return Edited(self.tree, candidate)
+        except (Refused, SyntaxError, ValueError, OSError, RecursionError, MemoryError, OverflowError):
+            return None
+
+    def alone(self, edit, targets):
+        relevant = self.relevant(edit)
 
         def work(say):
             for function, code in targets:
                 function.__code__ = code
-            self.try_tests(self.tests, self.failing, self.relevant(edit), say)
+            self.try_tests(self.tests, self.failing, relevant, say)
 
         return self.heard(work, self.limit())
 
@@ -163,6 +175,13 @@ class Judge:
                 chosen = sorted({at for one, tests in self.touched.items() if self.tree.path(one[0]) == path for at in tests})
         return bounded_by(chosen, self.times)
 
+    def relevant_to(self, functions):
+        """Tests that passed and call these functions, as far as that is known."""
+        if self.touched is None:
+            return self.passing_near()
+        touched = [self.touched.get(key(function.__code__), ()) for function in functions]
+        return bounded_by(sorted({at for tests in touched for at in tests}), self.times)
+
     def passing_near(self):
         """When it was not found out which tests run what: some from the same files, as far as they pass here."""
         near = self.passing[:50]
@@ -173,22 +192,17 @@ class Judge:
 
     def try_tests(self, tests, failing, passing, say):
         """Says `p` when the failing tests pass, and `P` when the others do too."""
-        wanted, left = set(failing), len(failing)
+        first, remaining = set(failing), set(failing) | set(passing)
 
         def done(at, passed):
-            nonlocal left
             if not passed:
                 return False
-            if at in wanted:
-                left -= 1
-                if left == 0:
-                    say(b"p")
-            else:
-                wanted.discard(at)
+            first.discard(at)
+            if at in remaining and at in failing and not first:
+                say(b"p")
             remaining.discard(at)
             return True
 
-        remaining = set(failing) | set(passing)
         tests.run(list(failing) + list(passing), done)
         if not remaining:
             say(b"P")
