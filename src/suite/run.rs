@@ -176,6 +176,34 @@ pub(super) fn environment() -> BTreeMap<String, String> {
     .into()
 }
 
+/// Where an interpreter runs the tests of a suite by itself: in the directory of the command, with its variables, and with
+/// what the wrapper would read left to the interpreter. `GREENLIGHT_UP` is the way from there to the root of the tree.
+pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
+    let command = &suite.command;
+    let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
+    let parts = directory.split('/').filter(|part| !part.is_empty());
+    let up: Vec<&str> = ["."].into_iter().chain(parts.map(|_| "..")).collect();
+    let mut env = environment();
+    env.remove("NO_COLOR");
+    env.extend(suite.installed.env.clone());
+    env.extend(of_the_command(&command.env));
+    env.insert("GREENLIGHT_UP".into(), up.join("/"));
+    if let Some(root) = &command.import_root {
+        let theirs = env.get("PYTHONPATH").map(|listed| format!(":{listed}")).unwrap_or_default();
+        env.insert("PYTHONPATH".into(), format!("{root}:.{theirs}"));
+    }
+    if let Some(environment) = env.get("VIRTUAL_ENV") {
+        let others = env.get("PATH").map_or_else(|| suite.sandbox.search_path(), String::as_str);
+        let path = format!("{environment}/bin:{others}");
+        env.insert("PATH".into(), path);
+    }
+    let mut place = sandbox::Place::new(workspace.path());
+    place.cwd = PathBuf::from(directory);
+    place.env = env;
+    place.mounts.clone_from(&suite.installed.mounts);
+    place
+}
+
 /// The variables of a command, without those that are greenlight's own.
 fn of_the_command(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut env = env.clone();

@@ -1,54 +1,299 @@
 //! Tries candidates in interpreters that have everything loaded: each candidate in a fork of one, or in a fresh context.
+//!
+//! What an interpreter says is a claim of the code under test. It can make a wrong candidate look good until the fresh run
+//! of the whole suite; it cannot hold up the search, nor name anything that is not in the tree.
 
+mod lane;
+mod python;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::future::join_all;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::Task;
 use super::candidates::Candidate;
 use super::runner::{Behaviour, Verdict};
-use super::spectrum::Spectrum;
-use crate::suite;
+use super::spectrum::{Hits, Spectrum};
+use crate::domain::id::RepoPath;
+use crate::suite::{self, Framework};
+
+use self::lane::{Harness, Lane, Said, millis};
+use self::wire::{Behaved, Edit, Followed, Judged, Request, Word};
+
+/// At most so many interpreters.
+const MAX_LANES: usize = 8;
+/// Candidates of one request: of the first ones, and later.
+const FIRST_BATCH: usize = 8;
+const BATCH: usize = 64;
+/// Bytes that the candidates of one request put in.
+const MAX_PUT_IN: usize = 256 << 10;
+/// After so long a harness starts on no further candidate of a request.
+const JUDGING: Duration = Duration::from_secs(10);
+/// For all candidates whose behaviour is compared.
+const BEHAVING: Duration = Duration::from_secs(10);
+/// Interpreters that may be lost in one search.
+const MAX_LOST: u32 = 12;
+/// Characters of one answer of a function that are kept, and answers.
+const MAX_ANSWER: usize = 2_000;
+const MAX_ANSWERS: usize = 2_000;
 
 /// Interpreters, one for each core, each with a workspace of its own.
 pub(super) struct Pool<'a> {
-    _task: &'a Task<'a>,
+    task: &'a Task<'a>,
+    harness: Harness,
+    lanes: Mutex<Vec<Lane>>,
+    free: Semaphore,
+    count: usize,
+    lost: Mutex<u32>,
+}
+
+/// What plays interpreter for a framework.
+fn harness(framework: Framework) -> Option<Harness> {
+    match framework {
+        Framework::Pytest | Framework::Unittest => Some(python::harness()),
+        _ => None,
+    }
 }
 
 impl<'a> Pool<'a> {
-    pub(super) async fn set_up(_task: &'a Task<'a>, _stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        Ok(None)
+    /// None when there is no harness for the framework, or the failing tests do not fail in it.
+    pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
+        let Some(harness) = harness(task.suite.command.framework) else {
+            return Ok(None);
+        };
+        let count = std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(MAX_LANES);
+        let starting = (0..count).map(|_| Lane::new(task, &harness, stop));
+        let mut lanes = Vec::new();
+        for started in join_all(starting).await {
+            lanes.extend(started?);
+        }
+        // What only some of them see depends on chance.
+        if lanes.len() < count || stop.is_cancelled() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            task,
+            harness,
+            lanes: Mutex::new(lanes),
+            free: Semaphore::new(count),
+            count,
+            lost: Mutex::default(),
+        }))
     }
 
     pub(super) fn lanes(&self) -> usize {
-        1
+        self.count
     }
 
-    pub(super) fn batch(&self, _judged: u32) -> usize {
-        1
+    /// The fix is often among the first.
+    pub(super) fn batch(&self, judged: u32) -> usize {
+        if judged < 64 { FIRST_BATCH } else { BATCH }
     }
 
+    /// Every interpreter follows the tests for itself, as it needs to know which of them see an edit.
     pub(super) async fn spectrum(
         &self,
-        _wall: Duration,
-        _stop: &CancellationToken,
+        wall: Duration,
+        stop: &CancellationToken,
     ) -> Result<Option<Spectrum>, suite::Error> {
-        Ok(None)
+        let request = Request::Spectrum { wall_ms: millis(wall) };
+        let taken = std::mem::take(&mut *self.lanes.lock().unwrap_or_else(PoisonError::into_inner));
+        let asking = taken.into_iter().map(async |mut lane| {
+            let said = lane.ask::<Followed>(&request, wall, stop).await?;
+            Ok::<_, suite::Error>((lane, said))
+        });
+        let mut best: Option<Spectrum> = None;
+        for asked in join_all(asking).await {
+            let (lane, said) = asked?;
+            let Said::Answer(followed) = said else { continue };
+            self.give_back(lane);
+            let spectrum = spectrum(followed);
+            if best
+                .as_ref()
+                .is_none_or(|best| (best.failing, lines(best)) < (spectrum.failing, lines(&spectrum)))
+            {
+                best = Some(spectrum);
+            }
+        }
+        Ok(best.filter(|spectrum| spectrum.failing > 0 && !spectrum.files.is_empty()))
     }
 
+    /// Judges candidates in one interpreter. One on which an interpreter is lost has not passed.
     pub(super) async fn judge(
         &self,
         candidates: &[Candidate],
-        _stop: &CancellationToken,
+        stop: &CancellationToken,
     ) -> Result<Vec<Verdict>, suite::Error> {
-        Ok(vec![Verdict::Stopped; candidates.len()])
+        let mut verdicts = Vec::new();
+        let Ok(_place) = self.free.acquire().await else {
+            return Ok(vec![Verdict::Stopped; candidates.len()]);
+        };
+        let mut lane = self.take();
+        let mut alone = false;
+        while let Some(left) = candidates.get(verdicts.len()..).filter(|left| !left.is_empty()) {
+            if stop.is_cancelled() || self.is_given_up() {
+                break;
+            }
+            let mut at_work = match lane.take() {
+                Some(lane) => lane,
+                None => match Lane::new(self.task, &self.harness, stop).await? {
+                    Some(lane) => lane,
+                    None => {
+                        self.count_lost();
+                        continue;
+                    }
+                },
+            };
+            let edits = edits(if alone { left.get(..1).unwrap_or(left) } else { left });
+            let request = Request::Judge {
+                limit_ms: millis(JUDGING),
+                candidates: &edits,
+            };
+            match at_work.ask::<Judged>(&request, JUDGING, stop).await? {
+                Said::Stopped => break,
+                Said::Answer(judged) if !judged.verdicts.is_empty() => {
+                    verdicts.extend(judged.verdicts.into_iter().take(edits.len()).map(Verdict::from));
+                    lane = Some(at_work);
+                }
+                // The interpreter is lost, or has lost its mind. Of several it is seen which one does that.
+                _ => {
+                    self.count_lost();
+                    if alone || left.len() == 1 {
+                        verdicts.push(Verdict::TimedOut);
+                    }
+                    alone = true;
+                }
+            }
+        }
+        if let Some(lane) = lane {
+            self.give_back(lane);
+        }
+        let rest = match stop.is_cancelled() {
+            true => Verdict::Stopped,
+            false => Verdict::Fails,
+        };
+        verdicts.resize(candidates.len(), rest);
+        Ok(verdicts)
     }
 
     pub(super) async fn behaviours(
         &self,
-        _candidates: &[Candidate],
-        _stop: &CancellationToken,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
     ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
-        Ok(None)
+        let edits = edits(candidates);
+        let Ok(_place) = self.free.acquire().await else {
+            return Ok(None);
+        };
+        let lane = match self.take() {
+            Some(lane) => Some(lane),
+            None => Lane::new(self.task, &self.harness, stop).await?,
+        };
+        let Some(mut lane) = lane.filter(|_| edits.len() == candidates.len()) else {
+            return Ok(None);
+        };
+        let request = Request::Behave {
+            wall_ms: millis(BEHAVING),
+            candidates: &edits,
+        };
+        let said = lane.ask::<Behaved>(&request, BEHAVING, stop).await?;
+        let Said::Answer(behaved) = said else {
+            self.count_lost();
+            return Ok(None);
+        };
+        self.give_back(lane);
+        Ok(behaviours(behaved, candidates.len()))
     }
+
+    fn take(&self) -> Option<Lane> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn give_back(&self, lane: Lane) {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
+    }
+
+    fn count_lost(&self) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        *lost = lost.saturating_add(1);
+    }
+
+    fn is_given_up(&self) -> bool {
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) >= MAX_LOST
+    }
+}
+
+/// As many of the candidates as one request has room for, and at least one.
+fn edits(candidates: &[Candidate]) -> Vec<Edit<'_>> {
+    let mut bytes = 0;
+    let mut edits = Vec::new();
+    for candidate in candidates {
+        bytes += candidate.replacement.len();
+        if bytes > MAX_PUT_IN && !edits.is_empty() {
+            break;
+        }
+        edits.push(Edit {
+            path: candidate.path.as_str(),
+            start: candidate.range.start,
+            end: candidate.range.end,
+            text: &candidate.replacement,
+        });
+    }
+    edits
+}
+
+impl From<Word> for Verdict {
+    fn from(word: Word) -> Self {
+        match word {
+            Word::Passes => Self::Passes,
+            Word::Fails => Self::Fails,
+            Word::Invalid => Self::Invalid,
+            Word::Timeout => Self::TimedOut,
+        }
+    }
+}
+
+/// Only what names files of a repository, and lines that a test executed.
+fn spectrum(followed: Followed) -> Spectrum {
+    let mut files: BTreeMap<RepoPath, BTreeMap<u32, Hits>> = BTreeMap::new();
+    for (path, lines) in followed.files {
+        let Ok(path) = path.parse() else { continue };
+        let lines = lines
+            .into_iter()
+            .filter(|(line, failing, _)| *line > 0 && *failing > 0)
+            .map(|(line, failing, passing)| (line, Hits { failing, passing }));
+        files.insert(path, lines.collect());
+    }
+    Spectrum {
+        failing: followed.failing,
+        files,
+    }
+}
+
+fn lines(spectrum: &Spectrum) -> usize {
+    spectrum.files.values().map(BTreeMap::len).sum()
+}
+
+/// None unless there is a list for each candidate, and all are as long.
+fn behaviours(behaved: Behaved, candidates: usize) -> Option<Vec<Behaviour>> {
+    let inputs = behaved.answers.first()?.len();
+    let is_whole = behaved.why.is_none()
+        && behaved.answers.len() == candidates
+        && (1..=MAX_ANSWERS).contains(&inputs)
+        && behaved.answers.iter().all(|answers| answers.len() == inputs);
+    let cut = |mut answer: String| {
+        answer.truncate(answer.floor_char_boundary(MAX_ANSWER));
+        answer
+    };
+    let kept = |answers: Vec<String>| Behaviour {
+        answers: answers.into_iter().map(cut).collect(),
+    };
+    is_whole.then(|| behaved.answers.into_iter().map(kept).collect())
 }

@@ -1,0 +1,98 @@
+"""Hears what greenlight asks, and answers in pieces that fit into one cell."""
+
+import json
+import os
+import sys
+
+PIECE = 40_000
+LONGEST = 8 << 20
+
+
+class Piece:
+    """A value that shows as its JSON text."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+class Desk:
+    """What is kept between requests."""
+
+    def __init__(self):
+        self.tests = None
+        self.judge = None
+        self.answer = "{}"
+
+    def hear(self, request):
+        if request["op"] == "more":
+            return self.piece(request["from"])
+        try:
+            value = getattr(self, "op_" + request["op"])(request)
+        except Refused as refused:
+            value = {"why": str(refused)[:500]}
+        except Exception as error:
+            value = {"why": ("%s: %s" % (type(error).__name__, error))[:500]}
+        except SystemExit as error:
+            value = {"why": "the tests ended the process: %s" % str(error)[:400]}
+        self.answer = json.dumps(value)
+        if len(self.answer) > LONGEST:
+            self.answer = json.dumps({"why": "the answer is too long"})
+        return self.piece(0)
+
+    def piece(self, start):
+        # Quotes grow when they are quoted once more.
+        text = self.answer[start : start + PIECE // 2]
+        return Piece(json.dumps({"text": text, "total": len(self.answer)}))
+
+    def op_start(self, request):
+        prepare()
+        root = os.path.realpath(os.environ.pop("GREENLIGHT_UP", "."))
+        tree = Tree(root)
+        with quiet():
+            self.tests = watched(tree, lambda: load(tree, request["argv"], request["framework"]))
+            self.judge = Judge(tree, self.tests)
+            return self.judge.start(request["failing"], request["passing"], request["limit_ms"] / 1000)
+
+    def ready(self):
+        if self.judge is None:
+            raise Refused("nothing was started")
+        return self.judge
+
+    def op_spectrum(self, request):
+        return Followed(self.ready()).answer(request["wall_ms"] / 1000)
+
+    def op_judge(self, request):
+        return {"verdicts": self.ready().verdicts(request["candidates"], request["limit_ms"] / 1000)}
+
+    def op_behave(self, request):
+        return behave(self.ready(), request["candidates"], request["wall_ms"] / 1000)
+
+
+def prepare():
+    """Does what the wrapper of the test command does before it becomes the command."""
+    import subprocess
+
+    up = os.environ.get("GREENLIGHT_UP", ".")
+    copies = [("GREENLIGHT_GENERATED", "-Rn", "."), ("GREENLIGHT_BUILT", "-Rpn", up)]
+    for variable, options, to in copies:
+        source = os.environ.pop(variable, "")
+        if source and os.path.isdir(source):
+            subprocess.call(["cp", options, source + "/.", to], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for name in [name for name in os.environ if name.startswith("GREENLIGHT_") and name != "GREENLIGHT_UP"]:
+        del os.environ[name]
+    here = os.getcwd()
+    whole = [os.path.join(here, part) for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    if whole:
+        os.environ["PYTHONPATH"] = os.pathsep.join(os.path.normpath(part) for part in whole)
+    sys.path[:] = [os.path.normpath(os.path.join(here, part)) for part in sys.path]
+    sys.dont_write_bytecode = True
+
+
+DESK = Desk()
+
+
+def _greenlight(text):
+    return DESK.hear(json.loads(text))

@@ -1,0 +1,138 @@
+"""Tries several edits in one fork, one after the other. Most fail at once, and a fork costs more than they do.
+
+What an edit leaves behind can make the next one fail, so what a module holds is put back in between, and tests that are
+known to pass are run at the end: when they don't, the edits are tried again in a fork each. What passes is always tried
+again that way.
+"""
+
+import functools
+import time
+
+GROUP = 32
+# Tests that have to pass after a group, and how long each may take.
+CANARIES = 3
+CANARY = 0.05
+# Groups that may go wrong before there are no more.
+MOST_DIRTY = 3
+# Containers that are put back, and how long they may be.
+MOST_KEPT = 5_000
+LONGEST_KEPT = 1_000
+
+
+class Groups:
+    def __init__(self, judge):
+        self.judge = judge
+        self.dirty = 0
+
+    def verdicts(self, targets):
+        """A verdict for each list of functions and code; None where it has to be tried alone."""
+        verdicts = []
+        while len(verdicts) < len(targets):
+            left = targets[len(verdicts) :][:GROUP]
+            if len(left) == 1 or self.dirty >= MOST_DIRTY:
+                verdicts.append(None)
+                continue
+            verdicts.extend(self.group(left))
+        return verdicts
+
+    def group(self, targets):
+        judge, limit = self.judge, self.judge.limit()
+        canaries = self.canaries()
+
+        def work(say):
+            kept = Kept(judge.tree)
+            for changes in targets:
+                plain = [(function, function.__code__) for function, _ in changes]
+                for function, code in changes:
+                    function.__code__ = code
+                left = len(judge.failing)
+
+                def done(_, passed):
+                    nonlocal left
+                    left -= passed
+                    return passed
+
+                judge.tests.run(judge.failing, done)
+                for function, code in plain:
+                    function.__code__ = code
+                kept.restore()
+                say(b"f" if left else b"p")
+            good = []
+            judge.tests.run(canaries, lambda _, passed: good.append(passed) or passed)
+            say(b"d" if not all(good) else b"c")
+
+        said = b""
+        with Fork(work) as fork:
+            while len(said) <= len(targets):
+                heard = fork.hear(limit)
+                if heard is None:
+                    verdicts = [self.word(byte) for byte in said[: len(targets)]]
+                    return verdicts + [TIMEOUT] if len(verdicts) < len(targets) else verdicts
+                if not heard:
+                    # It died at the next one, which may be to blame or not.
+                    break
+                said += heard
+        if said[len(targets) : len(targets) + 1] == b"d":
+            self.dirty += 1
+            return [None] * len(targets)
+        return [self.word(byte) for byte in (said + b"p")[: len(targets)]]
+
+    def word(self, byte):
+        return FAILS if byte == ord("f") else None
+
+    def canaries(self):
+        """Quick tests that pass here, the nearest first."""
+        if not hasattr(self, "chosen"):
+            judge = self.judge
+            known = set().union(*judge.touched.values()) if judge.touched else set(judge.passing_near())
+            quick = [at for at in judge.passing if at in known and judge.times.get(at, 1.0) < CANARY]
+            self.chosen = quick[:CANARIES]
+        return self.chosen
+
+
+class Kept:
+    """What the modules of the project hold in lists, sets and dictionaries."""
+
+    def __init__(self, tree):
+        import sys
+
+        self.containers, self.caches = [], []
+        self.seen = set()
+        for name in list(tree.modules()):
+            module = sys.modules.get(name)
+            self.keep(vars(module))
+            for value in list(vars(module).values()):
+                self.look(value)
+                if isinstance(value, type) and value.__module__ == name:
+                    for inner in list(vars(value).values()):
+                        self.look(inner)
+
+    def look(self, value):
+        if isinstance(value, functools._lru_cache_wrapper):
+            self.caches.append(value)
+        elif type(value) in (list, dict, set, bytearray):
+            self.keep(value)
+        for default in getattr(value, "__defaults__", None) or ():
+            if type(default) in (list, dict, set):
+                self.keep(default)
+
+    def keep(self, value):
+        if id(value) not in self.seen and len(value) <= LONGEST_KEPT and len(self.containers) < MOST_KEPT:
+            self.seen.add(id(value))
+            self.containers.append((value, value.copy()))
+
+    def restore(self):
+        for cache in self.caches:
+            cache.cache_clear()
+        for value, copy in self.containers:
+            if isinstance(value, dict):
+                same = len(value) == len(copy) and all(value.get(key, self) is kept for key, kept in copy.items())
+                if not same:
+                    value.clear()
+                    value.update(copy)
+            elif isinstance(value, set):
+                if value != copy:
+                    value.clear()
+                    value.update(copy)
+            elif len(value) != len(copy) or any(one is not other for one, other in zip(value, copy)):
+                value[:] = copy

@@ -1,0 +1,332 @@
+"""Tries edits: each in a fork in which the functions have other code, or the modules are loaded anew."""
+
+import gc
+import json
+import sys
+import time
+import types
+
+# How long a candidate may take, by what the tests take without one.
+FACTOR = 10
+LEAST = 0.2
+MOST = 20.0
+# How long the tests that passed may take for one candidate, and how many there may be.
+PASSING = 2.0
+MOST_PASSING = 400
+PASSES, FAILS, INVALID, TIMEOUT = "passes", "fails", "invalid", "timeout"
+
+
+class Judge:
+    """The tests, and what is known of how they go without an edit."""
+
+    def __init__(self, tree, tests):
+        self.tree, self.tests = tree, tests
+        self.failing, self.passing = [], []
+        self.took, self.reload_took = LEAST, None
+        # By the code of functions: the tests that passed here and ran them; None when that was not found out.
+        self.touched = None
+        # How long single tests take.
+        self.times = {}
+        self.groups = Groups(self)
+        self.index = functions(tree)
+        gc.collect()
+        gc.freeze()
+
+    def start(self, failing, passing, limit):
+        end = time.monotonic() + limit
+        named = {}
+        for name in failing:
+            for at in self.tests.find(name)[:50]:
+                named.setdefault(at, name)
+        if not named:
+            raise Refused("the failing tests were not found")
+        self.passing = self.all_passing(passing, named)
+        chosen = sorted(named)
+        # Twice, because tests that leave something behind are not to be tried in one place over and over.
+        first = self.run_once(chosen, max(0.1, (end - time.monotonic()) / 2))
+        started = time.monotonic()
+        second = self.run_once(chosen, max(0.1, end - time.monotonic()))
+        self.took = time.monotonic() - started
+        self.failing = [at for at in chosen if second.get(at) is False]
+        if not self.failing or any(first.get(at) for at in self.failing):
+            raise Refused("the failing tests do not fail here")
+        if any(second.get(at) is False for at in chosen if first.get(at)):
+            raise Refused("the tests do not go the same way twice")
+        # The quickest first: most candidates fail the first.
+        self.failing.sort(key=lambda at: self.times.get(at, 0.0))
+        names = list(dict.fromkeys(named[at] for at in self.failing))
+        return {"failing": names, "ms": int(self.took * 1000)}
+
+    def all_passing(self, names, failing):
+        """In the order in which they are worth trying: those of the same files first."""
+        if len(names) > 20_000:
+            names = names[:20_000]
+        known = {}
+        for at, name in enumerate(self.tests.ids):
+            known.setdefault(name, at)
+        found = {}
+        for name in names:
+            at = known.get(name)
+            for at in [at] if at is not None else self.tests.find(name)[:1] if len(names) < 500 else []:
+                found[at] = True
+        if names and not found:
+            # Named in another way; whether they pass is seen before it matters.
+            found = dict.fromkeys(range(len(self.tests.ids)))
+        files = {self.tests.file(at) for at in failing}
+        rest = [at for at in found if at not in failing]
+        return sorted(rest, key=lambda at: (self.tests.file(at) not in files, at))
+
+    def run_once(self, chosen, limit):
+        """How tests go in a fork of their own: passed or not, by test."""
+
+        def work(say):
+            started = [time.monotonic()]
+
+            def done(at, passed):
+                now = time.monotonic()
+                say(b"%d %d %f\n" % (at, passed, now - started[0]))
+                started[0] = now
+                return True
+
+            self.tests.run(chosen, done)
+
+        results = {}
+        with Fork(work) as fork:
+            said, _ = fork.all(limit)
+        for line in said.split(b"\n"):
+            words = line.split()
+            if len(words) == 3:
+                results[int(words[0])] = words[1] == b"1"
+                self.times[int(words[0])] = float(words[2])
+        # What ended the process has not passed.
+        for at in chosen:
+            results.setdefault(at, False)
+        return results
+
+    def limit(self):
+        return min(MOST, max(LEAST, self.took * FACTOR))
+
+    def verdicts(self, candidates, limit):
+        end, found = time.monotonic() + limit, []
+        while len(found) < len(candidates) and not (found and time.monotonic() > end):
+            found.extend(self.some(candidates[len(found) :][:GROUP]))
+        return found
+
+    def some(self, candidates):
+        """A verdict for each."""
+        edits = [self.edited(candidate) for candidate in candidates]
+        targets = [edit and self.live(edit.swap) for edit in edits]
+        together = iter(self.groups.verdicts([changes for changes in targets if changes]))
+        found = []
+        for edit, changes in zip(edits, targets):
+            if edit is None:
+                found.append(INVALID)
+            elif changes is None:
+                found.append(self.reloaded(edit))
+            else:
+                found.append(next(together) or self.alone(edit, changes))
+        return found
+
+    def edited(self, candidate):
+        try:
+            return Edited(self.tree, candidate)
+        except (Refused, SyntaxError, ValueError, OSError, RecursionError, MemoryError, OverflowError):
+            return None
+
+    def alone(self, edit, targets):
+        relevant = self.relevant(edit)
+
+        def work(say):
+            for function, code in targets:
+                function.__code__ = code
+            self.try_tests(self.tests, self.failing, relevant, say)
+
+        return self.heard(work, self.limit())
+
+    def live(self, swap):
+        """The functions to be changed, with their new code; None when that is not enough."""
+        if not swap.possible or not swap.pairs:
+            return None
+        targets = []
+        for old, new in swap.changed:
+            if key(old) in self.tests.at_import:
+                return None
+            if new is None and self.index.get(key(old)):
+                return None
+        for old, new in swap.pairs:
+            for function in self.index.get(key(old), ()):
+                if function.__code__.co_freevars != new.co_freevars:
+                    return None
+                if own(function.__code__) == own(old):
+                    targets.append((function, new))
+        return targets or None
+
+    def relevant(self, edit):
+        """Tests that passed and may see the edit."""
+        if self.touched is None:
+            chosen = self.passing_near()
+        else:
+            keys = [key(old) for old, _ in edit.swap.changed]
+            sets = [self.touched.get(one, ()) for one in keys]
+            if edit.swap.possible:
+                chosen = sorted({at for touched in sets for at in touched})
+            else:
+                path = edit.file.path
+                chosen = sorted({at for one, tests in self.touched.items() if self.tree.path(one[0]) == path for at in tests})
+        return bounded_by(chosen, self.times)
+
+    def relevant_to(self, functions):
+        """Tests that passed and call these functions, as far as that is known."""
+        if self.touched is None:
+            return self.passing_near()
+        touched = [self.touched.get(key(function.__code__), ()) for function in functions]
+        return bounded_by(sorted({at for tests in touched for at in tests}), self.times)
+
+    def passing_near(self):
+        """When it was not found out which tests run what: some from the same files, as far as they pass here."""
+        near = self.passing[:50]
+        results = self.run_once(near, PASSING) if near else {}
+        self.touched_near = [at for at in near if results.get(at)]
+        self.passing_near = lambda: self.touched_near
+        return self.touched_near
+
+    def try_tests(self, tests, failing, passing, say):
+        """Says `p` when the failing tests pass, and `P` when the others do too."""
+        first, remaining = set(failing), set(failing) | set(passing)
+
+        def done(at, passed):
+            if not passed:
+                return False
+            first.discard(at)
+            if at in remaining and at in failing and not first:
+                say(b"p")
+            remaining.discard(at)
+            return True
+
+        tests.run(list(failing) + list(passing), done)
+        if not remaining:
+            say(b"P")
+
+    def heard(self, work, limit):
+        """The verdict of a fork."""
+        with Fork(work) as fork:
+            said = fork.hear(limit)
+            if said == b"p":
+                said = fork.hear(PASSING * FACTOR)
+            if said is None:
+                return TIMEOUT
+        if said.startswith(b"i"):
+            return INVALID
+        return PASSES if said.endswith(b"P") else FAILS
+
+    def reloaded(self, edit):
+        """Judges an edit that changes what modules do when they are loaded."""
+        if self.reload_took is None:
+            self.reload_took = self.try_reloading()
+        if not self.reload_took:
+            return FAILS
+        failing, passing = self.failing, self.relevant(edit)
+
+        def work(say):
+            reload(self.tree, {edit.file.name: edit.data()})
+            try:
+                fresh = self.tests.again(failing + passing)
+            except BaseException:
+                say(b"i")
+                return
+            count = len(failing)
+            self.try_tests(fresh, list(range(count)), list(range(count, count + len(passing))), say)
+
+        return self.heard(work, min(MOST, self.limit() + self.reload_took * FACTOR))
+
+    def try_reloading(self):
+        """How long it takes to load the modules anew; 0 when the tests don't fail then as they did."""
+
+        def work(say):
+            reload(self.tree, {})
+            fresh = self.tests.again(self.failing)
+            said = {}
+            fresh.run(list(range(len(self.failing))), lambda at, passed: said.update({at: passed}) or True)
+            say(json.dumps(list(said.values())).encode())
+
+        started = time.monotonic()
+        with Fork(work) as fork:
+            said, ended = fork.all(MOST)
+        if not ended or not said or any(json.loads(said)):
+            return 0.0
+        return time.monotonic() - started
+
+
+class Edited:
+    """One candidate, compiled."""
+
+    def __init__(self, tree, candidate):
+        self.file = tree.file(candidate["path"])
+        self.start, self.end, self.text = candidate["start"], candidate["end"], candidate["text"]
+        if not 0 <= self.start <= self.end <= len(self.file.data):
+            raise Refused("no range of the file")
+        self.swap = self.compare(self.file.part(self.start, self.end))
+
+    def compare(self, part):
+        try:
+            new = self.file.compiled(part, self.start, self.end, self.text)
+        except SyntaxError:
+            if part is None:
+                raise
+            # The statement may go on in the next one.
+            return self.compare(None)
+        swap = Swap()
+        swap.compare(self.file.original(part), new, [])
+        return swap
+
+    def data(self):
+        return self.file.edited(self.start, self.end, self.text)
+
+
+def key(code):
+    return (code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def functions(tree):
+    """The functions of the project that are alive, by where their code stands."""
+    found = {}
+    for function in gc.get_objects():
+        if type(function) is types.FunctionType and tree.path(function.__code__.co_filename):
+            code = function.__code__
+            whole = tree.whole(tree.path(code.co_filename))
+            found.setdefault((whole, code.co_firstlineno, code.co_name), []).append(function)
+    return found
+
+
+def bounded_by(chosen, times):
+    """As many of the quickest as there is time for, in their order."""
+    kept, total = set(), 0.0
+    for at in sorted(chosen, key=lambda at: times.get(at, 0.0)):
+        total += times.get(at, 0.01)
+        if total > PASSING or len(kept) >= MOST_PASSING:
+            break
+        kept.add(at)
+    return [at for at in chosen if at in kept]
+
+
+def reload(tree, edited):
+    """Forgets the modules of the project, and lets some of their files read otherwise from now on."""
+    import importlib.machinery
+    import linecache
+
+    for name in list(tree.modules()):
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    plain = importlib.machinery.SourceFileLoader.get_code
+
+    def get_code(self, fullname):
+        import os
+
+        name = os.path.realpath(self.get_filename(fullname))
+        if name in edited:
+            return compiled(edited[name], self.get_filename(fullname), 0)
+        return plain(self, fullname)
+
+    importlib.machinery.SourceFileLoader.get_code = get_code
+    for name, data in edited.items():
+        linecache.cache[name] = (len(data), None, data.decode("utf-8", "replace").splitlines(True), name)

@@ -1,0 +1,221 @@
+"""Loads the tests with the framework itself, and runs some of them in this process."""
+
+import os
+import sys
+
+
+def load(tree, argv, framework):
+    words = [word.rsplit("/", 1)[-1] for word in argv]
+    if framework == "pytest":
+        for at, word in enumerate(words):
+            if word in ("pytest", "py.test"):
+                by_module = at > 0 and argv[at - 1] == "-m"
+                return Pytest(tree, argv[at + 1 :], by_module)
+    if framework == "unittest" and "unittest" in words and argv[words.index("unittest") - 1] == "-m":
+        return Unittest(tree, argv[words.index("unittest") + 1 :])
+    raise Refused("the command is none that can be run in one process")
+
+
+def watched(tree, load):
+    """The tests, with the places of the functions that ran while they were loaded."""
+    seen, here = set(), set()
+
+    def profile(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code not in seen:
+            seen.add(code)
+            path = tree.path(code.co_filename)
+            if path and code.co_flags & FUNCTION == FUNCTION:
+                here.add((tree.whole(path), code.co_firstlineno, code.co_name))
+
+    sys.setprofile(profile)
+    try:
+        tests = load()
+    finally:
+        sys.setprofile(None)
+    tests.at_import = here
+    return tests
+
+
+class Pytest:
+    """Tests that pytest collected."""
+
+    def __init__(self, tree, arguments, by_module):
+        self.tree = tree
+        if not by_module:
+            # The program does not look for modules where it is started.
+            here, listed = os.getcwd(), os.environ.get("PYTHONPATH", "").split(os.pathsep)
+            if here not in listed and here in sys.path:
+                sys.path.remove(here)
+        self.options = ["-s", "-ocache_dir=/tmp/pytest_cache", "--color=no"]
+        self.options += [option for name, option in (("pytest_cov", "--no-cov"), ("xdist", "-n0")) if has(name)]
+        self.options += ["-p", "no:randomly", "-p", "no:random_order", "-p", "no:faulthandler"]
+        self.arguments = arguments
+        self.reports = None
+        self.collect(arguments)
+        if not self.items:
+            raise Refused("pytest collected no tests")
+        named = list(getattr(self.config.option, "file_or_dir", []) or [])
+        self.kept = [word for word in arguments if word not in named]
+        self.ids = [self.whole(item) for item in self.items]
+
+    def collect(self, arguments):
+        import _pytest.config
+        import _pytest.main
+        import _pytest.nodes
+
+        # What a failure looks like is never read, and takes longer than most tests.
+        _pytest.nodes.Node._repr_failure_py = lambda *_, **__: "failed"
+        self.config = _pytest.config._prepareconfig(arguments + self.options, [self])
+        self.config._do_configure()
+        self.session = _pytest.main.Session.from_config(self.config)
+        self.config.hook.pytest_sessionstart(session=self.session)
+        self.config.hook.pytest_collection(session=self.session)
+        self.items = list(self.session.items)
+
+    def pytest_runtest_logreport(self, report):
+        if self.reports is not None:
+            self.reports.append((report.when, report.outcome))
+
+    def whole(self, item):
+        file, _, rest = item.nodeid.partition("::")
+        file = os.path.join(str(self.config.rootpath if hasattr(self.config, "rootpath") else self.config.rootdir), file)
+        return file + "::" + rest
+
+    def file(self, at):
+        return self.ids[at].partition("::")[0]
+
+    def find(self, name):
+        """The tests that a name of a run stands for."""
+        file, _, rest = name.partition("::")
+        wanted = os.path.normpath(os.path.join(os.getcwd(), file)) + "::" + rest
+        found = [at for at, known in enumerate(self.ids) if known == wanted]
+        return found or [at for at, known in enumerate(self.ids) if known.partition("::")[2] == rest and rest]
+
+    def run(self, chosen, done):
+        """Runs tests until `done(test, passed)` says false."""
+        for position, at in enumerate(chosen):
+            item = self.items[at]
+            following = self.items[chosen[position + 1]] if position + 1 < len(chosen) else None
+            self.reports = []
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            called = [outcome for when, outcome in self.reports if when == "call"]
+            bad = [outcome for _, outcome in self.reports if outcome == "failed"]
+            if not done(at, bool(called) and not bad and "passed" in called):
+                return
+
+    def again(self, chosen):
+        """The same tests, with the modules of the project loaded anew; in a fork only."""
+        wanted = [self.ids[at] for at in chosen]
+        order = list(dict.fromkeys(self.file(at) for at in chosen))
+        # Whole files are collected faster than hundreds of names.
+        names = wanted if len(wanted) < 50 else order
+        fresh = Pytest.__new__(Pytest)
+        fresh.tree, fresh.options, fresh.reports = self.tree, self.options, None
+        fresh.collect(self.kept + names)
+        known = {fresh.whole(item): item for item in fresh.items}
+        fresh.items = [known[name] for name in wanted]
+        fresh.ids = wanted
+        return fresh
+
+
+class Unittest:
+    """Tests that unittest found."""
+
+    def __init__(self, tree, arguments):
+        import unittest
+
+        self.tree = tree
+        self.found = None
+        names = [word for word in arguments if word not in ("-f", "--failfast", "-c", "--catch", "-b", "--buffer")]
+        unittest.main(module=None, argv=["python -m unittest"] + names, testRunner=self, exit=False)
+        self.items = list(leaves(self.found))
+        self.ids = [test.id() for test in self.items]
+        if not self.items:
+            raise Refused("unittest found no tests")
+
+    def __call__(self, *_, **__):
+        return self
+
+    def run_suite(self, suite):
+        import unittest
+
+        self.found = suite
+        return unittest.TestResult()
+
+    def file(self, at):
+        module = sys.modules.get(type(self.items[at]).__module__)
+        return getattr(module, "__file__", None) or ""
+
+    def find(self, name):
+        found = [at for at, known in enumerate(self.ids) if known == name]
+        return found or [at for at, known in enumerate(self.ids) if known.startswith(name + ".")]
+
+    def run(self, *arguments):
+        # Of a runner, this is called with all tests; of this class, with those to be run.
+        if len(arguments) == 1:
+            return self.run_suite(*arguments)
+        import unittest
+
+        chosen, done = arguments
+        place = {id(self.items[at]): at for at in chosen}
+
+        class Result(unittest.TestResult):
+            bad = False
+
+            def startTest(self, test):
+                super().startTest(test)
+                self.bad = False
+
+            def stopTest(self, test):
+                super().stopTest(test)
+                if id(test) in place and not done(place[id(test)], not self.bad):
+                    self.stop()
+
+            def is_bad(self, test, *_):
+                self.bad = True
+                # What belongs to a class or a module is no test, and fails all of its tests.
+                if id(test) not in place and not hasattr(test, "test_case"):
+                    for at in place.values():
+                        if not done(at, False):
+                            self.stop()
+                            break
+
+            def addSubTest(self, test, subtest, error):
+                self.bad = self.bad or error is not None
+
+            addError = addFailure = addSkip = addUnexpectedSuccess = is_bad
+
+        unittest.TestSuite([self.items[at] for at in chosen]).run(Result())
+
+    def again(self, chosen):
+        """As of pytest."""
+        import unittest
+
+        fresh = Unittest.__new__(Unittest)
+        fresh.tree, fresh.ids = self.tree, [self.ids[at] for at in chosen]
+        loader = unittest.TestLoader()
+        fresh.items = [test for name in fresh.ids for test in leaves(loader.loadTestsFromName(name))]
+        if [test.id() for test in fresh.items] != fresh.ids:
+            raise ImportError("not the same tests any more")
+        return fresh
+
+
+def leaves(suite):
+    try:
+        inner = list(suite)
+    except TypeError:
+        yield suite
+        return
+    for test in inner:
+        if test is not None:
+            yield from leaves(test)
+
+
+def has(name):
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

@@ -1,0 +1,169 @@
+"""The files of the project, and what becomes of one with an edit."""
+
+import __future__
+
+import ast
+import os
+import sys
+import types
+import warnings
+
+FOREIGN = ("site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox", "node_modules", ".git")
+LONGEST_FILE = 4 << 20
+FUNCTION = 0x3  # CO_OPTIMIZED | CO_NEWLOCALS
+
+
+class Tree:
+    """Whose code is whose."""
+
+    def __init__(self, root):
+        self.root = root
+        self.below = root.rstrip("/") + "/"
+        self.files = {}
+        self.named = {}
+
+    def path(self, filename):
+        """The path from the root of a file of the project, or None."""
+        if filename not in self.named:
+            self.named[filename] = self._path(filename)
+        return self.named[filename]
+
+    def _path(self, filename):
+        real = os.path.realpath(filename)
+        if filename.startswith("<") or not real.startswith(self.below):
+            return None
+        path = real[len(self.below) :]
+        return None if any(part in FOREIGN for part in path.split("/")) else path
+
+    def whole(self, path):
+        return self.below + path
+
+    def file(self, path):
+        if path not in self.files:
+            self.files[path] = File(self, path)
+        return self.files[path]
+
+    def modules(self):
+        """The names of the loaded modules of the project."""
+        for name, module in list(sys.modules.items()):
+            try:
+                filename = getattr(module, "__file__", None)
+            except Exception:
+                continue
+            if isinstance(filename, str) and name != "__main__" and self.path(filename):
+                yield name
+
+
+class File:
+    """The text of one file, by its top-level statements."""
+
+    def __init__(self, tree, path):
+        self.path, self.name = path, tree.whole(path)
+        if tree.path(self.name) != path or not path.endswith(".py"):
+            raise Refused("no source file of the project")
+        with open(self.name, "rb") as file:
+            self.data = file.read(LONGEST_FILE + 1)
+        if len(self.data) > LONGEST_FILE:
+            raise Refused("too long a file")
+        self.flags = 0
+        self.parts = []
+        self.codes = {}
+        try:
+            self.split()
+        except (SyntaxError, ValueError, RecursionError):
+            pass
+
+    def split(self):
+        """Notes the byte ranges of statements that have their lines for themselves."""
+        body = ast.parse(self.data).body
+        plain = not (b"\r" in self.data or b"\f" in self.data or self.data.startswith(b"\xef\xbb\xbf"))
+        self.data.decode()
+        starts = [0]
+        while True:
+            at = self.data.find(b"\n", starts[-1])
+            if at < 0:
+                break
+            starts.append(at + 1)
+        starts.append(len(self.data))
+        last = 0
+        for statement in body:
+            if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+                for alias in statement.names:
+                    self.flags |= getattr(getattr(__future__, alias.name, None), "compiler_flag", 0)
+            decorators = [decorator.lineno for decorator in getattr(statement, "decorator_list", [])]
+            first = min(decorators + [statement.lineno])
+            if first <= last:
+                if self.parts:
+                    self.parts.pop()
+            elif plain:
+                end = starts[min(statement.end_lineno, len(starts) - 1)]
+                self.parts.append((starts[first - 1], end, first))
+            last = statement.end_lineno
+
+    def part(self, start, end):
+        """The statement that an edit lies in; None means all of the file."""
+        for part in self.parts:
+            if part[0] <= start and end < part[1]:
+                return part
+        return None
+
+    def edited(self, start, end, text):
+        return self.data[:start] + text.encode() + self.data[end:]
+
+    def compiled(self, part, start=0, end=0, text=""):
+        """The code of a statement, or of the file, with an edit."""
+        if part is None:
+            return compiled(self.edited(start, end, text), self.name, 0)
+        low, high, first = part
+        data = self.data[low:start] + text.encode() + self.data[end:high] if end else self.data[low:high]
+        return compiled(b"\n" * (first - 1) + data, self.name, self.flags)
+
+    def original(self, part):
+        if part not in self.codes:
+            self.codes[part] = compiled(self.data, self.name, 0) if part is None else self.compiled(part)
+        return self.codes[part]
+
+
+def compiled(data, name, flags):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(data, name, "exec", flags, dont_inherit=True)
+
+
+class Swap:
+    """Functions that are given other code: pairs of code of now and of then, the outer ones first."""
+
+    def __init__(self):
+        self.pairs = []
+        self.changed = []
+        self.possible = True
+
+    def compare(self, old, new, around):
+        """Whether anything differs; `around` are the pairs of functions that this code is made in."""
+        here = around + [(old, new)] if old.co_flags & FUNCTION == FUNCTION else around
+        differs = own(old) != own(new)
+        inner, others = nested(old), nested(new)
+        if differs:
+            self.changed.extend(here[-1:] or [(old, new)])
+            self.possible = self.possible and bool(here)
+        if len(inner) == len(others):
+            for pair in zip(inner, others):
+                self.compare(*pair, here)
+        elif not differs:
+            self.possible = False
+        else:
+            self.changed.extend((code, None) for code in inner)
+        if differs:
+            self.pairs.extend(pair for pair in here if pair not in self.pairs)
+
+
+def nested(code):
+    return [const for const in code.co_consts if isinstance(const, types.CodeType)]
+
+
+def own(code):
+    """What a piece of code does, without the code nested in it and without where it stands."""
+    consts = [(type(const), repr(const)) for const in code.co_consts if not isinstance(const, types.CodeType)]
+    shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_name)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return (code.co_code, consts, shape, names, getattr(code, "co_exceptiontable", b""))
