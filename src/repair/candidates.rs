@@ -11,8 +11,8 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 
-use super::localise::Suspect;
 use super::outline::line;
+use super::suspect::Suspect;
 use super::syntax::Source;
 use super::templates::{self, Edit, Template};
 

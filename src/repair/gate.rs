@@ -12,8 +12,8 @@ use crate::domain::test_run::{TestRun, is_better};
 use crate::suite;
 
 use super::candidates::Candidate;
-use super::localise::Ranking;
 use super::runner::{Behaviour, Runner};
+use super::suspect::Ranking;
 use super::templates::Kind;
 use super::{Task, explain};
 

@@ -1,8 +1,7 @@
 //! Ranks code by how likely it holds the fault: what the failing tests mention and the passing ones don't, what
 //! failures point at, and what the pull request changed. Nothing is executed for it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeSet;
 
 use tokio_util::sync::CancellationToken;
 
@@ -13,102 +12,18 @@ use super::evidence::Evidence;
 use super::language;
 use super::outline::{Definition, Outline};
 use super::reach::Reach;
-use super::spectrum::Spectrum;
+use super::suspect::{Suspect, sort};
 use super::syntax::Source;
 
 /// Bounds on what is read of a large tree; files that the evidence names come first.
 const MAX_FILES: usize = 3_000;
 const MAX_TOTAL_BYTES: usize = 16 << 20;
-/// How many suspects are named.
-const MAX_NAMED: usize = 10;
 /// How strongly each kind of evidence speaks on its own.
 const MENTIONED: f32 = 0.6;
 const POINTED_AT: f32 = 0.7;
 const CHANGED: f32 = 0.75;
-/// How much what was executed says beside what is mentioned, pointed at and changed.
-const EXECUTED: f32 = 0.6;
-/// What is left of a suspicion that no failing test confirmed by executing the code: of a constant, and of anything else.
-const CONSTANT: f32 = 0.6;
-const NEVER_EXECUTED: f32 = 0.15;
-/// What a line that no failing test executed counts for, beside lines of the same definition that one did.
-const NOT_EXECUTED: f32 = 0.5;
-/// How many definitions are first suspects.
-const MAX_FIRST: usize = 5;
 /// What the neighbours of suspicious code in the same file get.
 const NEIGHBOUR: f32 = 0.03;
-
-/// A file worth searching.
-#[derive(Debug)]
-pub(super) struct Suspect {
-    pub(super) outline: Outline,
-    /// From 0 to 1, for each definition of the outline; none for one that is not to be edited.
-    definitions: Vec<Option<f32>>,
-    /// How suspicious a line is by what was executed, once that is known.
-    executed: Option<BTreeMap<u32, f32>>,
-    frames: BTreeMap<u32, f32>,
-    changed: BTreeSet<u32>,
-}
-
-impl Suspect {
-    pub(super) fn path(&self) -> &RepoPath {
-        &self.outline.path
-    }
-
-    /// No edit of the file is more suspicious.
-    pub(super) fn most(&self) -> f32 {
-        self.definitions.iter().flatten().copied().fold(0.0, f32::max)
-    }
-
-    /// The definition around a range, if it is suspicious at all.
-    pub(super) fn around(&self, bytes: &Range<usize>) -> Option<&Definition> {
-        let index = self.outline.around(bytes)?;
-        (self.score(index) > 0.0).then(|| &self.outline.definitions[index])
-    }
-
-    fn score(&self, definition: usize) -> f32 {
-        self.definitions.get(definition).copied().flatten().unwrap_or(0.0)
-    }
-
-    /// How suspicious code is that stands at these bytes on this line.
-    pub(super) fn suspicion(&self, bytes: &Range<usize>, line: u32) -> f32 {
-        let Some(index) = self.outline.around(bytes) else {
-            return 0.0;
-        };
-        let lines = &self.outline.definitions[index].lines;
-        let mut factor = 1.0;
-        if !self.changed.contains(&line) && self.changed.range(lines.clone()).next().is_some() {
-            factor *= 0.6;
-        }
-        if self.frames.range(lines.clone()).next().is_some() {
-            factor *= 0.8 + 0.2 * self.frames.get(&line).copied().unwrap_or(0.0);
-        }
-        if let Some(executed) = &self.executed {
-            let most = executed
-                .range(lines.clone())
-                .map(|(_, score)| *score)
-                .fold(0.0, f32::max);
-            factor *= match executed.get(&line) {
-                Some(score) => score / most.max(f32::EPSILON),
-                None if most > 0.0 => NOT_EXECUTED,
-                None => 1.0,
-            };
-        }
-        self.score(index) * factor
-    }
-
-    /// The most suspicious definitions, each by its most telling line.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (f32, u32)> {
-        let suspicious = self.outline.definitions.iter().zip(&self.definitions);
-        suspicious
-            .filter_map(|(definition, suspicion)| Some((definition, suspicion.filter(|score| *score > 0.0)?)))
-            .map(|(definition, suspicion)| {
-                let frame = self.frames.keys().find(|line| definition.lines.contains(line));
-                let changed = || self.changed.iter().find(|line| definition.lines.contains(line));
-                let line = frame.or_else(changed).unwrap_or(definition.lines.start());
-                (suspicion, *line)
-            })
-    }
-}
 
 /// Reads the tree and ranks its code; none when cancelled.
 pub(super) fn suspects(
@@ -150,84 +65,6 @@ pub(super) fn suspects(
     let mut suspects: Vec<Suspect> = suspects.collect();
     sort(&mut suspects);
     Some(suspects)
-}
-
-fn sort(suspects: &mut [Suspect]) {
-    suspects.sort_by(|a, b| b.most().total_cmp(&a.most()).then_with(|| a.path().cmp(b.path())));
-}
-
-/// Adds what was seen to be executed: it says more than what is only mentioned.
-pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
-    for suspect in suspects.iter_mut() {
-        let lines = spectrum.files.get(suspect.path()).into_iter().flatten();
-        let executed: BTreeMap<u32, f32> = lines
-            .map(|(line, _)| (*line, spectrum.ochiai(suspect.path(), *line)))
-            .collect();
-        for (definition, score) in suspect.outline.definitions.iter().zip(&mut suspect.definitions) {
-            let Some(score) = score else { continue };
-            let most = executed.range(definition.lines.clone()).map(|(_, score)| *score);
-            let most = most.fold(0.0, f32::max);
-            *score = if most > 0.0 {
-                EXECUTED * most + (1.0 - EXECUTED) * *score
-            } else if is_constant(definition) {
-                // It was executed before any test.
-                *score * CONSTANT
-            } else {
-                *score * NEVER_EXECUTED
-            };
-        }
-        suspect.executed = Some(executed);
-    }
-    sort(suspects);
-}
-
-/// By its name, as most languages write them.
-fn is_constant(definition: &Definition) -> bool {
-    !definition.name.chars().any(char::is_lowercase)
-}
-
-/// The first suspects: files with the bytes of the definition.
-#[derive(Debug, Default)]
-pub(super) struct Ranking(Vec<(RepoPath, Range<usize>)>);
-
-impl Ranking {
-    /// The definitions that at most [`MAX_FIRST`] others are more suspicious than.
-    pub(super) fn of(suspects: &[Suspect]) -> Self {
-        let scored = |suspect: &Suspect| {
-            let definitions = suspect.outline.definitions.iter().zip(&suspect.definitions);
-            let all: Vec<_> = definitions
-                .filter_map(|(definition, score)| Some(((*score)?, definition.bytes.clone())))
-                .map(|(score, bytes)| (score, suspect.path().clone(), bytes))
-                .collect();
-            all
-        };
-        let mut all: Vec<(f32, RepoPath, Range<usize>)> = suspects.iter().flat_map(scored).collect();
-        all.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let least = all.get(MAX_FIRST - 1).map_or(0.0, |(score, ..)| *score);
-        let first = all.into_iter().filter(|(score, ..)| *score > 0.0 && *score >= least);
-        Self(first.map(|(_, path, bytes)| (path, bytes)).collect())
-    }
-
-    /// Whether an edit of these bytes is inside one of them.
-    pub(super) fn has(&self, path: &RepoPath, bytes: &Range<usize>) -> bool {
-        let is_inside = |around: &Range<usize>| around.start <= bytes.start && bytes.end <= around.end;
-        self.0.iter().any(|(other, around)| other == path && is_inside(around))
-    }
-}
-
-/// The most suspicious places, the worst first.
-pub(super) fn places(suspects: &[Suspect]) -> Vec<(RepoPath, u32)> {
-    let mut places: Vec<(f32, &RepoPath, u32)> = suspects
-        .iter()
-        .flat_map(|suspect| {
-            suspect
-                .lines()
-                .map(|(suspicion, line)| (suspicion, suspect.path(), line))
-        })
-        .collect();
-    places.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
-    let named = places.into_iter().take(MAX_NAMED);
-    named.map(|(_, path, line)| (path.clone(), line)).collect()
 }
 
 fn outlines(checkout: &Checkout, evidence: &Evidence, cancel: &CancellationToken) -> Option<Vec<Outline>> {
@@ -299,6 +136,8 @@ fn scores(outline: &Outline, reached: &[f32], evidence: &Evidence) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::domain::test_run::{Failure, Location, Outcome, TestRun};
 
@@ -405,7 +244,11 @@ def test_count():
         let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
         let evidence = Evidence::new(&red(&["test_first"], &[]), &BTreeMap::new(), &paths);
         let suspects = suspects(&checkout, &paths, &evidence, &CancellationToken::new()).unwrap();
-        let certain: Vec<bool> = suspects[0].definitions.iter().map(|score| score.unwrap_or(0.0) > 0.5).collect();
+        let certain: Vec<bool> = suspects[0]
+            .definitions
+            .iter()
+            .map(|score| score.unwrap_or(0.0) > 0.5)
+            .collect();
         assert_eq!(certain, [true, false, false, false], "{:?}", suspects[0].definitions);
     }
 

@@ -21,6 +21,7 @@ mod revert;
 mod runner;
 mod schemata;
 mod spectrum;
+mod suspect;
 mod syntax;
 mod templates;
 mod tools;
@@ -45,8 +46,8 @@ use self::candidates::Candidates;
 use self::evidence::Evidence;
 use self::gate::Gate;
 use self::hunt::Quarry;
-use self::localise::{Ranking, Suspect};
 use self::runner::Runner;
+use self::suspect::{Ranking, Suspect};
 
 pub use self::tools::{ToolFix, tool_fixes};
 
@@ -146,7 +147,7 @@ pub async fn search(
         let Some(mut suspects) = localised(task, &stop).await? else {
             return Ok(hunt::End::Stopped);
         };
-        tried.suspects = localise::places(&suspects);
+        tried.suspects = suspect::places(&suspects);
         let reverts = revert::candidates(task);
         let is_searched = is_searched(task.before.outcome);
         if reverts.is_empty() && !is_searched {
@@ -159,8 +160,8 @@ pub async fn search(
             });
         };
         if let Some(spectrum) = runner.spectrum(budget.wall / SPECTRUM_SHARE, &stop).await? {
-            localise::weigh(&mut suspects, &spectrum);
-            tried.suspects = localise::places(&suspects);
+            suspect::weigh(&mut suspects, &spectrum);
+            tried.suspects = suspect::places(&suspects);
         }
         let ranking = Ranking::of(&suspects);
         let mut candidates = Candidates::new(task.checkout, suspects, (task.excluded, task.tried));

@@ -1,0 +1,246 @@
+//! Code under suspicion, once it is known how suspicious it is: what was executed is added, and the first suspects are named.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::domain::id::RepoPath;
+
+use super::outline::{Definition, Outline};
+use super::spectrum::Spectrum;
+
+/// How many suspects are named.
+const MAX_NAMED: usize = 10;
+/// How much what was executed says beside what is mentioned, pointed at and changed.
+const EXECUTED: f32 = 0.6;
+/// What is left of a suspicion that no failing test confirmed by executing the code: of a constant, and of anything else.
+const CONSTANT: f32 = 0.6;
+const NEVER_EXECUTED: f32 = 0.15;
+/// What a line that no failing test executed counts for, beside lines of the same definition that one did.
+const NOT_EXECUTED: f32 = 0.5;
+/// How many definitions are first suspects.
+const MAX_FIRST: usize = 5;
+
+/// A file worth searching.
+#[derive(Debug)]
+pub(super) struct Suspect {
+    pub(super) outline: Outline,
+    /// From 0 to 1, for each definition of the outline; none for one that is not to be edited.
+    pub(super) definitions: Vec<Option<f32>>,
+    /// How suspicious a line is by what was executed, once that is known.
+    pub(super) executed: Option<BTreeMap<u32, f32>>,
+    pub(super) frames: BTreeMap<u32, f32>,
+    pub(super) changed: BTreeSet<u32>,
+}
+
+impl Suspect {
+    pub(super) fn path(&self) -> &RepoPath {
+        &self.outline.path
+    }
+
+    /// No edit of the file is more suspicious.
+    pub(super) fn most(&self) -> f32 {
+        self.definitions.iter().flatten().copied().fold(0.0, f32::max)
+    }
+
+    /// The definition around a range, if it is suspicious at all.
+    pub(super) fn around(&self, bytes: &Range<usize>) -> Option<&Definition> {
+        let index = self.outline.around(bytes)?;
+        (self.score(index) > 0.0).then(|| &self.outline.definitions[index])
+    }
+
+    fn score(&self, definition: usize) -> f32 {
+        self.definitions.get(definition).copied().flatten().unwrap_or(0.0)
+    }
+
+    /// How suspicious code is that stands at these bytes on this line.
+    pub(super) fn suspicion(&self, bytes: &Range<usize>, line: u32) -> f32 {
+        let Some(index) = self.outline.around(bytes) else {
+            return 0.0;
+        };
+        let lines = &self.outline.definitions[index].lines;
+        let mut factor = 1.0;
+        if !self.changed.contains(&line) && self.changed.range(lines.clone()).next().is_some() {
+            factor *= 0.6;
+        }
+        if self.frames.range(lines.clone()).next().is_some() {
+            factor *= 0.8 + 0.2 * self.frames.get(&line).copied().unwrap_or(0.0);
+        }
+        if let Some(executed) = &self.executed {
+            let most = executed
+                .range(lines.clone())
+                .map(|(_, score)| *score)
+                .fold(0.0, f32::max);
+            factor *= match executed.get(&line) {
+                Some(score) => score / most.max(f32::EPSILON),
+                None if most > 0.0 => NOT_EXECUTED,
+                None => 1.0,
+            };
+        }
+        self.score(index) * factor
+    }
+
+    /// The most suspicious definitions, each by its most telling line.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (f32, u32)> {
+        let suspicious = self.outline.definitions.iter().zip(&self.definitions);
+        suspicious
+            .filter_map(|(definition, suspicion)| Some((definition, suspicion.filter(|score| *score > 0.0)?)))
+            .map(|(definition, suspicion)| {
+                let frame = self.frames.keys().find(|line| definition.lines.contains(line));
+                let changed = || self.changed.iter().find(|line| definition.lines.contains(line));
+                let line = frame.or_else(changed).unwrap_or(definition.lines.start());
+                (suspicion, *line)
+            })
+    }
+}
+
+/// The most suspicious first.
+pub(super) fn sort(suspects: &mut [Suspect]) {
+    suspects.sort_by(|a, b| b.most().total_cmp(&a.most()).then_with(|| a.path().cmp(b.path())));
+}
+
+/// Adds what was seen to be executed: it says more than what is only mentioned.
+pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
+    for suspect in suspects.iter_mut() {
+        let lines = spectrum.files.get(suspect.path()).into_iter().flatten();
+        let executed: BTreeMap<u32, f32> = lines
+            .map(|(line, _)| (*line, spectrum.ochiai(suspect.path(), *line)))
+            .collect();
+        for (definition, score) in suspect.outline.definitions.iter().zip(&mut suspect.definitions) {
+            let Some(score) = score else { continue };
+            let most = executed.range(definition.lines.clone()).map(|(_, score)| *score);
+            let most = most.fold(0.0, f32::max);
+            *score = if most > 0.0 {
+                EXECUTED * most + (1.0 - EXECUTED) * *score
+            } else if is_constant(definition) {
+                // It was executed before any test.
+                *score * CONSTANT
+            } else {
+                *score * NEVER_EXECUTED
+            };
+        }
+        suspect.executed = Some(executed);
+    }
+    sort(suspects);
+}
+
+/// By its name, as most languages write them.
+fn is_constant(definition: &Definition) -> bool {
+    !definition.name.chars().any(char::is_lowercase)
+}
+
+/// The first suspects: files with the bytes of the definition.
+#[derive(Debug, Default)]
+pub(super) struct Ranking(Vec<(RepoPath, Range<usize>)>);
+
+impl Ranking {
+    /// The definitions that at most [`MAX_FIRST`] others are more suspicious than.
+    pub(super) fn of(suspects: &[Suspect]) -> Self {
+        let scored = |suspect: &Suspect| {
+            let definitions = suspect.outline.definitions.iter().zip(&suspect.definitions);
+            let all: Vec<_> = definitions
+                .filter_map(|(definition, score)| Some(((*score)?, definition.bytes.clone())))
+                .map(|(score, bytes)| (score, suspect.path().clone(), bytes))
+                .collect();
+            all
+        };
+        let mut all: Vec<(f32, RepoPath, Range<usize>)> = suspects.iter().flat_map(scored).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let least = all.get(MAX_FIRST - 1).map_or(0.0, |(score, ..)| *score);
+        let first = all.into_iter().filter(|(score, ..)| *score > 0.0 && *score >= least);
+        Self(first.map(|(_, path, bytes)| (path, bytes)).collect())
+    }
+
+    /// Whether an edit of these bytes is inside one of them.
+    pub(super) fn has(&self, path: &RepoPath, bytes: &Range<usize>) -> bool {
+        let is_inside = |around: &Range<usize>| around.start <= bytes.start && bytes.end <= around.end;
+        self.0.iter().any(|(other, around)| other == path && is_inside(around))
+    }
+}
+
+/// The most suspicious places, the worst first.
+pub(super) fn places(suspects: &[Suspect]) -> Vec<(RepoPath, u32)> {
+    let mut places: Vec<(f32, &RepoPath, u32)> = suspects
+        .iter()
+        .flat_map(|suspect| {
+            suspect
+                .lines()
+                .map(|(suspicion, line)| (suspicion, suspect.path(), line))
+        })
+        .collect();
+    places.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    let named = places.into_iter().take(MAX_NAMED);
+    named.map(|(_, path, line)| (path.clone(), line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repair::spectrum::Hits;
+    use crate::repair::syntax::Source;
+
+    fn suspect(path: &str, code: &str, scores: &[f32]) -> Suspect {
+        let path: RepoPath = path.parse().unwrap();
+        let source = Source::parse(path.as_str(), code.into()).unwrap();
+        Suspect {
+            outline: Outline::of(&path, &source),
+            definitions: scores.iter().map(|score| Some(*score)).collect(),
+            executed: None,
+            frames: BTreeMap::new(),
+            changed: BTreeSet::new(),
+        }
+    }
+
+    const CODE: &str = "LIMIT = 1
+
+def f(a):
+    b = a
+    return b
+
+def g(a):
+    return a
+";
+
+    #[test]
+    fn what_was_executed_weighs_more_than_what_is_mentioned() {
+        let mut suspects = vec![
+            suspect("a.py", CODE, &[0.5, 0.2, 0.6]),
+            suspect("b.py", CODE, &[0.9; 3]),
+        ];
+        let hits = Hits { failing: 1, passing: 0 };
+        let lines = BTreeMap::from([(4, hits)]);
+        let spectrum = Spectrum {
+            failing: 1,
+            files: BTreeMap::from([("a.py".parse().unwrap(), lines)]),
+        };
+        weigh(&mut suspects, &spectrum);
+        assert_eq!(suspects[0].path().as_str(), "a.py");
+        let of = |index: usize| (suspects[0].definitions[index].unwrap() * 100.0).round();
+        assert_eq!([of(0), of(1), of(2)], [30.0, 68.0, 9.0]);
+        let line = |line: u32, at: usize| suspects[0].suspicion(&(at..at + 1), line);
+        let at = CODE.find("b = a").unwrap();
+        assert!(line(4, at) > line(5, at));
+    }
+
+    #[test]
+    fn those_as_suspicious_as_the_fifth_are_first_suspects_too() {
+        let code: String = (0..8)
+            .map(|n| {
+                format!(
+                    "def f{n}():
+    return {n}
+"
+                )
+            })
+            .collect();
+        let suspects = [suspect("a.py", &code, &[0.9, 0.8, 0.7, 0.6, 0.5, 0.5, 0.4, 0.0])];
+        let ranking = Ranking::of(&suspects);
+        let path = "a.py".parse().unwrap();
+        let is_first = |n: usize| {
+            let at = code.find(&format!("return {n}")).unwrap();
+            ranking.has(&path, &(at..at + 6))
+        };
+        let seen: Vec<bool> = (0..8).map(is_first).collect();
+        assert_eq!(seen, [true, true, true, true, true, true, false, false]);
+        assert!(!ranking.has(&"b.py".parse().unwrap(), &(0..1)));
+    }
+}
