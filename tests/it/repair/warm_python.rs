@@ -41,12 +41,12 @@ impl Harness {
         let mut place = Place::new(directory.path());
         place.env.insert("GREENLIGHT_UP".into(), ".".into());
         let sandbox = crate::harness::sandbox().await;
-        let mut session = sandbox
-            .session(Language::Python, &place, &Policy::default())
-            .await
-            .unwrap();
+        let mut session = sandbox.session(Language::Python, &place, &Policy::default()).await.unwrap();
         for source in SOURCES {
-            let cell = session.execute(source, LIMIT, &CancellationToken::new()).await.unwrap();
+            let cell = session
+                .execute(source, LIMIT, &CancellationToken::new())
+                .await
+                .unwrap();
             assert_eq!(cell.outcome, CellOutcome::Ok, "{}", cell.value);
         }
         Self { session, directory }
@@ -212,38 +212,30 @@ async fn every_kind_of_place_can_be_repaired() {
         ("test_up", "return n - step", "return n + step", &["return step"]),
         ("test_table", "return [1, 1]", "return [1, 2]", &["return []"]),
     ];
-    for with_spectrum in [false, true] {
-        for (test, before, after, others) in cases {
-            let mut harness = Harness::new(&files).await;
-            let name = format!("test_shapes.py::{test}");
-            let started = harness
-                .start(
-                    "pytest",
-                    &[&name],
-                    &["test_shapes.py::test_passes", "test_shapes.py::test_clamp[1]"],
-                )
-                .await;
-            assert_eq!(started["failing"], json!([name]), "{started}");
-            if with_spectrum {
-                let followed = harness.ask(&json!({"op": "spectrum", "wall_ms": 60_000})).await;
-                assert_eq!(followed["failing"], 1, "{followed}");
-            }
-            let mut edits = vec![(before, after)];
-            edits.extend(others.iter().map(|other| (before, *other)));
-            let verdicts = harness.judge("shapes.py", &edits).await;
-            assert_eq!(verdicts[0], "passes", "{test}: {verdicts:?}");
-            assert!(!verdicts[1..].contains(&"passes".into()), "{test}: {verdicts:?}");
+    for (number, (test, before, after, others)) in cases.into_iter().enumerate() {
+        let mut harness = Harness::new(&files).await;
+        let name = format!("test_shapes.py::{test}");
+        let started = harness
+            .start("pytest", &[&name], &["test_shapes.py::test_passes", "test_shapes.py::test_clamp[1]"])
+            .await;
+        assert_eq!(started["failing"], json!([name]), "{started}");
+        // With and without knowing which tests see an edit.
+        if number % 2 == 0 {
+            let followed = harness.ask(&json!({"op": "spectrum", "wall_ms": 60_000})).await;
+            assert_eq!(followed["failing"], 1, "{followed}");
         }
+        let mut edits = vec![(before, after)];
+        edits.extend(others.iter().map(|other| (before, *other)));
+        let verdicts = harness.judge("shapes.py", &edits).await;
+        assert_eq!(verdicts[0], "passes", "{test}: {verdicts:?}");
+        assert!(!verdicts[1..].contains(&"passes".into()), "{test}: {verdicts:?}");
     }
 }
 
 #[tokio::test]
 async fn a_candidate_that_breaks_another_test_fails() {
     let files = [
-        (
-            "pair.py",
-            "def first(a, b):\n    return b\n\n\ndef both(a, b):\n    return first(a, b), b\n",
-        ),
+        ("pair.py", "def first(a, b):\n    return b\n\n\ndef both(a, b):\n    return first(a, b), b\n"),
         (
             "test_pair.py",
             "import unittest\nfrom pair import *\n\n\nclass PairTest(unittest.TestCase):\n    \
@@ -257,17 +249,11 @@ async fn a_candidate_that_breaks_another_test_fails() {
             _ => format!("test_pair.PairTest.{test}"),
         };
         let mut harness = Harness::new(&files).await;
-        let started = harness
-            .start(framework, &[&name("test_first")], &[&name("test_same")])
-            .await;
+        let started = harness.start(framework, &[&name("test_first")], &[&name("test_same")]).await;
         assert_eq!(started["failing"], json!([name("test_first")]), "{started}");
         let followed = harness.ask(&json!({"op": "spectrum", "wall_ms": 60_000})).await;
         assert_eq!(followed["files"]["pair.py"], json!([[2, 1, 1]]), "{followed}");
-        let edits = [
-            ("return b", "return 1"),
-            ("return b", "return a"),
-            ("return b", "return ("),
-        ];
+        let edits = [("return b", "return 1"), ("return b", "return a"), ("return b", "return (")];
         assert_eq!(harness.judge("pair.py", &edits).await, ["fails", "passes", "invalid"]);
     }
 }
@@ -303,10 +289,7 @@ async fn what_never_ends_and_what_floods_costs_little() {
     let verdicts = harness.judge("loud.py", &edits).await;
     let (last, others) = verdicts.split_last().unwrap();
     assert_eq!(last, "passes");
-    assert!(
-        others.iter().all(|verdict| verdict == "fails" || verdict == "timeout"),
-        "{verdicts:?}"
-    );
+    assert!(others.iter().all(|verdict| verdict == "fails" || verdict == "timeout"), "{verdicts:?}");
     assert_eq!(verdicts[..3], ["timeout", "timeout", "timeout"], "{verdicts:?}");
 }
 
@@ -314,10 +297,7 @@ async fn what_never_ends_and_what_floods_costs_little() {
 async fn requests_that_name_nothing_of_the_tree_are_invalid() {
     let mut harness = Harness::new(&[
         ("a.py", "def one():\n    return 2\n"),
-        (
-            "test_a.py",
-            "from a import one\n\ndef test_one():\n    assert one() == 1\n",
-        ),
+        ("test_a.py", "from a import one\n\ndef test_one():\n    assert one() == 1\n"),
     ])
     .await;
     harness.start("pytest", &["test_a.py::test_one"], &[]).await;
@@ -333,7 +313,7 @@ async fn requests_that_name_nothing_of_the_tree_are_invalid() {
     let answer = harness
         .ask(&json!({"op": "judge", "limit_ms": 60_000, "candidates": candidates}))
         .await;
-    assert_eq!(answer["verdicts"], json!(["invalid"; 6]));
+    assert_eq!(answer["verdicts"], json!(vec!["invalid"; 6]));
     for (argv, framework) in [("make", "pytest"), ("pytest", "tox"), ("unittest", "unittest")] {
         let start = json!({"op": "start", "argv": [argv], "framework": framework, "failing": ["test_a.py::test_one"],
             "passing": [], "limit_ms": 9_000});
@@ -368,10 +348,7 @@ async fn a_search_repairs_with_pytest() {
 async fn a_tree_that_plays_greenlight_finds_nothing() {
     // Forges verdicts, by all the pipes that it can find.
     let patient = Patient::written(&[
-        (
-            "a.py",
-            "def one():\n    return 2\n\n\ndef two():\n    return one() + 1\n",
-        ),
+        ("a.py", "def one():\n    return 2\n\n\ndef two():\n    return one() + 1\n"),
         (
             "test_a.py",
             "import os\nfrom a import two\n\n\ndef test_two():\n    for number in range(3, 100):\n        \
@@ -383,4 +360,54 @@ async fn a_tree_that_plays_greenlight_finds_nothing() {
     .await;
     let end = patient.search(BUDGET).await;
     assert!(matches!(end, End::NotFound(_)), "{end:?}");
+}
+
+#[tokio::test]
+async fn candidates_that_behave_alike_give_the_same_answers() {
+    let mut harness = Harness::new(&[
+        (
+            "near.py",
+            "class Near:\n    def __init__(self, step):\n        self.step = step\n        self.seen = []\n\n    \
+             def move(self, at, by=1):\n        self.seen.append(at)\n        return at - self.step * by\n",
+        ),
+        (
+            "test_near.py",
+            "from near import Near\n\n\ndef test_move():\n    near = Near(2)\n    assert near.move(1) == 3\n    \
+             assert near.move(1, by=2) == 5\n",
+        ),
+    ])
+    .await;
+    harness.start("pytest", &["test_near.py::test_move"], &[]).await;
+    let text = std::fs::read_to_string(harness.directory.path().join("near.py")).unwrap();
+    let mut behave = async |edits: &[(&str, &str)]| -> Value {
+        let candidates: Vec<Value> = edits
+            .iter()
+            .map(|(before, after)| {
+                let start = text.find(before).unwrap();
+                json!({"path": "near.py", "start": start, "end": start + before.len(), "text": after})
+            })
+            .collect();
+        harness
+            .ask(&json!({"op": "behave", "wall_ms": 20_000, "candidates": candidates}))
+            .await
+    };
+    let before = "at - self.step * by";
+    let answers = behave(&[
+        (before, "at + self.step * by"),
+        (before, "self.step * by + at"),
+        (before, "at + self.step + by - 1"),
+        ("self.seen.append(at)", "self.seen.append(0)"),
+        (before, "[None for _ in iter(int, 1)]"),
+    ])
+    .await;
+    let lists = answers["answers"].as_array().unwrap_or_else(|| panic!("{answers}"));
+    assert_eq!(lists.len(), 5);
+    assert!(lists[0].as_array().unwrap().len() > 3);
+    assert!(lists.iter().all(|list| list.as_array().unwrap().len() == lists[0].as_array().unwrap().len()));
+    assert_eq!(lists[0], lists[1]);
+    assert_ne!(lists[0], lists[2]);
+    assert_ne!(lists[0], lists[3]);
+    assert_eq!(lists[4][0], "timeout");
+    let nothing = behave(&[("class Near", "class Far")]).await;
+    assert!(nothing["why"].is_string(), "{nothing}");
 }

@@ -132,7 +132,9 @@ def enter():
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
-    os.close(nothing)
+    # The session closes its pipes in every fork, by numbers that are free here and would be taken by others.
+    for _ in range(4):
+        os.dup(nothing)
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR))
     try:
         with open("/proc/self/statm", "rb") as file:
