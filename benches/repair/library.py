@@ -1,7 +1,7 @@
 """Lays out a library as a person would have it: its sources, and what its tests need, installed beside them.
 
 `python3 library.py NAME CACHE INTO [--sources]` prints nothing and fails loudly. Archives come through the package manager of each
-language and must have the digest that `archives.json` names.
+language and must have the digest that is noted beside the cases.
 """
 
 import hashlib
@@ -64,9 +64,9 @@ def archive(library, cache):
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(found, kept)
     digest = hashlib.sha256(kept.read_bytes()).hexdigest()
-    listed = HERE / "archives.json"
+    listed = HERE / "cases" / f"{library['language']}.made.json"
     known = json.loads(listed.read_text()) if listed.exists() else {}
-    if known.get(library["name"], digest) != digest:
+    if known.get(library["name"], {}).get("archive_sha256", digest) != digest:
         raise SystemExit(f"{name}: the archive has another digest: {digest}")
     return kept, digest
 
