@@ -28,6 +28,11 @@ bench *arguments:
 bench-agent *arguments:
     cargo bench --bench agent -- {{ arguments }}
 
+# Repairs faults that mutation tools put into real libraries, without a model. Needs python3, npm and cargo.
+bench-repair *arguments:
+    cargo build --release
+    cargo bench --bench repair -- {{ arguments }}
+
 # Cuts the history of repositories, each given as a path: every commit as a pull request, the next one as a patch.
 history *arguments:
     cargo bench --bench history -- {{ arguments }}

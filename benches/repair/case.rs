@@ -1,0 +1,166 @@
+//! The cases as they are stored, and the tree that each is laid out in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde::Deserialize;
+
+use super::process;
+
+/// For one download and one installation.
+const LAYING_OUT: Duration = Duration::from_secs(900);
+/// For git.
+const QUICK: Duration = Duration::from_secs(60);
+/// What a person installed beside the sources, or built there.
+const INSTALLED: [&str; 3] = [".venv", "node_modules", "target"];
+
+#[derive(Deserialize, Clone)]
+pub(super) struct Case {
+    pub(super) id: String,
+    pub(super) language: String,
+    pub(super) library: String,
+    pub(super) path: String,
+    pub(super) line: u32,
+    /// First and last line of the changed function, in the file with the fault.
+    pub(super) function: Option<(u32, u32)>,
+    pub(super) operator: String,
+    pub(super) kind: String,
+    pub(super) fault: String,
+    pub(super) seen_by: Vec<String>,
+    pub(super) hidden: Vec<String>,
+    pub(super) visible_command: String,
+    /// All tests that pass upstream; from the file beside the cases.
+    #[serde(default)]
+    pub(super) all_command: String,
+}
+
+#[derive(Deserialize)]
+struct Made {
+    command: String,
+}
+
+/// Every case in the folder.
+pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for language in ["python", "javascript", "rust"] {
+        let made = fs::read(folder.join(format!("{language}.made.json")));
+        let Ok(text) = fs::read_to_string(folder.join(format!("{language}.jsonl"))) else {
+            continue;
+        };
+        let made: BTreeMap<String, Made> = serde_json::from_slice(&made?)?;
+        for line in text.lines() {
+            let mut case: Case = serde_json::from_str(line).context("a case")?;
+            let library = made.get(&case.library).context("the library of a case")?;
+            case.all_command.clone_from(&library.command);
+            cases.push(case);
+        }
+    }
+    Ok(cases)
+}
+
+/// Where libraries lie: sources as they were, and a tree with what the tests need for each worker.
+pub(super) struct Place {
+    pub(super) root: PathBuf,
+    pub(super) scripts: PathBuf,
+    pub(super) worker: usize,
+}
+
+impl Place {
+    /// The sources without the fault.
+    pub(super) fn pristine(&self, case: &Case) -> anyhow::Result<PathBuf> {
+        let into = self
+            .root
+            .join("pristine")
+            .join(format!("{}.{}", case.library.replace('/', "+"), self.worker));
+        self.lay_out(case, &into, &["--sources"])?;
+        Ok(into)
+    }
+
+    /// The tree of this worker, with the fault and the settings, committed.
+    pub(super) fn set_up(&self, case: &Case, command: &str, wall: Duration) -> anyhow::Result<PathBuf> {
+        let pristine = self.pristine(case)?;
+        let into = self
+            .root
+            .join(format!("trees.{}", self.worker))
+            .join(case.library.replace('/', "+"));
+        self.lay_out(case, &into, &[])?;
+        clear(&into)?;
+        copy(&pristine, &into)?;
+        let mut settings = toml::Table::new();
+        let table = |name: &str, value: String| toml::Table::from_iter([(name.to_owned(), value.into())]);
+        settings.insert("test".into(), table("command", command.to_owned()).into());
+        settings.insert("limits".into(), table("wall", format!("{}s", wall.as_secs())).into());
+        fs::write(into.join("greenlight.toml"), settings.to_string())?;
+        git(&into, &["init", "-q", "-b", "main"])?;
+        apply(&into, &case.fault)?;
+        git(&into, &["add", "-A"])?;
+        let me = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"];
+        git(&into, &[&me[..], &["commit", "-q", "-m", "One change"]].concat())?;
+        Ok(into)
+    }
+
+    fn lay_out(&self, case: &Case, into: &Path, words: &[&str]) -> anyhow::Result<()> {
+        let done = into.with_extension("done");
+        if done.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(into)?;
+        let script = self.scripts.join("library.py").display().to_string();
+        let [cache, tree] = [&self.root, into].map(|path| path.display().to_string());
+        let line = [&["python3", &script, &case.library, &cache, &tree], words].concat();
+        let ended = process::run(&line, into.parent().unwrap_or(into), &[], LAYING_OUT)?;
+        ensure!(ended.code == Some(0), "{} cannot be laid out: {}", case.library, ended.printed);
+        Ok(fs::write(done, "")?)
+    }
+}
+
+/// Puts a patch into the tree.
+pub(super) fn apply(tree: &Path, patch: &str) -> anyhow::Result<()> {
+    let file = tempfile::NamedTempFile::new()?;
+    fs::write(file.path(), patch)?;
+    git(tree, &["apply", "--whitespace=nowarn", &file.path().display().to_string()])
+}
+
+/// As it was committed, with the fault.
+pub(super) fn reset(tree: &Path) -> anyhow::Result<()> {
+    git(tree, &["reset", "-q", "--hard"])?;
+    git(tree, &["clean", "-qfd"])
+}
+
+fn git(tree: &Path, words: &[&str]) -> anyhow::Result<()> {
+    let ended = process::run(&[&["git"], words].concat(), tree, &[], QUICK)?;
+    ensure!(ended.code == Some(0), "git {words:?}: {}", ended.printed);
+    Ok(())
+}
+
+fn clear(tree: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(tree)? {
+        let path = entry?.path();
+        if INSTALLED.iter().any(|name| path.ends_with(name)) {
+            continue;
+        }
+        if path.is_dir() && !path.is_symlink() {
+            fs::remove_dir_all(path)?;
+        } else {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, into: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(into)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = into.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

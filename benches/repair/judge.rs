@@ -1,0 +1,220 @@
+//! Runs the program on a case and says what its answer is worth.
+//!
+//! The answer is right when the files are upstream's again, spaces and lines of comment aside; failing that, when all
+//! of upstream's tests pass, the hidden ones too. Where no test was hidden, that would say nothing, and the answer is
+//! only `different`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::case::{Case, Place, apply, reset};
+use super::process;
+
+/// For all tests of upstream.
+const JUDGING: Duration = Duration::from_secs(120);
+/// What the program may take to come to its own end.
+const GRACE: Duration = Duration::from_secs(15);
+/// How many suspects count.
+const FIRST: usize = 5;
+/// How far from the fault a suspect may lie when it lies in no function.
+const NEAR: u32 = 3;
+
+#[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Worth {
+    /// As upstream has it.
+    Same,
+    /// Not as upstream has it, and all of upstream's tests pass, some of which were hidden.
+    HeldOut,
+    /// Not as upstream has it, and nothing was hidden: to be read.
+    Different,
+    /// Passes what was to be seen, and fails what was hidden.
+    Wrong,
+}
+
+impl Worth {
+    pub(super) fn is_right(self) -> bool {
+        matches!(self, Self::Same | Self::HeldOut)
+    }
+}
+
+/// What became of a case.
+#[derive(Serialize, Default)]
+pub(super) struct Verdict {
+    pub(super) id: String,
+    pub(super) language: String,
+    pub(super) library: String,
+    pub(super) operator: String,
+    pub(super) kind: String,
+    /// Of the program, as it says itself; or that it was ended.
+    pub(super) outcome: String,
+    pub(super) posted: Option<Worth>,
+    /// The first finding that was not posted.
+    pub(super) unverified: Option<Worth>,
+    pub(super) suspects: usize,
+    /// The place of the changed function among the suspects, from 1.
+    pub(super) rank: Option<usize>,
+    pub(super) tried: Option<u64>,
+    pub(super) seconds: f64,
+    pub(super) patch: Option<String>,
+    pub(super) message: Option<String>,
+    /// What went wrong in the bench itself.
+    pub(super) broken: Option<String>,
+}
+
+impl Verdict {
+    pub(super) fn is_located(&self) -> bool {
+        self.rank.is_some_and(|rank| rank <= FIRST)
+    }
+}
+
+pub(super) struct Judge {
+    pub(super) binary: PathBuf,
+    pub(super) at_most: Duration,
+    pub(super) is_all_visible: bool,
+}
+
+impl Judge {
+    /// Whatever goes wrong is part of the verdict.
+    pub(super) fn judge(&self, place: &Place, case: &Case) -> Verdict {
+        let mut verdict = Verdict {
+            id: case.id.clone(),
+            language: case.language.clone(),
+            library: case.library.clone(),
+            operator: case.operator.clone(),
+            kind: case.kind.clone(),
+            ..Verdict::default()
+        };
+        if let Err(error) = self.judge_into(place, case, &mut verdict) {
+            verdict.broken = Some(format!("{error:#}"));
+        }
+        verdict
+    }
+
+    fn judge_into(&self, place: &Place, case: &Case, verdict: &mut Verdict) -> anyhow::Result<()> {
+        let command = if self.is_all_visible {
+            &case.all_command
+        } else {
+            &case.visible_command
+        };
+        let tree = place.set_up(case, command, self.at_most)?;
+        let (document, wall) = self.fix(&tree)?;
+        verdict.seconds = wall.as_secs_f64();
+        verdict.outcome = document["outcome"].as_str().unwrap_or("ended").to_owned();
+        verdict.message = document["message"].as_str().map(str::to_owned);
+        verdict.tried = document["search"]["tried"].as_u64();
+        let suspects = document["search"]["suspects"].as_array().cloned().unwrap_or_default();
+        verdict.suspects = suspects.len();
+        verdict.rank = suspects
+            .iter()
+            .position(|suspect| is_at(suspect, case))
+            .map(|at| at + 1);
+        let pristine = place.pristine(case)?;
+        if let Some(patch) = document["proposal"]["patch"].as_str() {
+            verdict.patch = Some(patch.to_owned());
+            verdict.posted = Some(self.worth(case, &tree, &pristine, patch)?);
+        }
+        let unverified = &document["search"]["unverified"][0];
+        if let Some(patch) = unverified["patch"].as_str().or_else(|| unverified["diff"].as_str()) {
+            verdict.patch.get_or_insert_with(|| patch.to_owned());
+            verdict.unverified = Some(self.worth(case, &tree, &pristine, patch)?);
+        }
+        Ok(())
+    }
+
+    /// Candidates, seconds of the search as the program says where it does, and seconds of the whole program.
+    pub(super) fn timed(&self, place: &Place, case: &Case) -> anyhow::Result<(u64, f64, f64)> {
+        let tree = place.set_up(case, &case.visible_command, self.at_most)?;
+        let (document, wall) = self.fix(&tree)?;
+        let tried = document["search"]["tried"].as_u64().unwrap_or(0);
+        let search = document["search"]["ms"].as_f64().map(|millis| millis / 1000.0);
+        Ok((tried, search.unwrap_or(wall.as_secs_f64()), wall.as_secs_f64()))
+    }
+
+    /// The document of the program, which is null when it had to be ended.
+    fn fix(&self, tree: &Path) -> anyhow::Result<(Value, Duration)> {
+        let data = tempfile::tempdir()?;
+        let variables = [("GREENLIGHT_DATA_DIR", data.path().display().to_string())];
+        let [program, path] = [&*self.binary, tree].map(|path| path.display().to_string());
+        let words = [&*program, "fix", "--json", "--yes", "--engine", "builtin", &path];
+        let ended = process::run(&words, tree, &variables, self.at_most + GRACE)?;
+        let document = match ended.code {
+            Some(_) => serde_json::from_str(&ended.printed).context("no document")?,
+            None => Value::Null,
+        };
+        Ok((document, ended.wall))
+    }
+
+    fn worth(&self, case: &Case, tree: &Path, pristine: &Path, patch: &str) -> anyhow::Result<Worth> {
+        reset(tree)?;
+        apply(tree, patch)?;
+        let names = patch.lines().filter_map(|line| line.strip_prefix("+++ b/"));
+        let mut names = names.chain([case.path.as_str()]);
+        if names.all(|name| is_same(&tree.join(name), &pristine.join(name), &case.language)) {
+            return Ok(Worth::Same);
+        }
+        if self.is_all_visible {
+            return Ok(Worth::Different);
+        }
+        let ended = process::run(
+            &["bash", "-c", &case.all_command],
+            tree,
+            &variables_of_tests(tree),
+            JUDGING,
+        )?;
+        Ok(match ended.code {
+            Some(0) if !case.hidden.is_empty() => Worth::HeldOut,
+            Some(0) => Worth::Different,
+            _ => Worth::Wrong,
+        })
+    }
+}
+
+/// What the tests find in a shell where the environment is active.
+pub(super) fn variables_of_tests(tree: &Path) -> [(&'static str, String); 2] {
+    let rest = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{rest}", tree.join(".venv/bin").display());
+    [("PATH", path), ("PYTHONDONTWRITEBYTECODE", "1".into())]
+}
+
+fn is_at(suspect: &Value, case: &Case) -> bool {
+    let (from, to) = case
+        .function
+        .unwrap_or((case.line.saturating_sub(NEAR), case.line + NEAR));
+    let line = suspect["line"].as_u64().and_then(|line| u32::try_from(line).ok());
+    suspect["path"] == *case.path && line.is_some_and(|line| (from..=to).contains(&line))
+}
+
+fn is_same(one: &Path, other: &Path, language: &str) -> bool {
+    let read = |path| {
+        fs::read_to_string(path)
+            .ok()
+            .map(|text: String| normalised(&text, language))
+    };
+    read(one) == read(other)
+}
+
+/// Without lines of comment and empty lines; spaces count where they stand in front of Python.
+fn normalised(text: &str, language: &str) -> Vec<String> {
+    let is_python = language == "python";
+    let comments: &[&str] = if is_python { &["#"] } else { &["//"] };
+    let lines = text.lines().filter(|line| {
+        let bare = line.trim();
+        !bare.is_empty() && !comments.iter().any(|mark| bare.starts_with(mark))
+    });
+    let bare = |line: &str| {
+        let depth = if is_python {
+            line.len() - line.trim_start().len()
+        } else {
+            0
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        format!("{:depth$}{}", "", words.join(" "))
+    };
+    lines.map(bare).collect()
+}
