@@ -25,6 +25,8 @@ use self::table::Remedy;
 
 /// At most so many programs of one command are asked to mend something.
 const MAX_REMEDIES: usize = 8;
+/// Characters of a command that are shown.
+const MAX_SHOWN: usize = 200;
 
 /// A patch that a tool made. It is not proved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,9 +136,14 @@ fn files(first: &str, count: usize) -> String {
     }
 }
 
-/// A command as a person would type it, without what would end a span of code.
+/// A command as a person would type it.
 fn typed(argv: &[String]) -> String {
     let words = argv.iter().map(|word| shlex::try_quote(word).unwrap_or_default());
-    let line: String = words.collect::<Vec<_>>().join(" ").replace(['`', '\n', '\r'], " ");
-    crate::suite::clean(line.as_bytes()).chars().take(200).collect()
+    shown(&words.collect::<Vec<_>>().join(" "))
+}
+
+/// A line without what would end a span of code, and not too long.
+fn shown(line: &str) -> String {
+    let line = crate::suite::clean(line.as_bytes()).replace(['`', '\n', '\r'], " ");
+    line.chars().take(MAX_SHOWN).collect()
 }
