@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::distil::{Distillate, Distiller, GreenLog, distil, distil_archive};
 pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, granted_hosts, packages, place};
-pub use self::find::{CiStep, Hints, NothingFound, find, find_all, has_member};
+pub use self::find::{CiStep, Hints, NothingFound, Part, find, find_all, has_member, parts};
 pub use self::framework::Framework;
 pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
 pub use self::lend::lend;

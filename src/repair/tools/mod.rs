@@ -1,12 +1,32 @@
 //! What the tools already know: fixes that a compiler, a linter, a formatter or a package manager makes by itself, when its
 //! own check is what failed.
+//!
+//! The failing command is taken apart into programs ([`crate::suite::parts`]); a table says which of them check what they
+//! could mend, and how they are asked to ([`table`]). A tool runs in the sandbox, offline, in a copy of the tree. All that
+//! it leaves behind is a claim: only files that its own check names are read back.
+
+mod bench;
+mod cargo;
+mod named;
+mod snapshots;
+mod suggestions;
+mod table;
 
 use tokio_util::sync::CancellationToken;
 
 use super::Task;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::Claim;
+use crate::domain::test_run::Outcome;
 use crate::suite;
+
+use self::bench::Bench;
+use self::table::Remedy;
+
+/// At most so many programs of one command are asked to mend something.
+const MAX_REMEDIES: usize = 8;
+/// Characters of a command that are shown.
+const MAX_SHOWN: usize = 200;
 
 /// A patch that a tool made. It is not proved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +44,106 @@ pub struct ToolFix {
 ///
 /// # Errors
 /// When the tree cannot be copied, or the sandbox fails; whatever a tool does is no error.
-pub async fn tool_fixes(_task: &Task<'_>, _cancel: &CancellationToken) -> Result<Vec<ToolFix>, suite::Error> {
-    Ok(Vec::new())
+pub async fn tool_fixes(task: &Task<'_>, cancel: &CancellationToken) -> Result<Vec<ToolFix>, suite::Error> {
+    let has_result = !matches!(
+        task.before.outcome,
+        Outcome::Passed | Outcome::NothingRan | Outcome::TimedOut | Outcome::OutOfMemory
+    );
+    if !has_result || cancel.is_cancelled() {
+        return Ok(Vec::new());
+    }
+    let mut fixes = Vec::new();
+    let parts = suite::parts(task.checkout, &task.suite.command);
+    let mut remedies: Vec<Remedy> = parts
+        .iter()
+        .filter_map(table::remedy)
+        .filter(|remedy| remedy.fits(task.before))
+        .collect();
+    remedies.truncate(MAX_REMEDIES);
+    if !remedies.is_empty() {
+        fixes.extend(mended(task, &remedies, cancel).await?);
+    }
+    for part in &parts {
+        fixes.extend(cargo::fix(task, part, cancel).await?);
+    }
+    fixes.extend(snapshots::fix(task, cancel).await?);
+    if cancel.is_cancelled() {
+        fixes.clear();
+    }
+    let mut seen = Vec::new();
+    fixes.retain(|fix| {
+        let digest = fix.patch.digest();
+        let is_new = !task.excluded.contains(&digest) && !seen.contains(&digest);
+        seen.push(digest);
+        is_new
+    });
+    Ok(fixes)
+}
+
+/// Lets every tool whose check fails mend what it found, one after the other in one copy of the tree: only together do they
+/// make a chain of checks green.
+async fn mended(
+    task: &Task<'_>,
+    remedies: &[Remedy],
+    cancel: &CancellationToken,
+) -> Result<Option<ToolFix>, suite::Error> {
+    let mut bench = Bench::new(task).await?;
+    let mut told: Vec<(String, usize)> = Vec::new();
+    for remedy in remedies {
+        let check = bench.run(&remedy.part, &remedy.part.to_run(), cancel).await?;
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let Some(named) = remedy.named(task, &check) else {
+            continue;
+        };
+        let fixed = bench.run(&remedy.fix, &remedy.fix.to_run(), cancel).await?;
+        if !bench::ended_by_itself(&fixed) {
+            tracing::info!(tool = %remedy.shown(), outcome = ?fixed.outcome, "a tool could not mend what it found");
+            continue;
+        }
+        let taken = bench.take(&named);
+        if taken > 0 {
+            told.push((remedy.shown(), taken));
+        }
+    }
+    let patch = bench.patch();
+    let first = patch.paths().next().map(ToString::to_string);
+    let (Some(first), false) = (first, told.is_empty()) else {
+        return Ok(None);
+    };
+    let tools: Vec<String> = told.into_iter().map(|(tool, _)| tool).collect();
+    let shown: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
+    let verb = if shown.len() == 1 { "mends" } else { "mend" };
+    Ok(Some(ToolFix {
+        explanation: format!(
+            "{} {verb} {}",
+            shown.join(" and "),
+            files(&first, patch.paths().count())
+        ),
+        tool: tools.join(" && "),
+        patch,
+        claim: Claim::Fix,
+    }))
+}
+
+/// A file and how many more.
+fn files(first: &str, count: usize) -> String {
+    match count {
+        0 | 1 => format!("`{first}`"),
+        2 => format!("`{first}` and 1 more file"),
+        _ => format!("`{first}` and {} more files", count - 1),
+    }
+}
+
+/// A command as a person would type it.
+fn typed(argv: &[String]) -> String {
+    let words = argv.iter().map(|word| shlex::try_quote(word).unwrap_or_default());
+    shown(&words.collect::<Vec<_>>().join(" "))
+}
+
+/// A line without what would end a span of code, and not too long.
+fn shown(line: &str) -> String {
+    let line = crate::suite::clean(line.as_bytes()).replace(['`', '\n', '\r'], " ");
+    line.chars().take(MAX_SHOWN).collect()
 }

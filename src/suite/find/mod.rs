@@ -7,12 +7,14 @@ mod go;
 pub(in crate::suite) mod javascript;
 mod jvm;
 mod others;
+mod parts;
 mod python;
 mod rust;
 mod step;
 
 use std::borrow::Cow;
 
+pub use self::parts::{Part, parts};
 pub(super) use self::python::tox_requirements;
 pub use self::rust::has_member;
 pub(super) use self::step::runs_tests;

@@ -3,8 +3,8 @@
 //! Scripts are read, never run. A line that depends on what only a shell would know (substitutions, unset variables,
 //! branches) is not understood, and then there is no command: the manifests are asked next.
 
-mod script;
-mod tool;
+pub(super) mod script;
+pub(super) mod tool;
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: Line) -> Option<TestCommand
     }
     let words = line.words.iter().map(|word| expanded(word, &env));
     let words: Vec<String> = words.collect::<Option<_>>()?;
-    let directory = directory(step.directory.as_ref(), &line.directory, &env)?;
+    let directory = line_directory(step.directory.as_ref(), &line.directory, &env)?;
     let exists = |directory: &RepoPath| {
         let inside = format!("{directory}/");
         checkout.paths().iter().any(|path| path.as_str().starts_with(&inside))
@@ -108,7 +108,7 @@ fn of_line(checkout: &Checkout, step: &CiStep, line: Line) -> Option<TestCommand
 }
 
 /// Words as a shell takes them, with the patterns in them still patterns.
-fn patterned(words: &[String]) -> String {
+pub(super) fn patterned(words: &[String]) -> String {
     let quoted = |word: &String| {
         let mut text = String::new();
         for part in word.split_inclusive(['*', '?']) {
@@ -134,7 +134,7 @@ fn is_taken(name: &str) -> bool {
 }
 
 /// A word with its variables replaced; none if one of them is not known.
-fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
+pub(super) fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
     let mut whole = String::new();
     let mut rest = word;
     while let Some((before, after)) = rest.split_once(script::VARIABLE) {
@@ -148,7 +148,11 @@ fn expanded(word: &str, env: &BTreeMap<String, String>) -> Option<String> {
 }
 
 /// Where a line runs, after the changes of directory before it; none if that is outside of the tree or not known.
-fn directory(start: Option<&RepoPath>, changes: &[String], env: &BTreeMap<String, String>) -> Option<Option<RepoPath>> {
+pub(super) fn line_directory(
+    start: Option<&RepoPath>,
+    changes: &[String],
+    env: &BTreeMap<String, String>,
+) -> Option<Option<RepoPath>> {
     let mut parts: Vec<String> = start.map_or(Vec::new(), |start| start.as_str().split('/').map(Into::into).collect());
     for change in changes {
         let below_root = WORKSPACE.iter().find_map(|root| change.strip_prefix(root));

@@ -87,8 +87,10 @@ pub(in crate::suite) fn recognise(text: &str) -> Option<(Framework, Reading)> {
         };
         let reading = read_printed(framework, &printed);
         let says = reading.ran() || reading.shows_a_failure() || reading.trouble.is_some();
+        // Biome and others end with the sum that Ruff and mypy end with.
+        let is_but_a_sum = reading.diagnostics.is_empty() && reading.trouble.is_none();
         // A test framework without a result ran nothing, which is said too. Silent linters say nothing.
-        if says || !framework.is_linter() {
+        if !framework.is_linter() || (says && !is_but_a_sum) {
             found.push((framework, reading));
         }
     }

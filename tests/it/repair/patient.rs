@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use greenlight::domain::clock::Clock;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::Blob;
 use greenlight::domain::test_run::TestRun;
-use greenlight::repair::{self, Budget, End, Found, Progress, Task};
+use greenlight::repair::{self, Budget, End, Found, Progress, Task, ToolFix};
 use greenlight::sandbox::Policy;
 use greenlight::suite::{self, Installed, Suite, TestSettings};
 use tempfile::TempDir;
@@ -48,14 +49,35 @@ impl Patient {
         Self::new(directory.path()).await
     }
 
+    /// The same with `[test] command` set, and files that can be run.
+    pub(crate) async fn commanded(files: &[(&str, &str)], command: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            let mode = if text.starts_with("#!") { 0o755 } else { 0o644 };
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        Self::with(directory.path(), Some(command)).await
+    }
+
     async fn new(root: &Path) -> Self {
+        Self::with(root, None).await
+    }
+
+    async fn with(root: &Path, command: Option<&str>) -> Self {
+        let settings = TestSettings {
+            command: command.map(Into::into),
+            timeout: None,
+        };
         // A copy, as the tree of a real run is never inside another repository.
         let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         copy(root, directories[0].path());
         let checkout = Checkout::open(directories[0].path()).unwrap();
         let suite = Suite {
             sandbox: crate::harness::sandbox().await,
-            command: suite::find(&checkout, &TestSettings::default(), &suite::Hints::default()).unwrap(),
+            command: suite::find(&checkout, &settings, &suite::Hints::default()).unwrap(),
             policy: Policy::default(),
             workspaces: directories[1].path().to_path_buf(),
             installed: Installed::default(),
@@ -87,17 +109,28 @@ impl Patient {
         progress: &mut (dyn FnMut(Progress) + Send),
         cancel: &CancellationToken,
     ) -> End {
-        let task = Task {
+        let protected = |path: &RepoPath| self.protected.contains(&path.as_str());
+        let task = self.task(&protected);
+        repair::search(&task, &budget, progress, cancel).await.unwrap()
+    }
+
+    pub(crate) async fn tool_fixes(&self, cancel: &CancellationToken) -> Vec<ToolFix> {
+        repair::tool_fixes(&self.task(&|path| self.protected.contains(&path.as_str())), cancel)
+            .await
+            .unwrap()
+    }
+
+    fn task<'a>(&'a self, protected: &'a (dyn Fn(&RepoPath) -> bool + Sync)) -> Task<'a> {
+        Task {
             checkout: &self.checkout,
             suite: &self.suite,
             before: &self.before,
             changed: &self.changed,
             originals: &self.originals,
-            protected: &|path| self.protected.contains(&path.as_str()),
+            protected,
             excluded: &self.excluded,
             tried: &[],
-        };
-        repair::search(&task, &budget, progress, cancel).await.unwrap()
+        }
     }
 
     pub(crate) async fn found(&self) -> Found {

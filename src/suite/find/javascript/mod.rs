@@ -8,6 +8,8 @@ mod line;
 mod runner;
 mod script;
 
+use std::collections::BTreeMap;
+
 use super::{Place, TestCommand};
 use crate::suite::Framework;
 
@@ -68,6 +70,45 @@ pub(super) fn taken_apart(root: &Place<'_>, words: &[String]) -> Option<(Vec<Str
     let words: Vec<Word> = words.iter().map(|word| Word::new(word)).collect();
     let commands = package.expand(&words, MAX_DEPTH)?;
     runs(&package, commands)
+}
+
+/// A command that is made of plain words, and what is set for it.
+pub(super) struct Plain {
+    pub(super) argv: Vec<String>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) has_pattern: bool,
+}
+
+/// The commands that a line of a package manager or of `cross-env` comes down to, as far as they are plain; none where
+/// it is no such line.
+pub(super) fn plain(place: &Place<'_>, words: &[String]) -> Option<Vec<Plain>> {
+    let package = Package::of(place)?;
+    let words: Vec<Word> = words.iter().map(|word| Word::new(word)).collect();
+    let commands = package.expand(&words, MAX_DEPTH)?.into_iter();
+    let before_cd = commands.take_while(|command| command.first().is_none_or(|word| word.plain != "cd"));
+    Some(before_cd.filter_map(|command| plain_words(&command)).collect())
+}
+
+fn plain_words(command: &[Word]) -> Option<Plain> {
+    let mut command = command.iter().peekable();
+    let mut env = BTreeMap::new();
+    while let Some(word) = command.next_if(|word| word.is_assignment() || word.plain == "cross-env") {
+        env.extend(
+            word.plain
+                .split_once('=')
+                .map(|(name, value)| (name.into(), value.into())),
+        );
+    }
+    let words: Vec<&Word> = command.collect();
+    let is_unknown = |word: &&&Word| word.is_for_shell && word.plain.contains(['$', '[', '~']);
+    if words.iter().any(|word| is_unknown(&word)) {
+        return None;
+    }
+    Some(Plain {
+        argv: words.iter().map(|word| word.plain.clone()).collect(),
+        env,
+        has_pattern: words.iter().any(|word| word.is_for_shell),
+    })
 }
 
 /// What `npm test` runs at the root, where it cannot be taken apart.

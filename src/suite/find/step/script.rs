@@ -12,14 +12,14 @@ const MAX_COMMANDS: usize = 500;
 
 /// A simple command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) words: Vec<String>,
+pub(in crate::suite::find) struct Line {
+    pub(in crate::suite::find) words: Vec<String>,
     /// Variables set before it, by itself and by lines before it, in order.
-    pub(super) env: Vec<(String, String)>,
+    pub(in crate::suite::find) env: Vec<(String, String)>,
     /// The directories changed to before it, in order.
-    pub(super) directory: Vec<String>,
+    pub(in crate::suite::find) directory: Vec<String>,
     /// Whether a shell would expand a pattern in it.
-    pub(super) has_pattern: bool,
+    pub(in crate::suite::find) has_pattern: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ enum Token {
 
 /// The simple commands outside of branches, in order; none if the script cannot be followed, or if a branch may be what
 /// runs the tests.
-pub(super) fn lines(script: &str) -> Option<Vec<Line>> {
+pub(in crate::suite::find) fn lines(script: &str) -> Option<Vec<Line>> {
     let tokens = tokens(script)?;
     let mut lines: Vec<Line> = Vec::new();
     let mut env: Vec<(String, String)> = Vec::new();

@@ -65,7 +65,7 @@ const TASKS: [&str; 11] = [
 ];
 
 /// The words without the runners before the tool.
-pub(super) fn unwrapped(words: Vec<String>) -> Vec<String> {
+pub(in crate::suite::find) fn unwrapped(words: Vec<String>) -> Vec<String> {
     for (runner, flags, valued) in RUNNERS {
         let is_runner = words.len() > runner.len() && words.iter().zip(runner).all(|(word, part)| word == part);
         if !is_runner {

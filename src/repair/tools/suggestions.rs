@@ -1,0 +1,276 @@
+//! What rustc and clippy suggest, read from the JSON of cargo and put into the text. What they print is a claim: a
+//! suggestion that does not fit the text is no suggestion.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// Lines of output, and suggestions, that are looked at.
+const MAX_LINES: usize = 100_000;
+const MAX_SUGGESTIONS: usize = 500;
+/// Longest replacement, in bytes.
+const MAX_TEXT: usize = 20_000;
+
+/// One line of `--message-format json`; <https://doc.rust-lang.org/cargo/reference/external-tools.html#json-messages>
+#[derive(Deserialize)]
+struct Line {
+    reason: String,
+    message: Option<Diagnostic>,
+}
+
+/// <https://doc.rust-lang.org/rustc/json.html#diagnostics>
+#[derive(Deserialize)]
+struct Diagnostic {
+    level: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    spans: Vec<Span>,
+    #[serde(default)]
+    children: Vec<Child>,
+}
+
+#[derive(Deserialize)]
+struct Child {
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    byte_start: usize,
+    byte_end: usize,
+    #[serde(default)]
+    is_primary: bool,
+    /// The text of the place, line by line.
+    #[serde(default)]
+    text: Vec<Shown>,
+    suggested_replacement: Option<String>,
+    suggestion_applicability: Option<String>,
+    /// Where a macro was expanded, the place is in the macro.
+    expansion: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    text: String,
+}
+
+/// A part of a text and what is put in its place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Edit {
+    from: usize,
+    to: usize,
+    text: String,
+    /// The first line of the place as the compiler saw it.
+    line: Option<String>,
+}
+
+/// Edits that only make sense together, all in files that the diagnostic points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Suggestion(Vec<(String, Edit)>);
+
+/// What a build printed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// How many errors there are.
+    pub(super) errors: usize,
+    pub(super) suggestions: Vec<Suggestion>,
+}
+
+/// Reads the errors of a build, and what the compiler is sure would mend them. Warnings are nobody's failure.
+pub(super) fn read(printed: &str) -> Found {
+    let mut found = Found::default();
+    let lines = printed
+        .lines()
+        .filter(|line| line.starts_with("{\"reason\":"))
+        .take(MAX_LINES);
+    for line in lines {
+        let Ok(Line {
+            reason,
+            message: Some(message),
+        }) = serde_json::from_str::<Line>(line)
+        else {
+            continue;
+        };
+        if reason != "compiler-message" || !message.level.starts_with("error") {
+            continue;
+        }
+        if message.message.starts_with("aborting due to") {
+            continue;
+        }
+        found.errors = found.errors.saturating_add(1);
+        if let Some(suggestion) = suggested(&message)
+            && found.suggestions.len() < MAX_SUGGESTIONS
+            && !found.suggestions.contains(&suggestion)
+        {
+            found.suggestions.push(suggestion);
+        }
+    }
+    found
+}
+
+/// The first thing that the compiler is sure of.
+fn suggested(message: &Diagnostic) -> Option<Suggestion> {
+    let primary: Vec<&str> = message
+        .spans
+        .iter()
+        .filter(|span| span.is_primary)
+        .map(|span| span.file_name.as_str())
+        .collect();
+    message.children.iter().find_map(|child| {
+        let mut edits = Vec::new();
+        let spans = child.spans.iter().filter(|span| span.suggested_replacement.is_some());
+        for span in spans {
+            let is_sure = span.suggestion_applicability.as_deref() == Some("MachineApplicable")
+                && span.expansion.is_none()
+                && primary.contains(&span.file_name.as_str());
+            let text = span
+                .suggested_replacement
+                .as_ref()
+                .filter(|text| is_sure && text.len() <= MAX_TEXT)?;
+            let edit = Edit {
+                from: span.byte_start,
+                to: span.byte_end,
+                text: text.clone(),
+                line: span.text.first().map(|shown| shown.text.clone()),
+            };
+            edits.push((span.file_name.clone(), edit));
+        }
+        (!edits.is_empty()).then_some(Suggestion(edits))
+    })
+}
+
+/// The files as they become with every suggestion that fits, the first first: one that overlaps an earlier one, or lies
+/// outside of the text, is left out as a whole. `read` gives the text of a file that may be edited.
+pub(super) fn applied(suggestions: &[Suggestion], read: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
+    let mut texts: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut accepted: BTreeMap<String, Vec<Edit>> = BTreeMap::new();
+    for Suggestion(edits) in suggestions {
+        let mut next = accepted.clone();
+        let fits = edits.iter().all(|(file, edit)| {
+            let text = texts.entry(file.clone()).or_insert_with(|| read(file));
+            let others = next.entry(file.clone()).or_default();
+            let fits =
+                text.as_ref().is_some_and(|text| edit.fits(text)) && !others.iter().any(|other| other.overlaps(edit));
+            others.push(edit.clone());
+            fits
+        });
+        if fits {
+            accepted = next;
+        }
+    }
+    let mut results = BTreeMap::new();
+    for (file, mut edits) in accepted {
+        let Some(Some(text)) = texts.remove(&file) else {
+            continue;
+        };
+        edits.sort();
+        let mut whole = text.clone();
+        for edit in edits.iter().rev() {
+            whole.replace_range(edit.from..edit.to, &edit.text);
+        }
+        if whole != text {
+            results.insert(file, whole);
+        }
+    }
+    results
+}
+
+impl Edit {
+    /// Whether its place is in the text, and the line there is the one that the compiler saw.
+    fn fits(&self, text: &str) -> bool {
+        if self.from > self.to || text.get(self.from..self.to).is_none() {
+            return false;
+        }
+        let before = text.get(..self.from).unwrap_or_default();
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = text.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
+        self.line.as_ref().is_none_or(|seen| seen == line)
+    }
+
+    /// Whether it cannot be made beside another one. Two insertions at one place have no order.
+    fn overlaps(&self, other: &Self) -> bool {
+        let same_place = self.from == other.from;
+        same_place || (self.from < other.to && other.from < self.to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn span(file: &str, from: usize, to: usize, text: &str, sure: &str) -> serde_json::Value {
+        json!({"file_name": file, "byte_start": from, "byte_end": to, "is_primary": true, "text": [],
+            "suggested_replacement": text, "suggestion_applicability": sure, "expansion": null})
+    }
+
+    fn line(level: &str, primary: &str, spans: &[serde_json::Value]) -> String {
+        json!({"reason": "compiler-message", "message": {"level": level, "message": "m",
+            "spans": [{"file_name": primary, "byte_start": 0, "byte_end": 1, "is_primary": true, "expansion": null}],
+            "children": [{"spans": spans}]}})
+        .to_string()
+        .replacen("{\"message\":", "{\"message\":", 1)
+    }
+
+    fn ordered(line: &str) -> String {
+        // Cargo writes the reason first.
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        format!("{{\"reason\":{},\"message\":{}}}", value["reason"], value["message"])
+    }
+
+    #[track_caller]
+    fn check(lines: &[String], expected: &str) {
+        let printed: Vec<String> = lines.iter().map(|line| ordered(line)).collect();
+        let found = read(&printed.join("\n"));
+        let results = applied(&found.suggestions, |file| {
+            (file == "a.rs").then(|| "let a = 1;\nlet é = 2;\n".into())
+        });
+        assert_eq!(results.get("a.rs").map_or("", String::as_str), expected);
+        assert!(results.len() <= 1);
+    }
+
+    #[test]
+    fn only_sure_suggestions_for_errors_are_made() {
+        let sure = "MachineApplicable";
+        let one = line("error", "a.rs", &[span("a.rs", 4, 5, "b", sure)]);
+        check(std::slice::from_ref(&one), "let b = 1;\nlet é = 2;\n");
+        check(&[one.clone(), one.clone()], "let b = 1;\nlet é = 2;\n");
+        let both = line(
+            "error",
+            "a.rs",
+            &[span("a.rs", 4, 5, "b", sure), span("a.rs", 8, 9, "3", sure)],
+        );
+        check(&[both.clone()], "let b = 3;\nlet é = 2;\n");
+        // The second overlaps and is left out whole.
+        check(&[one, both], "let b = 1;\nlet é = 2;\n");
+        check(&[line("warning", "a.rs", &[span("a.rs", 4, 5, "b", sure)])], "");
+        check(
+            &[line("error", "a.rs", &[span("a.rs", 4, 5, "b", "MaybeIncorrect")])],
+            "",
+        );
+        check(&[line("error", "b.rs", &[span("a.rs", 4, 5, "b", sure)])], "");
+        check(&[line("error", "c.rs", &[span("c.rs", 4, 5, "b", sure)])], "");
+    }
+
+    #[test]
+    fn what_does_not_fit_the_text_is_left_out() {
+        let sure = "MachineApplicable";
+        for (from, to) in [(5, 4), (0, 1_000), (16, 17), (usize::MAX, usize::MAX), (1_000, 1_001)] {
+            check(&[line("error", "a.rs", &[span("a.rs", from, to, "b", sure)])], "");
+        }
+        let mut stale = span("a.rs", 4, 5, "b", sure);
+        stale["text"] = json!([{"text": "let x = 1;"}]);
+        check(&[line("error", "a.rs", &[stale])], "");
+        let mut in_macro = span("a.rs", 4, 5, "b", sure);
+        in_macro["expansion"] = json!({});
+        check(&[line("error", "a.rs", &[in_macro])], "");
+        assert_eq!(
+            read("{\"reason\":\"compiler-message\",\"message\":{\"level\":3}}\n{\"reason\":"),
+            Found::default()
+        );
+    }
+}
