@@ -36,6 +36,7 @@ pub(super) struct Harness {
 /// An interpreter with the tests loaded.
 pub(super) struct Lane {
     session: Session,
+    language: Language,
     /// Outlives the session, which runs in it.
     _workspace: Workspace,
     pub(super) started: Started,
@@ -65,6 +66,7 @@ impl Lane {
         let session = task.suite.sandbox.session(harness.language, &place, &policy).await?;
         let mut lane = Self {
             session,
+            language: harness.language,
             _workspace: workspace,
             started: Started::default(),
         };
@@ -130,7 +132,12 @@ impl Lane {
             return Ok(None);
         };
         // What JSON writes as a text is one for every language here.
-        let code = format!("_greenlight({})", serde_json::Value::from(text));
+        let text = serde_json::Value::from(text);
+        let code = match self.language {
+            // The thread that is asked waits for the one in which the tests run.
+            Language::Node => format!("await _greenlight({text})"),
+            _ => format!("_greenlight({text})"),
+        };
         let cell = match self.session.execute(&code, limit, stop).await {
             Ok(cell) => cell,
             // It has done all that it may.

@@ -4,6 +4,7 @@
 //! of the whole suite; it cannot hold up the search, nor name anything that is not in the tree.
 
 mod lane;
+mod node;
 mod python;
 mod wire;
 
@@ -56,6 +57,7 @@ pub(super) struct Pool<'a> {
 fn harness(framework: Framework) -> Option<Harness> {
     match framework {
         Framework::Pytest | Framework::Unittest => Some(python::harness()),
+        Framework::Node | Framework::Mocha => Some(node::harness()),
         _ => None,
     }
 }

@@ -1,0 +1,32 @@
+//! The harness of `node --test` and Mocha: its sources, and the cell that loads them.
+
+use crate::sandbox::Language;
+
+use super::lane::Harness;
+
+/// What runs in the thread of the tests; the last one starts it.
+const SOURCES: [(&str, &str); 6] = [
+    ("modules", include_str!("node/modules.js")),
+    ("command", include_str!("node/command.js")),
+    ("own", include_str!("node/own.js")),
+    ("mocha", include_str!("node/mocha.js")),
+    ("coverage", include_str!("node/coverage.js")),
+    ("worker", include_str!("node/worker.js")),
+];
+/// Loads the sources into the thread, each with a `require` that knows the others by their names.
+const THREAD: &str = include_str!("node/thread.js");
+const MAIN: &str = include_str!("node/main.js");
+
+pub(super) fn harness() -> Harness {
+    let listed: Vec<serde_json::Value> = SOURCES
+        .iter()
+        .map(|(name, text)| serde_json::Value::from(vec![*name, *text]))
+        .collect();
+    // What JSON writes is JavaScript, too.
+    let thread = format!("const sources = {};\n{THREAD}", serde_json::Value::from(listed));
+    let code = format!("(() => {{\nconst workerSource = {};\n{MAIN}\n}})();", serde_json::Value::from(thread));
+    Harness {
+        language: Language::Node,
+        code,
+    }
+}

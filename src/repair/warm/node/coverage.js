@@ -1,0 +1,106 @@
+// Which lines the tests execute, counted by V8 itself.
+'use strict';
+
+const fs = require('node:fs');
+const { Session } = require('node:inspector');
+const { fileURLToPath } = require('node:url');
+const modules = require('modules');
+
+/// Lines of one answer, over all files.
+const MOST_LINES = 100_000;
+
+function start(failing, goesOn) {
+  const session = new Session();
+  session.connect();
+  const ask = (method, params) => {
+    let answer = null;
+    session.post(method, params, (_, said) => { answer = said; });
+    return answer;
+  };
+  ask('Profiler.enable');
+  ask('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+  const take = () => lines(ask('Profiler.takePreciseCoverage')?.result ?? []);
+  const hits = new Map();
+  const seen = new Set();
+
+  function count(executed, fails) {
+    for (const [file, marked] of executed) {
+      let known = hits.get(file);
+      if (known === undefined) hits.set(file, (known = new Map()));
+      for (const line of marked) {
+        const sums = known.get(line) ?? [0, 0];
+        sums[fails ? 0 : 1] += 1;
+        known.set(line, sums);
+      }
+    }
+  }
+
+  return {
+    /// Follows the tests of one file. What loading it executes belongs to no test.
+    of: () => ({
+      begin() {
+        take();
+      },
+      end(name, ok) {
+        const executed = take();
+        const fails = failing.has(name) && !ok;
+        if (fails && seen.has(name)) return;
+        if (fails) seen.add(name);
+        if (fails || (ok && goesOn())) count(executed, fails);
+      },
+    }),
+    end() {
+      session.disconnect();
+      const files = {};
+      let left = MOST_LINES;
+      for (const [file, known] of hits) {
+        const rows = [...known].filter(([, [fails]]) => fails > 0).map(([line, sums]) => [line, ...sums]);
+        left -= rows.length;
+        if (rows.length > 0 && left > 0) files[file.slice(modules.state.root.length + 1)] = rows.sort((a, b) => a[0] - b[0]);
+      }
+      return { failing: seen.size, files };
+    },
+  };
+}
+
+const texts = new Map();
+
+function textOf(file) {
+  let text = texts.get(file);
+  if (text === undefined) {
+    const raw = fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+    const known = modules.state.compiled.get(file);
+    // What was compiled from something else has lines of its own.
+    const isSame = known === undefined || known.source === raw;
+    texts.set(file, (text = { raw: isSame ? raw : null, shift: known?.shift ?? 0 }));
+  }
+  return text;
+}
+
+/// The executed lines of each file of the project, from 1.
+function lines(scripts) {
+  const executed = new Map();
+  for (const { url, functions } of scripts) {
+    const file = url.startsWith('file:') ? fileURLToPath(url) : url;
+    if (!modules.isOwn(file) || !functions.some((one) => one.ranges[0].count > 0)) continue;
+    const { raw, shift } = textOf(file);
+    if (raw === null) continue;
+    const marks = new Uint8Array(raw.length);
+    for (const one of functions) {
+      for (const range of one.ranges) {
+        marks.fill(range.count > 0 ? 1 : 0, Math.max(0, range.startOffset - shift), Math.max(0, range.endOffset - shift));
+      }
+    }
+    const marked = executed.get(file) ?? new Set();
+    let line = 1;
+    for (let at = 0; at < raw.length; at += 1) {
+      const code = raw.charCodeAt(at);
+      if (code === 10) line += 1;
+      else if (marks[at] === 1 && code > 32 && code !== 123 && code !== 125) marked.add(line);
+    }
+    executed.set(file, marked);
+  }
+  return executed;
+}
+
+module.exports = { start };

@@ -1,0 +1,174 @@
+// The thread that is asked and always answers: it has the tests run by others, which it ends when they take too long.
+'use strict';
+
+const fs = require('node:fs');
+const path = require('node:path');
+const util = require('node:util');
+const { Worker } = require('node:worker_threads');
+
+/// Characters of one piece of an answer.
+const PIECE = 48 << 10;
+/// Milliseconds that a candidate may take in any case, and how many times as long as without it.
+const LEAST = 300;
+const TIMES = 10;
+const MEMORY_MB = 1024;
+const FLAGS = ['--experimental-vm-modules', '--experimental-import-meta-resolve', '--no-warnings'];
+
+const root = fs.realpathSync(process.env.GREENLIGHT_UP ?? '.');
+let plan = null;
+let command = null;
+let worker = null;
+let spare = null;
+let last = '';
+
+/// A thread in which tests can run, and how it is asked.
+class Runner {
+  constructor() {
+    this.asked = null;
+    this.why = null;
+    this.thread = new Worker(workerSource, {
+      eval: true,
+      execArgv: FLAGS,
+      stdout: true,
+      stderr: true,
+      workerData: { root, ...command },
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+    });
+    this.thread.stdout.resume();
+    this.thread.stderr.resume();
+    const gone = () => this.settle({ gone: true });
+    this.thread.on('message', (said) => {
+      if (said?.stage === 'all') this.allow?.();
+      else this.settle(said ?? {});
+    });
+    this.thread.on('error', gone);
+    this.thread.on('exit', gone);
+  }
+
+  settle(said) {
+    if (said.gone || said.dead) this.why = said.dead ?? 'the thread of the tests ended';
+    const { asked } = this;
+    this.asked = null;
+    asked?.(said);
+  }
+
+  /// What it answers within this many milliseconds; when it has none, it is no more.
+  ask(message, limit, longer = limit) {
+    if (this.why !== null) return Promise.resolve({ gone: true, why: this.why });
+    return new Promise((resolve) => {
+      let timer = setTimeout(() => this.settle({ late: true }), limit);
+      this.allow = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => this.settle({ late: true }), longer);
+      };
+      this.asked = (said) => {
+        clearTimeout(timer);
+        if (said.late || said.gone) this.end();
+        resolve({ ...said, why: said.why ?? this.why });
+      };
+      this.thread.postMessage(message);
+    });
+  }
+
+  end() {
+    this.why ??= 'it took too long';
+    this.thread.removeAllListeners('message');
+    this.thread.terminate().catch(() => {});
+  }
+}
+
+/// A thread that has everything loaded, soon.
+function warmed() {
+  const runner = new Runner();
+  runner.ready = runner.ask({ work: 'warm', plan }, 10 * plan.all + 10_000);
+  return runner;
+}
+
+async function current() {
+  for (let tries = 0; tries < 3; tries += 1) {
+    if (worker !== null && worker.why === null) return worker;
+    worker = spare?.why === null ? spare : warmed();
+    spare = null;
+    await worker.ready;
+    if (worker.why === null) spare = warmed();
+  }
+  return null;
+}
+
+async function start({ argv, framework, failing, passing, limit_ms }) {
+  command = { argv, framework };
+  worker = new Runner();
+  const said = await worker.ask({ work: 'start', failing, passing }, limit_ms);
+  const found = said.answer;
+  if (!found?.failing) return { why: found?.why ?? said.why ?? 'the tests take too long' };
+  plan = found;
+  spare = warmed();
+  return { failing: found.failing, ms: Math.ceil(found.ms) };
+}
+
+/// The file of a candidate with the edit; none if there is no such file.
+function edited({ path: name, start, end, text }) {
+  const file = path.resolve(root, name);
+  if (!file.startsWith(`${root}/`)) return null;
+  try {
+    const bytes = fs.readFileSync(file);
+    if (!(start >= 0 && start <= end && end <= bytes.length)) return null;
+    return { file, text: Buffer.concat([bytes.subarray(0, start), Buffer.from(text), bytes.subarray(end)]).toString() };
+  } catch {
+    return null;
+  }
+}
+
+async function judge({ candidates, limit_ms }) {
+  const until = Date.now() + limit_ms;
+  const verdicts = [];
+  for (const candidate of candidates) {
+    if (verdicts.length > 0 && Date.now() > until) break;
+    const edit = edited(candidate);
+    const runner = await current();
+    if (runner === null) return { verdicts, why: 'the tests cannot be run any more' };
+    if (edit === null) {
+      verdicts.push('invalid');
+      continue;
+    }
+    const limits = [plan.ms, plan.all].map((ms) => Math.max(LEAST, TIMES * ms));
+    const said = await runner.ask({ work: 'judge', edit, plan }, ...limits);
+    if (said.late) verdicts.push('timeout');
+    else verdicts.push(typeof said.answer === 'string' ? said.answer : 'fails');
+  }
+  return { verdicts };
+}
+
+/// In a thread of its own, because counting slows it down for good.
+async function spectrum({ wall_ms }) {
+  const runner = new Runner();
+  const said = await runner.ask({ work: 'follow', plan, wall_ms }, wall_ms);
+  runner.end();
+  return said.answer ?? { failing: 0, files: {}, why: said.why ?? 'it took too long' };
+}
+
+const WORK = {
+  start,
+  judge,
+  spectrum,
+  behave: async () => ({ answers: [], why: 'functions are not called by themselves here' }),
+};
+
+function piece(from) {
+  const text = JSON.stringify({ text: last.slice(from, from + PIECE / 2), total: last.length });
+  return { [util.inspect.custom]: () => text };
+}
+
+globalThis._greenlight = async (text) => {
+  const asked = JSON.parse(text);
+  if (asked.op === 'more') return piece(asked.from);
+  let answer = null;
+  try {
+    answer = await WORK[asked.op](asked);
+  } catch (error) {
+    answer = { why: String(error?.message ?? error).slice(0, 500) };
+  }
+  // In ASCII, so that characters and bytes are the same.
+  last = JSON.stringify(answer).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return piece(0);
+};
