@@ -240,11 +240,10 @@ impl Lane {
 }
 
 /// Options with which cargo builds only the test binaries in whose source the failures are, as it seems.
-fn targets(task: &Task<'_>) -> Option<Vec<String>> {
+pub(super) fn targets(task: &Task<'_>) -> Option<Vec<String>> {
     let command = &task.suite.command;
     let is_plain = command.framework == Framework::Cargo && command.argv.starts_with(&["cargo".into(), "test".into()]);
-    let is_chosen = |word: &String| TARGETS.contains(&word.split('=').next().unwrap_or(word));
-    if !is_plain || command.argv.iter().any(is_chosen) {
+    if !is_plain || command.argv.iter().any(|word| is_target(word)) {
         return None;
     }
     let mut targets = BTreeSet::new();
@@ -259,6 +258,11 @@ fn targets(task: &Task<'_>) -> Option<Vec<String>> {
         }
     }
     (!targets.is_empty()).then(|| targets.into_iter().collect())
+}
+
+/// Whether an option chooses what cargo builds.
+pub(super) fn is_target(word: &str) -> bool {
+    TARGETS.contains(&word.split('=').next().unwrap_or(word))
 }
 
 fn is_red(run: &TestRun) -> bool {

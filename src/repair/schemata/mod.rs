@@ -1,50 +1,354 @@
 //! Compiles many candidates into one program, each behind a switch (mutant schemata: Untch, Offutt, Harrold, 1993).
+//!
+//! What the compiler refuses is dropped, and the rest is built again; then the program is started once for each candidate
+//! that is left. Where the language allows no switch, a candidate is built by itself.
 
+mod cargo;
+mod go;
+mod program;
+mod rewrite;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use self::cargo::{Built, Cargo, Trouble};
+use self::go::Go;
+use self::program::{Limit, Target};
+use self::rewrite::{Rewritten, Spot};
 use super::Task;
 use super::candidates::Candidate;
 use super::runner::{Behaviour, Verdict};
 use super::spectrum::Spectrum;
-use crate::suite;
+use super::syntax::Source;
+use crate::checkout::Workspace;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Blob;
+use crate::domain::test_run::Outcome;
+use crate::sandbox;
+use crate::suite::{self, Framework};
+
+/// How many candidates are compiled at once: few at first, because among them the fix often is.
+const FIRST: usize = 20;
+const LATER: usize = 60;
+/// Bytes of candidates in one program.
+const MAX_BYTES: usize = 300 * 1024;
+/// How often a program is built again without what the compiler refused: later phases find new errors.
+const MAX_BUILDS: usize = 6;
 
 /// A workspace with a build of the tests.
 pub(super) struct Build<'a> {
-    _task: &'a Task<'a>,
+    task: &'a Task<'a>,
+    compiler: Compiler,
+    targets: Vec<Target>,
+    limit: Limit,
+    tree: Mutex<Tree>,
+}
+
+enum Compiler {
+    Cargo(Cargo),
+    Go(Go),
+}
+
+/// A copy of the tree, and what in it differs from the original.
+struct Tree {
+    workspace: Workspace,
+    edited: BTreeSet<RepoPath>,
+}
+
+/// The candidates of one program: the number of each in its batch, from 1, and where it is.
+type Group<'c> = Vec<(u32, &'c Candidate, Spot)>;
+
+/// What came of compiling a group.
+enum Compiled<'c> {
+    /// What is left of it, and what the compiler refused.
+    Ready(Group<'c>, Vec<u32>),
+    /// It does not build, and it is not known why.
+    Stuck(Group<'c>, Vec<u32>),
 }
 
 impl<'a> Build<'a> {
-    pub(super) async fn set_up(_task: &'a Task<'a>, _stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        Ok(None)
+    /// Builds the tests, and sees that they fail when they are started that way; none if they don't.
+    pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
+        if task.before.outcome != Outcome::Failed {
+            return Ok(None);
+        }
+        let compiler = match task.suite.command.framework {
+            Framework::Cargo => Cargo::of(task).map(Compiler::Cargo),
+            Framework::Go => Go::of(task).map(Compiler::Go),
+            _ => None,
+        };
+        let Some(mut compiler) = compiler else { return Ok(None) };
+        let tree = Tree::new(task).await?;
+        let targets = match &mut compiler {
+            Compiler::Cargo(cargo) => cargo.find(task, &tree.workspace, stop).await?,
+            Compiler::Go(go) => go.find(task, &tree.workspace, stop).await?,
+        };
+        let Some(targets) = targets else { return Ok(None) };
+        let baseline = program::baseline((task.suite, &tree.workspace), &targets, stop).await?;
+        Ok(baseline.filter(|_| !stop.is_cancelled()).map(|limit| Self {
+            task,
+            compiler,
+            targets,
+            limit,
+            tree: Mutex::new(tree),
+        }))
     }
 
-    pub(super) fn batch(&self, _judged: u32) -> usize {
-        1
+    #[expect(clippy::unused_self, reason = "how many are best may depend on the build")]
+    pub(super) fn batch(&self, judged: u32) -> usize {
+        if judged == 0 { FIRST } else { LATER }
     }
 
+    #[expect(clippy::unused_async, reason = "the same for every runner")]
     pub(super) async fn spectrum(
         &self,
         _wall: Duration,
         _stop: &CancellationToken,
     ) -> Result<Option<Spectrum>, suite::Error> {
+        let _ = self.limit;
         Ok(None)
     }
 
+    /// A verdict for each candidate, in their order.
     pub(super) async fn judge(
         &self,
         candidates: &[Candidate],
-        _stop: &CancellationToken,
+        stop: &CancellationToken,
     ) -> Result<Vec<Verdict>, suite::Error> {
-        Ok(vec![Verdict::Stopped; candidates.len()])
+        let mut tree = self.tree.lock().await;
+        let mut verdicts: BTreeMap<u32, Verdict> = BTreeMap::new();
+        let (mut groups, mut singles) = self.grouped(candidates);
+        while let Some(group) = groups.pop().filter(|_| !stop.is_cancelled()) {
+            match self.compile(&mut tree, group, stop).await? {
+                Compiled::Ready(group, refused) => {
+                    verdicts.extend(refused.into_iter().map(|id| (id, Verdict::Invalid)));
+                    let ids: Vec<u32> = group.iter().map(|(id, ..)| *id).collect();
+                    verdicts.extend(self.tried(&tree, &ids, stop).await?);
+                }
+                Compiled::Stuck(mut group, refused) => {
+                    verdicts.extend(refused.into_iter().map(|id| (id, Verdict::Invalid)));
+                    if group.len() < 2 {
+                        singles.extend(group.into_iter().map(|(id, candidate, _)| (id, candidate)));
+                    } else {
+                        let half = group.split_off(group.len() / 2);
+                        groups.extend([half, group]);
+                    }
+                }
+            }
+        }
+        for (id, candidate) in singles {
+            if stop.is_cancelled() {
+                break;
+            }
+            let text = Blob::regular(candidate.text.as_bytes());
+            tree.put(self.task, vec![(candidate.path.clone(), text)]).await?;
+            let verdict = if self.build(&tree, stop).await?.is_complete {
+                self.tried(&tree, &[id], stop).await?.remove(&id)
+            } else {
+                (!stop.is_cancelled()).then_some(Verdict::Invalid)
+            };
+            verdicts.extend(verdict.map(|verdict| (id, verdict)));
+        }
+        let ids = 1..=u32::try_from(candidates.len()).unwrap_or(u32::MAX);
+        Ok(ids
+            .map(|id| verdicts.get(&id).copied().unwrap_or(Verdict::Stopped))
+            .collect())
     }
 
+    /// Those that can be compiled together, in groups of a bounded size, the last first; and those that cannot.
+    fn grouped<'c>(&self, candidates: &'c [Candidate]) -> (Vec<Group<'c>>, Vec<(u32, &'c Candidate)>) {
+        let mut sources: BTreeMap<&RepoPath, Option<Source>> = BTreeMap::new();
+        let mut groups: Vec<Group<'c>> = Vec::new();
+        let mut singles = Vec::new();
+        let mut bytes = usize::MAX;
+        for (id, candidate) in (1_u32..).zip(candidates) {
+            let source = sources
+                .entry(&candidate.path)
+                .or_insert_with(|| self.source(&candidate.path));
+            let Some(spot) = source.as_ref().and_then(|source| Spot::of(source, &candidate.range)) else {
+                singles.push((id, candidate));
+                continue;
+            };
+            bytes = bytes.saturating_add(spot.bytes());
+            match groups.last_mut() {
+                Some(group) if bytes <= MAX_BYTES => group.push((id, candidate, spot)),
+                _ => {
+                    bytes = spot.bytes();
+                    groups.push(vec![(id, candidate, spot)]);
+                }
+            }
+        }
+        groups.reverse();
+        (groups, singles)
+    }
+
+    fn source(&self, path: &RepoPath) -> Option<Source> {
+        let text = self.task.checkout.read_text(path.as_str())?;
+        Source::parse(path.as_str(), text)
+    }
+
+    /// Compiles a group, without what the compiler refuses.
+    async fn compile<'c>(
+        &self,
+        tree: &mut Tree,
+        mut group: Group<'c>,
+        stop: &CancellationToken,
+    ) -> Result<Compiled<'c>, suite::Error> {
+        let mut refused = Vec::new();
+        for _ in 0..MAX_BUILDS {
+            if group.is_empty() {
+                return Ok(Compiled::Ready(group, refused));
+            }
+            let files = self.rewritten(&group);
+            tree.put(self.task, self.blobs(&files)).await?;
+            let built = self.build(tree, stop).await?;
+            if built.is_complete {
+                return Ok(Compiled::Ready(group, refused));
+            }
+            let blamed: BTreeSet<u32> = built
+                .errors
+                .iter()
+                .filter_map(|error| self.blamed(error, &files))
+                .collect();
+            if blamed.is_empty() || stop.is_cancelled() {
+                break;
+            }
+            group.retain(|(id, ..)| !blamed.contains(id));
+            refused.extend(blamed);
+        }
+        Ok(Compiled::Stuck(group, refused))
+    }
+
+    fn rewritten(&self, group: &Group<'_>) -> BTreeMap<RepoPath, Rewritten> {
+        let paths: BTreeSet<&RepoPath> = group.iter().map(|(_, candidate, _)| &candidate.path).collect();
+        let written = paths.into_iter().filter_map(|path| {
+            let members: Vec<_> = group
+                .iter()
+                .filter(|(_, candidate, _)| candidate.path == *path)
+                .map(|(id, candidate, spot)| (*id, *candidate, spot))
+                .collect();
+            Some((path.clone(), rewrite::rewrite(&self.source(path)?, &members)))
+        });
+        written.collect()
+    }
+
+    fn blobs(&self, files: &BTreeMap<RepoPath, Rewritten>) -> Vec<(RepoPath, Blob)> {
+        let mut blobs: BTreeMap<RepoPath, Blob> = BTreeMap::new();
+        for (path, file) in files {
+            blobs.insert(path.clone(), Blob::regular(file.text.as_bytes()));
+            if matches!(self.compiler, Compiler::Go(_))
+                && let Some((path, text)) = rewrite::go_switch(path, &file.text)
+            {
+                blobs.insert(path, Blob::regular(text));
+            }
+        }
+        blobs.into_iter().collect()
+    }
+
+    /// The candidate that an error is about: the one at the first of its places that has one.
+    fn blamed(&self, error: &Trouble, files: &BTreeMap<RepoPath, Rewritten>) -> Option<u32> {
+        error.at.iter().find_map(|(printed, at)| {
+            let (_, file) = files.iter().find(|(path, _)| is_same(printed, path.as_str()))?;
+            match self.compiler {
+                Compiler::Cargo(_) => file.at(*at),
+                Compiler::Go(_) => {
+                    let (row, column) = go::row_and_column(*at);
+                    file.at(file.byte(row, column))
+                }
+            }
+        })
+    }
+
+    async fn build(&self, tree: &Tree, stop: &CancellationToken) -> Result<Built, sandbox::Error> {
+        match &self.compiler {
+            Compiler::Cargo(cargo) => cargo.build((self.task, &tree.workspace), stop).await,
+            Compiler::Go(go) => go.build((self.task, &tree.workspace), stop).await,
+        }
+    }
+
+    async fn tried(
+        &self,
+        tree: &Tree,
+        ids: &[u32],
+        stop: &CancellationToken,
+    ) -> Result<BTreeMap<u32, Verdict>, sandbox::Error> {
+        program::trials((self.task.suite, &tree.workspace), &self.targets, ids, self.limit, stop).await
+    }
+
+    #[expect(clippy::unused_async, reason = "the same for every runner")]
     pub(super) async fn behaviours(
         &self,
         _candidates: &[Candidate],
         _stop: &CancellationToken,
     ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
+        let _ = self.limit;
         Ok(None)
+    }
+}
+
+/// Whether a printed path means a file of the tree: compilers name it from the root of a package or of all packages.
+fn is_same(printed: &str, path: &str) -> bool {
+    let ends = |long: &str, short: &str| {
+        long.strip_suffix(short)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    !printed.is_empty() && (ends(path, printed) || ends(printed, path))
+}
+
+impl Tree {
+    async fn new(task: &Task<'_>) -> Result<Self, suite::Error> {
+        let (checkout, within) = (task.checkout.clone(), task.suite.workspaces.clone());
+        let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
+        let workspace = copied.map_err(|error| sandbox::Error::Broken(io::Error::other(error)))??;
+        Ok(Self {
+            workspace,
+            edited: BTreeSet::new(),
+        })
+    }
+
+    /// Makes the tree the original one, but for these files.
+    async fn put(&mut self, task: &Task<'_>, files: Vec<(RepoPath, Blob)>) -> Result<(), suite::Error> {
+        if self.write(task, &files).is_err() {
+            // The code under test has changed the copy so much that it cannot be used any more.
+            *self = Self::new(task).await?;
+            self.write(task, &files).map_err(sandbox::Error::Broken)?;
+        }
+        Ok(())
+    }
+
+    /// Every write gives a file a new time, also the one that brings the original back: builds go by times.
+    fn write(&mut self, task: &Task<'_>, files: &[(RepoPath, Blob)]) -> io::Result<()> {
+        let edited = std::mem::take(&mut self.edited);
+        for path in edited
+            .iter()
+            .filter(|path| files.iter().all(|(other, _)| other != *path))
+        {
+            // What is not in the original only defines a switch, which nobody has to ask.
+            if let Some(original) = task.checkout.read(path) {
+                self.workspace.put(path, &original)?;
+            }
+        }
+        for (path, blob) in files {
+            self.edited.insert(path.clone());
+            self.workspace.put(path, blob)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_apart_by_whole_names() {
+        assert!(is_same("src/lib.rs", "crates/a/src/lib.rs"));
+        assert!(is_same("/workspace/src/lib.rs", "src/lib.rs"));
+        assert!(!is_same("b.rs", "src/ab.rs"));
+        assert!(!is_same("", "src/lib.rs"));
     }
 }

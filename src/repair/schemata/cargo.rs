@@ -1,0 +1,426 @@
+//! Builds test programs with cargo, and reads what it says in its messages.
+//! <https://doc.rust-lang.org/cargo/reference/external-tools.html#json-messages>
+
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use super::program::{Target, quoted, shell};
+use crate::checkout::Workspace;
+use crate::repair::Task;
+use crate::repair::process;
+use crate::sandbox::{self, Outcome};
+
+/// More programs than these are not asked for their tests.
+const MAX_PROGRAMS: usize = 200;
+/// More errors than these are not read.
+const MAX_ERRORS: usize = 2_000;
+/// Words of the test harness that only change what is printed.
+const PRINTING: [&str; 4] = ["--nocapture", "--no-capture", "--show-output", "-q"];
+
+/// What is common to all builds of one tree.
+pub(super) struct Cargo {
+    /// Where cargo runs, from the root of the tree.
+    directory: String,
+    /// Without what chooses targets by failures.
+    own: Vec<String>,
+    /// For the test harness.
+    harness: Vec<String>,
+    /// What chooses packages and targets.
+    targets: Vec<String>,
+}
+
+/// An error, and every place it names: those it is about first, if it has such.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// File as the compiler names it, and byte.
+    pub(super) at: Vec<(String, usize)>,
+}
+
+/// What came of a build.
+#[derive(Debug, Default)]
+pub(super) struct Built {
+    pub(super) is_complete: bool,
+    pub(super) errors: Vec<Trouble>,
+    programs: Vec<Program>,
+}
+
+#[derive(Debug, Clone)]
+struct Program {
+    path: String,
+    manifest: String,
+    package: String,
+    kind: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    #[serde(default)]
+    success: bool,
+    #[serde(default)]
+    executable: Option<String>,
+    #[serde(default)]
+    manifest_path: String,
+    #[serde(default)]
+    package_id: String,
+    #[serde(default)]
+    target: Named,
+    #[serde(default)]
+    profile: Profile,
+    #[serde(default)]
+    message: Option<Diagnostic>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Named {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Profile {
+    test: bool,
+}
+
+#[derive(Deserialize)]
+struct Diagnostic {
+    level: String,
+    #[serde(default)]
+    spans: Vec<Span>,
+    #[serde(default)]
+    children: Vec<Diagnostic>,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    byte_start: usize,
+    is_primary: bool,
+    #[serde(default)]
+    expansion: Option<Box<Expansion>>,
+}
+
+#[derive(Deserialize)]
+struct Expansion {
+    span: Span,
+}
+
+impl Built {
+    pub(super) fn new(is_complete: bool, errors: Vec<Trouble>) -> Self {
+        Self {
+            is_complete,
+            errors,
+            programs: Vec::new(),
+        }
+    }
+}
+
+impl Cargo {
+    /// None for commands that are more than a plain `cargo test`.
+    pub(super) fn of(task: &Task<'_>) -> Option<Self> {
+        let command = &task.suite.command;
+        let rest = command
+            .argv
+            .strip_prefix(&["cargo".to_string(), "test".to_string()][..])?;
+        let at = rest.iter().position(|word| word == "--").unwrap_or(rest.len());
+        let (own, harness) = rest.split_at(at);
+        let is_other =
+            |word: &String| matches!(word.split('=').next(), Some("--doc" | "--message-format" | "--no-run"));
+        if own.iter().any(is_other) {
+            return None;
+        }
+        Some(Self {
+            directory: command
+                .directory
+                .as_ref()
+                .map_or(".", |directory| directory.as_str())
+                .into(),
+            own: own.to_vec(),
+            harness: harness
+                .iter()
+                .filter(|word| *word != "--" && !PRINTING.contains(&word.as_str()))
+                .cloned()
+                .collect(),
+            targets: process::targets(task).unwrap_or_default(),
+        })
+    }
+
+    /// Builds what the failing tests need, and finds the programs that have them.
+    pub(super) async fn find(
+        &mut self,
+        task: &Task<'_>,
+        workspace: &Workspace,
+        stop: &CancellationToken,
+    ) -> Result<Option<Vec<Target>>, sandbox::Error> {
+        let failing: Vec<&str> = task.before.failing_names().filter_map(test_name).collect();
+        if failing.is_empty() {
+            return Ok(None);
+        }
+        // First where the failures seem to be, then everywhere.
+        for _ in 0..2 {
+            let built = self.build((task, workspace), stop).await?;
+            let found = self
+                .with_tests((task, workspace), &built.programs, &failing, stop)
+                .await?;
+            if !found.is_empty() {
+                return self
+                    .narrowed((task, workspace), found, built.programs.len(), stop)
+                    .await;
+            }
+            if self.targets.is_empty() || stop.is_cancelled() {
+                break;
+            }
+            self.targets.clear();
+        }
+        Ok(None)
+    }
+
+    /// Leaves out of later builds what has no failing test; the programs may get other names by it.
+    async fn narrowed(
+        &mut self,
+        (task, workspace): (&Task<'_>, &Workspace),
+        found: Vec<(Program, Target)>,
+        all: usize,
+        stop: &CancellationToken,
+    ) -> Result<Option<Vec<Target>>, sandbox::Error> {
+        let targets = |found: Vec<(Program, Target)>| found.into_iter().map(|(_, target)| target).collect::<Vec<_>>();
+        if found.len() == all || self.own.iter().any(|word| process::is_target(word)) {
+            return Ok(Some(targets(found)));
+        }
+        let before = (self.own.clone(), self.targets.clone());
+        let is_whole = |word: &String| matches!(word.as_str(), "--workspace" | "--all");
+        if self.own.iter().any(is_whole) {
+            self.own.retain(|word| !is_whole(word));
+            for (program, _) in &found {
+                self.own.extend(["-p".to_string(), program.package.clone()]);
+            }
+        }
+        self.targets = found.iter().flat_map(|(program, _)| program.choice()).collect();
+        let built = self.build((task, workspace), stop).await?;
+        let again: Vec<Target> = found
+            .iter()
+            .filter_map(|(old, target)| {
+                let is_same =
+                    |new: &&Program| (&new.package, &new.kind, &new.name) == (&old.package, &old.kind, &old.name);
+                let new = built.programs.iter().find(is_same)?;
+                let program = new.path.clone();
+                Some(Target {
+                    program,
+                    ..target.clone()
+                })
+            })
+            .collect();
+        if built.is_complete && again.len() == found.len() {
+            return Ok(Some(again));
+        }
+        (self.own, self.targets) = before;
+        Ok(Some(targets(found)))
+    }
+
+    /// Builds the tree as it is now.
+    pub(super) async fn build(
+        &self,
+        (task, workspace): (&Task<'_>, &Workspace),
+        stop: &CancellationToken,
+    ) -> Result<Built, sandbox::Error> {
+        let Some(script) = self.script() else {
+            return Ok(Built::default());
+        };
+        let ran = shell(task.suite, workspace, &script, task.suite.command.timeout, stop).await?;
+        if ran.outcome != Outcome::Exited(0) {
+            return Ok(Built::default());
+        }
+        Ok(read(&ran.printed))
+    }
+
+    fn script(&self) -> Option<String> {
+        let options = ["--no-run", "--message-format=json"];
+        let words = ["cargo", "test"].into_iter().chain(options);
+        let words = words.chain(self.targets.iter().chain(&self.own).map(String::as_str));
+        // Debugging information is half of the time of a build, and nobody reads it here.
+        Some(format!(
+            "cd {} || exit 1\nexport CARGO_INCREMENTAL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0\n\
+             {} 2>/dev/null | grep -e '\"level\":\"error' -e '\"executable\":\"' -e '\"reason\":\"build-finished\"'\nexit 0\n",
+            quoted([self.directory.as_str()])?,
+            quoted(words)?
+        ))
+    }
+
+    /// The programs that have at least one of the failing tests, as they say.
+    async fn with_tests(
+        &self,
+        (task, workspace): (&Task<'_>, &Workspace),
+        programs: &[Program],
+        failing: &[&str],
+        stop: &CancellationToken,
+    ) -> Result<Vec<(Program, Target)>, sandbox::Error> {
+        let mut script = "echo \"libraries $(rustc --print sysroot)/lib\"\n".to_string();
+        for (index, program) in programs.iter().enumerate().take(MAX_PROGRAMS) {
+            let Some(words) = quoted([program.path.as_str(), "--list", "--format", "terse"]) else {
+                continue;
+            };
+            script.push_str(&format!(
+                "echo program {index}\ntimeout -k 1 20 {words} 2>/dev/null </dev/null | head -c 2000000\n"
+            ));
+        }
+        let ran = shell(task.suite, workspace, &script, task.suite.command.timeout, stop).await?;
+        let mut libraries = "";
+        let mut current = None;
+        let mut tests: Vec<Vec<&str>> = vec![Vec::new(); programs.len()];
+        for line in ran.printed.lines() {
+            if let Some(path) = line.strip_prefix("libraries ") {
+                libraries = path;
+            } else if let Some(index) = line.strip_prefix("program ") {
+                current = index.parse::<usize>().ok();
+            } else if let Some(name) = line.strip_suffix(": test")
+                && let Some(name) = failing.iter().find(|failing| **failing == name)
+                && let Some(tests) = current.and_then(|index| tests.get_mut(index))
+                && !tests.contains(name)
+            {
+                tests.push(name);
+            }
+        }
+        let with_tests = programs.iter().zip(tests).filter(|(_, tests)| !tests.is_empty());
+        Ok(with_tests
+            .map(|(program, tests)| (program.clone(), self.target(task, program, &tests, libraries)))
+            .collect())
+    }
+
+    fn target(&self, task: &Task<'_>, program: &Program, tests: &[&str], libraries: &str) -> Target {
+        let directory = program.manifest.trim_end_matches("/Cargo.toml").to_string();
+        let mut whole = self.harness.clone();
+        whole.push("--exact".into());
+        for name in &task.before.excused {
+            whole.extend(
+                test_name(name)
+                    .into_iter()
+                    .flat_map(|name| ["--skip".to_string(), name.to_string()]),
+            );
+        }
+        let mut failing = self.harness.clone();
+        failing.push("--exact".into());
+        failing.extend(tests.iter().map(ToString::to_string));
+        let env = [
+            ("CARGO_MANIFEST_DIR", directory.as_str()),
+            ("LD_LIBRARY_PATH", libraries),
+            ("RUST_BACKTRACE", "0"),
+        ];
+        Target {
+            program: program.path.clone(),
+            directory: directory.clone(),
+            env: env.map(|(name, value)| (name.to_string(), value.to_string())).into(),
+            failing,
+            whole,
+        }
+    }
+}
+
+impl Program {
+    fn choice(&self) -> Vec<String> {
+        match self.kind.as_str() {
+            "test" | "bin" | "example" | "bench" => vec![format!("--{}", self.kind), self.name.clone()],
+            _ => vec!["--lib".into()],
+        }
+    }
+}
+
+/// The name by which the harness knows a test; none for those of the documentation.
+fn test_name(name: &str) -> Option<&str> {
+    let is_plain = |name: &&str| !name.is_empty() && !name.starts_with('-');
+    (!name.contains(" - "))
+        .then(|| name.rsplit(' ').next())?
+        .filter(is_plain)
+}
+
+fn read(printed: &str) -> Built {
+    let mut built = Built::default();
+    for message in printed
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Message>(line).ok())
+    {
+        match (message.reason.as_str(), message.executable, message.message) {
+            ("build-finished", ..) => built.is_complete = message.success,
+            ("compiler-artifact", Some(path), _) if message.profile.test && path.starts_with('/') => {
+                built.programs.push(Program {
+                    path,
+                    manifest: message.manifest_path,
+                    package: message.package_id,
+                    kind: message.target.kind.into_iter().next().unwrap_or_default(),
+                    name: message.target.name,
+                });
+            }
+            ("compiler-message", _, Some(said)) if said.level.starts_with("error") => {
+                if !said.spans.is_empty() && built.errors.len() < MAX_ERRORS {
+                    built.errors.push(said.trouble());
+                }
+            }
+            _ => {}
+        }
+    }
+    built
+}
+
+impl Diagnostic {
+    fn trouble(&self) -> Trouble {
+        let mut trouble = Trouble::default();
+        let (primary, others): (Vec<&Span>, Vec<&Span>) = self.spans.iter().partition(|span| span.is_primary);
+        let of_children = self.children.iter().flat_map(|child| &child.spans);
+        for span in primary.into_iter().chain(others).chain(of_children) {
+            // A macro may lie anywhere; where it is called counts as well. The parser bounds how deep that goes.
+            let mut next = Some(span);
+            while let Some(span) = next {
+                trouble.at.push((span.file_name.clone(), span.byte_start));
+                next = span.expansion.as_ref().map(|expansion| &expansion.span);
+            }
+        }
+        trouble
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_and_anything_else_is_not() {
+        let built = read(
+            "{\"reason\":\"compiler-message\",\"message\":{\"level\":\"error\",\"spans\":[\
+             {\"file_name\":\"src/a.rs\",\"byte_start\":7,\"is_primary\":false},\
+             {\"file_name\":\"src/lib.rs\",\"byte_start\":5,\"is_primary\":true,\"expansion\":{\"span\":\
+             {\"file_name\":\"src/b.rs\",\"byte_start\":9,\"is_primary\":false}}}]}}\n\
+             {\"reason\":\"compiler-message\",\"message\":{\"level\":\"error\",\"spans\":[]}}\n\
+             {\"reason\":\"compiler-message\",\"message\":{\"level\":\"warning\",\"spans\":[]}}\n\
+             {\"reason\":\"compiler-artifact\",\"executable\":\"relative\",\"profile\":{\"test\":true}}\n\
+             {\"reason\":\"build-finished\",\"success\":false}\n{\"reason\":7}\nnoise\n",
+        );
+        let at: Vec<_> = built.errors.iter().flat_map(|error| &error.at).collect();
+        let expected = [("src/lib.rs", 5), ("src/b.rs", 9), ("src/a.rs", 7)];
+        assert_eq!(
+            at,
+            expected
+                .map(|(file, byte)| (file.to_string(), byte))
+                .iter()
+                .collect::<Vec<_>>()
+        );
+        assert_eq!(built.errors.len(), 1);
+        assert!(!built.is_complete && built.programs.is_empty());
+    }
+
+    #[test]
+    fn an_expansion_without_end_is_not_followed() {
+        let deep = "{\"span\":".repeat(100_000);
+        let built = read(&format!("{{\"reason\":\"compiler-message\",\"message\":{deep}"));
+        assert!(built.errors.is_empty());
+    }
+
+    #[test]
+    fn tests_are_named_as_the_harness_knows_them() {
+        assert_eq!(test_name("a::b"), Some("a::b"));
+        assert_eq!(test_name("lib:src/lib.rs a::b"), Some("a::b"));
+        assert_eq!(test_name("src/lib.rs - add"), None);
+        assert_eq!(test_name("--nocapture"), None);
+    }
+}

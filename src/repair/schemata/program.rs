@@ -1,0 +1,271 @@
+//! A program of tests: how it is built, which parts of it are started for a candidate, and what that said.
+//!
+//! All of it runs in the sandbox. What comes back is a claim of the code under test: read strictly, and within bounds.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::rewrite::SWITCH;
+use crate::checkout::Workspace;
+use crate::repair::runner::Verdict;
+use crate::sandbox::{self, Outcome};
+use crate::suite::{self, Job, Packages, Suite};
+
+/// Bytes of output that are read.
+const MAX_OUTPUT: usize = 8 << 20;
+/// How many trials run at the same time.
+const LANES: usize = 2;
+/// What building and starting may add to the time of the trials themselves.
+const SLACK: Duration = Duration::from_secs(20);
+/// A job longer than this is split by its caller.
+const MAX_JOB: Duration = Duration::from_secs(1_800);
+
+/// One started test program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    /// Its path inside.
+    pub(super) program: String,
+    /// Where it runs, inside.
+    pub(super) directory: String,
+    pub(super) env: Vec<(String, String)>,
+    /// What chooses the tests that fail.
+    pub(super) failing: Vec<String>,
+    /// What chooses all of them.
+    pub(super) whole: Vec<String>,
+}
+
+/// How long the tests take at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    pub(super) failing: Duration,
+    pub(super) whole: Duration,
+}
+
+/// Runs a shell script at the root of the tree, with the variables of the test command.
+pub(super) async fn shell(
+    suite: &Suite,
+    workspace: &Workspace,
+    script: &str,
+    wall: Duration,
+    stop: &CancellationToken,
+) -> Result<suite::Ran, sandbox::Error> {
+    let mut suite = suite.clone();
+    suite.policy.limits.output = suite.policy.limits.output.max(MAX_OUTPUT);
+    let own = suite.command.env.iter().filter(|(name, _)| is_name(name));
+    let variables = own.map(|(name, value)| format!("{name}={value}"));
+    let argv = ["env".to_string()]
+        .into_iter()
+        .chain(variables)
+        .chain(["sh", "-c", script].map(String::from));
+    let job = Job {
+        argv: argv.collect(),
+        hosts: Vec::new(),
+        wall,
+    };
+    suite::execute(&suite, workspace, &job, &Packages::default(), stop).await
+}
+
+fn is_name(name: &str) -> bool {
+    !name.starts_with("GREENLIGHT_")
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Words as the shell takes them back; none if one cannot be quoted.
+pub(super) fn quoted<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<String> {
+    shlex::try_join(words).ok()
+}
+
+impl Target {
+    /// The command that starts it in its directory, with what chooses tests.
+    pub(super) fn start(&self, choice: &[String], limit: Duration) -> Option<String> {
+        let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
+        let mut words = vec!["env".to_string()];
+        words.extend(self.env.iter().map(|(name, value)| format!("{name}={value}")));
+        words.extend(["timeout", "-k", "1"].map(String::from));
+        words.push(seconds.max(1).to_string());
+        words.push(self.program.clone());
+        words.extend_from_slice(choice);
+        let directory = quoted([self.directory.as_str()])?;
+        Some(format!(
+            "(cd {directory} && exec {})",
+            quoted(words.iter().map(String::as_str))?
+        ))
+    }
+}
+
+/// The script that tries these candidates, two at a time: `s 3` when one is started, `e 3 0` when it has ended.
+fn script(targets: &[Target], ids: &[u32], limit: Limit) -> Option<String> {
+    let each = |choice: fn(&Target) -> &Vec<String>, limit| -> Option<Vec<String>> {
+        targets
+            .iter()
+            .map(|target| target.start(choice(target), limit))
+            .collect()
+    };
+    let mut steps = each(|target| &target.failing, limit.failing)?;
+    steps.extend(each(|target| &target.whole, limit.whole)?);
+    let lanes: Vec<String> = (0..LANES)
+        .map(|lane| {
+            let own = ids.iter().skip(lane).step_by(LANES).map(u32::to_string);
+            format!("lane {lane} {} &", own.collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    Some(format!(
+        "tests() {{ {}; }}\n\
+         lane() {{ TMPDIR=/tmp/lane-$1; mkdir -p $TMPDIR; export TMPDIR; shift\n\
+         for id do echo s $id; {SWITCH}=$id; export {SWITCH}; tests >/dev/null 2>&1 </dev/null; echo e $id $?; done; }}\n\
+         {}\nwait\n",
+        steps.join(" && "),
+        lanes.join("\n")
+    ))
+}
+
+/// Tries candidates that the program has; a verdict for each.
+pub(super) async fn trials(
+    (suite, workspace): (&Suite, &Workspace),
+    targets: &[Target],
+    ids: &[u32],
+    limit: Limit,
+    stop: &CancellationToken,
+) -> Result<BTreeMap<u32, Verdict>, sandbox::Error> {
+    let mut verdicts = BTreeMap::new();
+    let mut left = ids.to_vec();
+    // Each round takes away at least one.
+    while !left.is_empty() && !stop.is_cancelled() {
+        let Some(script) = script(targets, &left, limit) else {
+            break;
+        };
+        let count = u32::try_from(left.len()).unwrap_or(u32::MAX);
+        let wall = (limit.failing * 2).saturating_mul(count) + limit.whole * 4 + SLACK;
+        let ran = shell(suite, workspace, &script, wall.min(MAX_JOB), stop).await?;
+        let (ended, open) = answers(&ran.printed, &left);
+        if ended.is_empty() && open.is_empty() {
+            break;
+        }
+        verdicts.extend(ended);
+        // What was under way when all of it came to an end is what ended it.
+        let died = match ran.outcome {
+            Outcome::TimedOut => Verdict::TimedOut,
+            Outcome::Cancelled => Verdict::Stopped,
+            _ => Verdict::Fails,
+        };
+        verdicts.extend(open.into_iter().map(|id| (id, died)));
+        left.retain(|id| !verdicts.contains_key(id));
+    }
+    let rest = if stop.is_cancelled() {
+        Verdict::Stopped
+    } else {
+        Verdict::Fails
+    };
+    for id in left {
+        verdicts.entry(id).or_insert(rest);
+    }
+    Ok(verdicts)
+}
+
+/// What has ended, and what was started and has not.
+fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, Verdict>, Vec<u32>) {
+    let mut ended = BTreeMap::new();
+    let mut started = Vec::new();
+    for line in printed.lines() {
+        let words: Vec<&str> = line.split(' ').take(4).collect();
+        let id = words
+            .get(1)
+            .and_then(|id| id.parse().ok())
+            .filter(|id| asked.contains(id));
+        match (words.as_slice(), id) {
+            (["s", _], Some(id)) if !started.contains(&id) => started.push(id),
+            (["e", _, code], Some(id)) => {
+                let verdict = match *code {
+                    "0" => Verdict::Passes,
+                    "124" | "137" => Verdict::TimedOut,
+                    _ => Verdict::Fails,
+                };
+                ended.entry(id).or_insert(verdict);
+            }
+            _ => {}
+        }
+    }
+    started.retain(|id| !ended.contains_key(id));
+    (ended, started)
+}
+
+/// How long the failing tests take without any candidate, if they fail; and all of them.
+pub(super) async fn baseline(
+    (suite, workspace): (&Suite, &Workspace),
+    targets: &[Target],
+    stop: &CancellationToken,
+) -> Result<Option<Limit>, sandbox::Error> {
+    let most = suite.command.timeout;
+    let mut took = Vec::new();
+    for choice in
+        [|target: &Target| &target.failing, |target: &Target| &target.whole] as [fn(&Target) -> &Vec<String>; 2]
+    {
+        let steps: Option<Vec<String>> = targets
+            .iter()
+            .map(|target| target.start(choice(target), most))
+            .collect();
+        let Some(steps) = steps else { return Ok(None) };
+        // One by one, so that each is known to run to its end.
+        let script = steps
+            .iter()
+            .map(|step| format!("{step} >/dev/null 2>&1 </dev/null; echo code $?"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let ran = shell(suite, workspace, &script, most, stop).await?;
+        let codes: Vec<&str> = ran
+            .printed
+            .lines()
+            .filter_map(|line| line.strip_prefix("code "))
+            .collect();
+        let fails = |code: &&str| !matches!(*code, "0" | "124" | "125" | "126" | "127" | "137");
+        let is_clear = codes.len() == targets.len() && codes.iter().all(fails);
+        if ran.outcome != Outcome::Exited(0) || !is_clear {
+            return Ok(None);
+        }
+        took.push(ran.wall);
+    }
+    let [failing, whole] = took.as_slice() else {
+        return Ok(None);
+    };
+    let limit = |took: Duration, least: u64| (took * 10).max(Duration::from_secs(least)).min(most);
+    Ok(Some(Limit {
+        failing: limit(*failing, 1),
+        whole: limit(*whole, 2),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_strictly() {
+        let printed = "s 1\ns 2\ne 1 0\ne 1 1\ns 3\ne 3 124\nnoise\ne 9 0\ne 2\ne 4294967296 0\ns 2 \n";
+        let (ended, open) = answers(printed, &[1, 2, 3]);
+        assert_eq!(ended, BTreeMap::from([(1, Verdict::Passes), (3, Verdict::TimedOut)]));
+        assert_eq!(open, [2]);
+    }
+
+    #[test]
+    fn what_a_tree_names_is_never_read_by_the_shell() {
+        let target = Target {
+            program: "/workspace/a'; touch /tmp/x; '".into(),
+            directory: "/workspace/$(id)".into(),
+            env: Vec::new(),
+            failing: vec!["--exact".into(), "a`b`".into()],
+            whole: Vec::new(),
+        };
+        let started = target.start(&target.failing, Duration::from_millis(1_200)).unwrap();
+        let words = shlex::split(started.trim_matches(['(', ')'])).unwrap();
+        assert_eq!(words[1], "/workspace/$(id)");
+        assert!(
+            words.contains(&"/workspace/a'; touch /tmp/x; '".to_string()),
+            "{words:?}"
+        );
+        assert!(words.contains(&"a`b`".to_string()));
+        assert!(words.windows(2).any(|pair| pair == ["1", "2"]), "{words:?}");
+    }
+}
