@@ -2,7 +2,7 @@
 //! untrusted code: it is only searched for paths of files that exist and for lines.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use regex::Regex;
 
@@ -14,8 +14,12 @@ const MAX_FRAMES: usize = 40;
 /// Bytes of a failure's message that are searched.
 const MAX_MESSAGE: usize = 64 * 1024;
 
-/// `File "path", line 3`, and `path:3`.
-const FRAME: &str = r#"File "([^"\n]+)", line (\d{1,7})|([[:alnum:]_./+-]+\.[[:alnum:]]{1,4}):(\d{1,7})"#;
+/// `File "path", line 3`, `at pkg.Class.method(Class.java:3)`, and `path:3`.
+const FRAME: &str = concat!(
+    r#"File "(?<py>[^"\n]+)", line (?<pyl>[0-9]{1,7})"#,
+    r"|at (?:[[:alnum:]_.-]*/)*(?<pkg>[[:alnum:]_.$<>]+)\((?<java>[[:alnum:]_]+\.(?:java|kt|scala)):(?<javal>[0-9]{1,7})\)",
+    r"|(?<path>[[:alnum:]_./+@-]+\.[[:alnum:]]{1,4}):(?<line>[0-9]{1,7})",
+);
 
 /// Clues, before any code is read.
 #[derive(Debug, Default)]
@@ -32,6 +36,8 @@ pub(super) struct Evidence {
 pub(super) struct TestName {
     pub(super) function: String,
     pub(super) file: Option<RepoPath>,
+    /// As the framework prints it: tests may have titles instead of functions.
+    pub(super) full: String,
 }
 
 impl Evidence {
@@ -65,7 +71,8 @@ impl Evidence {
         self.frames.keys().chain(self.changed.keys()).chain(tests).collect()
     }
 
-    /// Reads `path:line` and Python's `File "path", line n`; the innermost call is printed last.
+    /// Reads `path:line`, Python's `File "path", line n`, and what V8, Java and Go print. The innermost call is printed
+    /// first where lines start with `at` or end with an offset, and last elsewhere.
     fn frames_of(&mut self, paths: &BTreeSet<RepoPath>, message: &str) {
         let mut end = message.len().min(MAX_MESSAGE);
         while !message.is_char_boundary(end) {
@@ -73,15 +80,24 @@ impl Evidence {
         }
         // The pattern is a constant; a test below would fail if it were wrong.
         let Ok(frame) = Regex::new(FRAME) else { return };
-        let mut found = Vec::new();
-        for captures in frame.captures_iter(&message[..end]) {
-            let path = captures.get(1).or_else(|| captures.get(3));
-            let line = captures.get(2).or_else(|| captures.get(4));
-            if let (Some(path), Some(Ok(line))) = (path, line.map(|line| line.as_str().parse())) {
-                found.push((path.as_str(), line));
-            }
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        let message = &message[..end];
+        for captures in frame.captures_iter(message) {
+            let path = captures.name("py").or_else(|| captures.name("path"));
+            let path = path.map(|path| path.as_str().to_string());
+            let Some(path) = path.or_else(|| java_path(captures.name("pkg")?.as_str(), captures.name("java")?.as_str()))
+            else {
+                continue;
+            };
+            let line = ["pyl", "javal", "line"].iter().find_map(|name| captures.name(name));
+            let (Some(all), Some(Ok(line))) = (captures.get(0), line.map(|line| line.as_str().parse())) else {
+                continue;
+            };
+            let is_first = all.as_str().starts_with("at ") || is_innermost_first(message, &all.range());
+            if is_first { &mut first } else { &mut last }.push((path, line));
         }
-        for (index, (path, line)) in found.iter().rev().take(MAX_FRAMES).enumerate() {
+        let first = first.iter().take(MAX_FRAMES).enumerate();
+        for (index, (path, line)) in first.chain(last.iter().rev().take(MAX_FRAMES).enumerate()) {
             let weight = if index == 0 { 1.0 } else { 0.8 };
             self.frame(paths, path, *line, weight);
         }
@@ -101,14 +117,35 @@ impl TestName {
     fn read(name: &str, paths: &BTreeSet<RepoPath>) -> Self {
         let file = name.split("::").next().and_then(|file| resolve(file, paths));
         let cut = |text: &'_ str, mark: &str| text.find(mark).map_or(text.len(), |at| at);
+        let full = name.trim();
         let name = &name[..cut(name, "[").min(cut(name, " (")).min(cut(name, " - "))];
         let word = name.split_whitespace().last().unwrap_or_default();
-        let function = word.rsplit([':', '.', '>']).next().unwrap_or(word);
+        let word = word.trim_end_matches("()");
+        let function = word.rsplit([':', '.', '>', '#']).next().unwrap_or(word);
+        // Go's subtests.
+        let function = function.split('/').next().unwrap_or(function);
         Self {
             function: function.into(),
             file,
+            full: full.into(),
         }
     }
+}
+
+/// Whether the line around a frame is one of a trace that starts with the innermost call.
+fn is_innermost_first(message: &str, frame: &Range<usize>) -> bool {
+    let before = message.get(..frame.start).unwrap_or_default();
+    let before = before.rsplit('\n').next().unwrap_or_default().trim_start();
+    let after = message.get(frame.end..).unwrap_or_default();
+    before.starts_with("at ") || after.starts_with(" +0x")
+}
+
+/// `pkg/Class.java`, from `pkg.Class.method` and `Class.java`.
+fn java_path(method: &str, file: &str) -> Option<String> {
+    let class = file.split('.').next()?;
+    let at = method.find(&format!("{class}.")).or_else(|| method.find(&format!("{class}$")));
+    let package = method.get(..at.unwrap_or(0))?.replace('.', "/");
+    Some(format!("{package}{file}"))
 }
 
 /// The file of the tree that a printed path means: the longest one it ends in, or the only one that ends in it.
@@ -200,5 +237,29 @@ mod tests {
             .flat_map(|(path, lines)| lines.iter().map(move |(line, weight)| (path.as_str(), *line, *weight)))
             .collect();
         assert_eq!(frames, [("a.py", 7, 0.8), ("b.py", 12, 1.0), ("test_a.py", 3, 1.0)]);
+    }
+
+    /// Every frame that one failure with this message points at.
+    fn frames(message: &str, tree: &[&str]) -> Vec<(String, u32, f32)> {
+        let mut evidence = Evidence::default();
+        evidence.frames_of(&paths(tree), message);
+        let lines = evidence.frames.iter();
+        lines
+            .flat_map(|(path, lines)| lines.iter().map(move |(line, weight)| (path.to_string(), *line, *weight)))
+            .collect()
+    }
+
+    #[test]
+    fn traces_of_other_languages_start_with_the_innermost_call() {
+        let script = "TypeError: x\n    at f (file:///workspace/lib/a.js:3:5)\n    at Context.<anonymous> (test/a.js:9:5)\n";
+        let expected = [("lib/a.js".to_string(), 3, 1.0), ("test/a.js".to_string(), 9, 0.8)];
+        assert_eq!(frames(script, &["lib/a.js", "test/a.js"]), expected);
+        let java = "\tat app//org.x.Stack$Node.pop(Stack.java:12)\n\tat org.x.StackTest.pops(StackTest.java:7)\n";
+        let tree = ["src/main/java/org/x/Stack.java", "src/main/java/org/y/Stack.java"];
+        assert_eq!(frames(java, &tree), [(tree[0].to_string(), 12, 1.0)]);
+        let go = "panic: x\n\tpkg.f(...)\n\t/workspace/a.go:4 +0x1d\n\t/workspace/a_test.go:12 +0x2\n";
+        let expected = [("a.go".to_string(), 4, 1.0), ("a_test.go".to_string(), 12, 0.8)];
+        assert_eq!(frames(go, &["a.go", "a_test.go"]), expected);
+        assert_eq!(frames("    a_test.go:12: got 1", &["a_test.go"]), [("a_test.go".to_string(), 12, 1.0)]);
     }
 }

@@ -7,6 +7,8 @@ use std::ops::{Range, RangeInclusive};
 use crate::domain::id::RepoPath;
 use crate::domain::test_path::is_test_path;
 
+use tree_sitter::Node;
+
 use super::syntax::{Below, Source, Step};
 use crate::guard;
 
@@ -99,10 +101,22 @@ impl Outline {
             .extend(implied.into_iter().flat_map(|(_, methods)| methods.iter()));
     }
 
-    /// Only Python's classes: Rust's traits hold no state, and are reached by the names of their methods.
+    /// Only classes: Rust's traits hold no state, and are reached by the names of their methods.
     fn derive(&mut self, source: &Source, step: &Step<'_>) {
-        let parts = ["name", "superclasses"].map(|field| step.node.child_by_field_name(field));
-        let [Some(class), Some(bases)] = parts else { return };
+        if !step.node.kind().starts_with("class") {
+            return;
+        }
+        let field = |field| step.node.child_by_field_name(field);
+        let bases = field("superclasses").or_else(|| field("superclass"));
+        let bases = bases.or_else(|| {
+            let heritage = (0..4).filter_map(|index| step.node.named_child(index));
+            let heritage = heritage.into_iter().find(|child| child.kind() == "class_heritage")?;
+            let extends = heritage.named_child(0)?;
+            Some(if extends.kind() == "extends_clause" { extends } else { heritage })
+        });
+        let (Some(class), Some(bases)) = (field("name"), bases) else {
+            return;
+        };
         let mut cursor = bases.walk();
         for base in bases
             .named_children(&mut cursor)
@@ -122,9 +136,14 @@ fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option
     let is_in_function = || above.iter().any(|step| language.functions.contains(&step.node.kind()));
     let name = if language.functions.contains(&kind) {
         step.node.child_by_field_name("name")?
+    } else if let Some(name) = named_value(source, step.node) {
+        name
+    } else if let Some(title) = title(source, step.node).filter(|_| is_test_code) {
+        title
     } else if language.constants.contains(&kind) && !is_in_function() {
         let name = step.node.child_by_field_name("name");
-        name.or_else(|| step.node.child_by_field_name("left"))?
+        name.or_else(|| step.node.child_by_field_name("left"))
+            .or_else(|| step.node.child_by_field_name("property"))?
     } else {
         return None;
     };
@@ -133,8 +152,13 @@ fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option
         let owner = source.text_of(step.node.child_by_field_name(field)?);
         Some(owner.split('<').next().unwrap_or(owner).trim().to_string())
     });
+    let name = source.text_of(name);
+    let name = match name.rsplit_once('.') {
+        Some((_, last)) if !title_marks(name) => last,
+        _ => name.trim_matches(['"', '\'', '`']),
+    };
     Some(Definition {
-        name: source.text_of(name).to_string(),
+        name: name.to_string(),
         owner,
         bytes: step.node.byte_range(),
         lines: line(step.node.start_position().row)..=line(step.node.end_position().row),
@@ -142,6 +166,33 @@ fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option
         mentions: BTreeSet::new(),
         implied: BTreeSet::new(),
     })
+}
+
+/// Whether a name is a text in quotes.
+fn title_marks(name: &str) -> bool {
+    name.starts_with(['"', '\'', '`'])
+}
+
+/// The name that a function without its own is given by what holds it.
+fn named_value<'t>(source: &Source, node: Node<'t>) -> Option<Node<'t>> {
+    let language = source.language;
+    let (_, name, value) = language.named_values.iter().find(|(kind, _, _)| *kind == node.kind())?;
+    let value = node.child_by_field_name(value)?;
+    let is_function = language.functions.contains(&value.kind());
+    node.child_by_field_name(name).filter(|_| is_function)
+}
+
+/// The title of a test that is a call: `it("adds", () => …)`.
+fn title<'t>(source: &Source, node: Node<'t>) -> Option<Node<'t>> {
+    let language = source.language;
+    if language.this != "this" || node.kind() != "call_expression" {
+        return None;
+    }
+    let called = source.text_of(node.child_by_field_name(language.callee)?);
+    let first = called.split(['.', '(']).next().unwrap_or_default();
+    let title = node.child_by_field_name("arguments")?.named_child(0)?;
+    let is_test = matches!(first, "it" | "test" | "specify" | "t" | "fit");
+    (is_test && language.strings.contains(&title.kind())).then_some(title)
 }
 
 /// A line from 1, for a row from 0.

@@ -132,6 +132,10 @@ impl<'a> Graph<'a> {
 
     /// The test's own function, and what its class sets up.
     fn bodies(&self, test: &TestName) -> Vec<usize> {
+        let by_title = self.titled(test);
+        if !by_title.is_empty() {
+            return by_title;
+        }
         let named = self.by_name.get(test.function.as_str()).into_iter().flatten().copied();
         let is_it = |index: &usize| {
             let (path, definition) = self.definitions[*index];
@@ -146,7 +150,36 @@ impl<'a> Graph<'a> {
                 other == path && (definition.name.starts_with("setUp") || definition.name.starts_with("setup"))
             }));
         }
+        if bodies.is_empty() {
+            // Better the whole file than nothing.
+            let (Some(file), all) = (&test.file, self.definitions.iter().enumerate()) else {
+                return bodies;
+            };
+            let in_file = all.filter(|(_, (path, definition))| *path == file && definition.is_test_code);
+            bodies.extend(in_file.map(|(index, _)| index));
+        }
         bodies
+    }
+
+    /// Tests whose title is the end of the name, the longest titles only.
+    fn titled(&self, test: &TestName) -> Vec<usize> {
+        let is_it = |definition: &Definition| {
+            let before = test.full.strip_suffix(definition.name.as_str());
+            definition.is_test_code
+                && definition.name.contains(' ')
+                && before.is_some_and(|before| before.is_empty() || before.ends_with([' ', '>', ':', '/']))
+        };
+        let all = self.definitions.iter().enumerate();
+        let mut titled: Vec<usize> = all
+            .filter(|(_, (path, definition))| {
+                test.file.as_ref().is_none_or(|file| file == *path) && is_it(definition)
+            })
+            .map(|(index, _)| index)
+            .collect();
+        let length = |index: &usize| self.definitions[*index].1.name.len();
+        let longest = titled.iter().map(length).max();
+        titled.retain(|index| Some(length(index)) == longest);
+        titled
     }
 
     /// Types that the test has to do with: those that its code names, those that what it calls names, and what
@@ -211,7 +244,9 @@ impl<'a> Graph<'a> {
                     .map(|index| (*index, STRANGER * share(strangers.len()))),
             );
             for index in self.by_owner.get(name.as_str()).into_iter().flatten() {
-                let is_construction = matches!(self.definitions[*index].1.name.as_str(), "__init__" | "new");
+                let called = self.definitions[*index].1.name.as_str();
+                // Java's constructors are called as their class is.
+                let is_construction = matches!(called, "__init__" | "new" | "constructor") || called == name;
                 let share = if is_construction { CONSTRUCTION } else { OTHER_METHOD };
                 mentioned.push((*index, share));
             }

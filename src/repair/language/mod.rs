@@ -1,6 +1,7 @@
 //! What the search has to know about a programming language: its grammar, and what the parts it looks for are
 //! called in the syntax tree. Everything else in this room works on any language in the table.
 
+mod javascript;
 mod python;
 mod rust;
 
@@ -17,20 +18,32 @@ pub(super) struct Language {
     pub(super) functions: &'static [&'static str],
     /// Constants that can be defined outside a function.
     pub(super) constants: &'static [&'static str],
+    /// What gives a function without a name one: the kind, the field of the name, and the field of the function.
+    pub(super) named_values: &'static [(&'static str, &'static str, &'static str)],
     /// What methods belong to, and the field that names it.
     pub(super) owners: &'static [(&'static str, &'static str)],
     pub(super) names: &'static [&'static str],
+    /// What a method calls its own object.
+    pub(super) this: &'static str,
     /// Expressions with operators between or before their operands.
     pub(super) operations: &'static [&'static str],
     /// Operators that only this language has, and what each may have been meant to be.
     pub(super) swaps: &'static [Swap],
     pub(super) integers: &'static [&'static str],
+    pub(super) floats: &'static [&'static str],
+    pub(super) strings: &'static [&'static str],
     pub(super) truths: [&'static str; 2],
+    /// The value that stands for none.
+    pub(super) nothing: &'static str,
+    /// What a function gives back when there is nothing to do.
+    pub(super) empties: &'static [&'static str],
     /// How a negation starts, and what it is called.
     pub(super) negation: (&'static str, &'static str),
     /// Nodes that hold a condition, and the field it is in.
     pub(super) conditions: &'static [(&'static str, &'static str)],
     pub(super) calls: &'static [&'static str],
+    /// The field of a call that says what is called.
+    pub(super) callee: &'static str,
     /// The parenthesised list of what a call passes.
     pub(super) arguments: &'static [&'static str],
     /// Reading a part of a value: the kind, the field of the value, and the field of the part's name.
@@ -43,8 +56,16 @@ pub(super) struct Language {
     pub(super) values: &'static [(&'static str, &'static str)],
     /// What declares a variable, and the field of its name or pattern.
     pub(super) bindings: &'static [(&'static str, &'static str)],
+    /// What holds statements.
+    pub(super) blocks: &'static [&'static str],
+    /// A statement that gives a value back: the kind, its keyword, and how it ends.
+    pub(super) returns: (&'static str, &'static str, &'static str),
+    /// Statements that end a loop, a round of it, or the function.
+    pub(super) jumps: &'static [&'static str],
     /// Subtrees that are never edited: no code, types, or assertions.
     pub(super) untouched: &'static [&'static str],
+    /// Calls that are never edited: assertions, and what loads modules, by the first part of the name.
+    pub(super) untouched_calls: &'static [&'static str],
     /// Methods that are called without being named: by an operator or another kind of node, or by a function.
     pub(super) implied: &'static [(&'static str, &'static [&'static str])],
     /// Calls of macros that are never edited either, by prefix of their name.
@@ -54,7 +75,13 @@ pub(super) struct Language {
 /// The language of a file by its name.
 pub(super) fn of(path: &str) -> Option<&'static Language> {
     let (_, extension) = path.rsplit_once('.')?;
-    [&rust::RUST, &python::PYTHON]
-        .into_iter()
-        .find(|language| language.extensions.contains(&extension))
+    [
+        &rust::RUST,
+        &python::PYTHON,
+        &javascript::JAVASCRIPT,
+        &javascript::TYPESCRIPT,
+        &javascript::TSX,
+    ]
+    .into_iter()
+    .find(|language| language.extensions.contains(&extension))
 }

@@ -8,8 +8,10 @@ pub(super) static PYTHON: Language = Language {
     extensions: &["py"],
     functions: &["function_definition"],
     constants: &["assignment"],
+    named_values: &[("assignment", "left", "right")],
     owners: &[("class_definition", "name")],
     names: &["identifier"],
+    this: "self",
     operations: &[
         "binary_operator",
         "comparison_operator",
@@ -39,7 +41,11 @@ pub(super) static PYTHON: Language = Language {
         ("%=", &[("//=", Template::OtherOperator)]),
     ],
     integers: &["integer"],
+    floats: &["float"],
+    strings: &["string"],
     truths: ["True", "False"],
+    nothing: "None",
+    empties: &["None", "[]", "{}", "''", "0", "False", "True", "()"],
     negation: ("not ", "not_operator"),
     conditions: &[
         ("if_statement", "condition"),
@@ -48,6 +54,7 @@ pub(super) static PYTHON: Language = Language {
         ("if_clause", ""),
     ],
     calls: &["call"],
+    callee: "function",
     arguments: &["argument_list"],
     attribute: ("attribute", "object", "attribute"),
     operands: &[
@@ -79,6 +86,9 @@ pub(super) static PYTHON: Language = Language {
         ("named_expression", "name"),
         ("as_pattern_target", ""),
     ],
+    blocks: &["block", "module"],
+    returns: ("return_statement", "return", ""),
+    jumps: &["break", "continue", "return"],
     untouched: &[
         "comment",
         "import_statement",
@@ -90,6 +100,7 @@ pub(super) static PYTHON: Language = Language {
         "global_statement",
         "nonlocal_statement",
     ],
+    untouched_calls: &[],
     implied: &[
         ("subscript", &["__getitem__", "__setitem__", "__delitem__"]),
         ("for_statement", &["__iter__", "__next__"]),

@@ -8,8 +8,10 @@ pub(super) static RUST: Language = Language {
     extensions: &["rs"],
     functions: &["function_item"],
     constants: &["const_item", "static_item"],
+    named_values: &[],
     owners: &[("impl_item", "type"), ("trait_item", "name")],
     names: &["identifier", "field_identifier", "type_identifier"],
+    this: "self",
     operations: &[
         "binary_expression",
         "compound_assignment_expr",
@@ -26,7 +28,11 @@ pub(super) static RUST: Language = Language {
         ("..=", &[("..", Template::Bound)]),
     ],
     integers: &["integer_literal"],
+    floats: &["float_literal"],
+    strings: &["string_literal"],
     truths: ["true", "false"],
+    nothing: "None",
+    empties: &["None", "Vec::new()", "String::new()", "\"\"", "0", "false", "true", "Ok(())"],
     negation: ("!", "unary_expression"),
     conditions: &[
         ("if_expression", "condition"),
@@ -34,6 +40,7 @@ pub(super) static RUST: Language = Language {
         ("match_pattern", "condition"),
     ],
     calls: &["call_expression"],
+    callee: "function",
     arguments: &["arguments"],
     attribute: ("field_expression", "value", "field"),
     operands: &[
@@ -62,6 +69,9 @@ pub(super) static RUST: Language = Language {
         ("closure_parameters", ""),
         ("match_arm", "pattern"),
     ],
+    blocks: &["block"],
+    returns: ("return_expression", "return", ";"),
+    jumps: &["break;", "continue;", "return;"],
     untouched: &[
         "attribute_item",
         "inner_attribute_item",
@@ -73,6 +83,7 @@ pub(super) static RUST: Language = Language {
         "type_parameters",
         "where_clause",
     ],
+    untouched_calls: &[],
     implied: &[
         ("==", &["eq"]),
         ("!=", &["eq"]),

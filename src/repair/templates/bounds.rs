@@ -79,11 +79,11 @@ fn value_of(place: &Place<'_, '_>) -> Option<(Template, bool)> {
     let (parent, field) = (place.parent_kind(), place.field());
     if language.positions.contains(&parent) {
         // What is subscripted is no number, unlike what stands between the brackets.
-        let is_subscripted = field == "value" || (parent == "index_expression" && is_first(place));
+        let is_subscripted = matches!(field, "value" | "object" | "operand" | "array") || (parent == "index_expression" && is_first(place));
         return (!is_subscripted).then_some((Template::ShiftPosition, false));
     }
     if language.arguments.contains(&parent) {
-        let callee = place.above(2)?.node.child_by_field_name("function")?;
+        let callee = place.above(2)?.node.child_by_field_name(language.callee)?;
         let is_range = place.source.text_of(callee) == "range";
         let template = if is_range {
             Template::ShiftPosition
@@ -133,7 +133,7 @@ fn start_range_at_one(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_range = place
         .above(1)
-        .and_then(|call| call.node.child_by_field_name("function"))
+        .and_then(|call| call.node.child_by_field_name(language.callee))
         .is_some_and(|callee| place.source.text_of(callee) == "range");
     if language.arguments.contains(&place.kind()) && is_range && place.node().named_child_count() == 1 {
         let inside = place.text().trim_start_matches('(');

@@ -29,7 +29,7 @@ fn drop_negation(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 fn negate(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let (prefix, negation) = language.negation;
-    let decides = place.stands_in(language.conditions) || is_logical(place, 1) || is_question(place);
+    let decides = place.is_condition() || is_logical(place, 1) || is_question(place);
     let is_comparison = |kind: &str| kind == "comparison_operator";
     let is_operation = operator(place, 0).is_some_and(|operator| !matches!(operator, "&&" | "||" | "and" | "or"));
     if !decides

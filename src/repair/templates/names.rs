@@ -57,6 +57,27 @@ const FAMILIES: &[&[&str]] = &[
     &["and_then", "or_else"],
     &["read", "readline"],
     &["setdefault", "get"],
+    &["some", "every"],
+    &["indexOf", "lastIndexOf"],
+    &["find", "findLast", "filter"],
+    &["findIndex", "findLastIndex"],
+    &["startsWith", "endsWith"],
+    &["trim", "trimStart", "trimEnd"],
+    &["toUpperCase", "toLowerCase"],
+    &["toLocaleUpperCase", "toLocaleLowerCase"],
+    &["padStart", "padEnd"],
+    &["push", "unshift"],
+    &["pop", "shift"],
+    &["slice", "splice", "substring", "substr"],
+    &["floor", "ceil", "round", "trunc"],
+    &["map", "forEach", "flatMap", "filter"],
+    &["reduce", "reduceRight"],
+    &["replace", "replaceAll"],
+    &["charAt", "charCodeAt", "codePointAt"],
+    &["parseInt", "parseFloat"],
+    &["keys", "values", "entries"],
+    &["sin", "cos"],
+    &["all", "any", "race", "allSettled"],
 ];
 
 /// How many other names are offered for one, nearest first.
@@ -78,9 +99,9 @@ impl Known {
         };
         source.walk(|path| {
             let place = Place { source, path };
-            if place.kind() == "identifier"
+            if matches!(place.kind(), "identifier" | "shorthand_property_identifier_pattern")
                 && is_bound(&place)
-                && let Some(function) = function(&place)
+                && let Some(function) = functions(&place).next()
             {
                 let variables = known.variables.entry(function).or_default();
                 let name = place.text().to_string();
@@ -162,20 +183,22 @@ fn other_part(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 
 /// Another variable of the same function.
 fn other_variable(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
-    if place.kind() != "identifier" || is_bound(place) || is_callee(place) || is_no_variable(place) {
+    if !matches!(place.kind(), "identifier") || is_bound(place) || is_callee(place) || is_no_variable(place) {
         return;
     }
-    let Some(variables) = function(place).and_then(|function| known.variables.get(&function)) else {
-        return;
-    };
+    let variables: Vec<&String> = functions(place)
+        .filter_map(|function| known.variables.get(&function))
+        .flatten()
+        .collect();
     let name = place.text();
-    let Some(own) = variables.iter().position(|variable| variable == name) else {
+    let Some(own) = variables.iter().position(|variable| *variable == name) else {
         return;
     };
     let mut others: Vec<(usize, &String)> = variables
         .iter()
         .enumerate()
-        .filter(|(index, other)| *index != own && !matches!(other.as_str(), "self" | "cls" | "_"))
+        .map(|(index, other)| (index, *other))
+        .filter(|(index, other)| *index != own && *other != name && !matches!(other.as_str(), "self" | "cls" | "_"))
         .map(|(index, other)| (index.abs_diff(own), other))
         .collect();
     others.sort_unstable();
@@ -188,19 +211,17 @@ fn other_variable(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 fn owner(place: &Place<'_, '_>, value: &str) -> usize {
     let owners = place.source.language.owners;
     let is_owner = |step: &&Step<'_>| owners.iter().any(|(kind, _)| *kind == step.node.kind());
-    let around = place.path.iter().rev().find(is_owner).filter(|_| value == "self");
+    let around = place.path.iter().rev().find(is_owner).filter(|_| value == place.source.language.this);
     around.map_or(0, |step| step.node.start_byte())
 }
 
-/// Where the innermost function around the node starts.
-fn function(place: &Place<'_, '_>) -> Option<usize> {
+/// Where the functions around the node start, the innermost first.
+fn functions(place: &Place<'_, '_>) -> impl Iterator<Item = usize> {
     let functions = place.source.language.functions;
-    let step = place
-        .path
-        .iter()
-        .rev()
-        .find(|step| functions.contains(&step.node.kind()))?;
-    Some(step.node.start_byte())
+    let around = place.path.iter().rev();
+    around
+        .filter(|step| functions.contains(&step.node.kind()))
+        .map(|step| step.node.start_byte())
 }
 
 /// Whether the name is being given here, in a pattern of any depth.
@@ -213,7 +234,8 @@ fn is_bound(place: &Place<'_, '_>) -> bool {
         if bindings.contains(&(parent.node.kind(), own.field)) && own.node.is_named() {
             return true;
         }
-        let is_pattern = parent.node.kind().contains("pattern") || parent.node.kind() == "as_pattern_target";
+        let kind = parent.node.kind();
+        let is_pattern = kind.contains("pattern") || matches!(kind, "as_pattern_target" | "expression_list");
         if !is_pattern || own.field == "type" || own.field == "condition" {
             return false;
         }
@@ -224,7 +246,7 @@ fn is_bound(place: &Place<'_, '_>) -> bool {
 /// Whether the node names what is called.
 fn is_callee(place: &Place<'_, '_>) -> bool {
     let language = place.source.language;
-    if place.field() == "function" {
+    if place.field() == language.callee {
         return language.calls.contains(&place.parent_kind()) && place.node().named_child_count() == 0;
     }
     let (kind, _, part) = language.attribute;
@@ -233,7 +255,7 @@ fn is_callee(place: &Place<'_, '_>) -> bool {
     is_named_part
         && place
             .above(1)
-            .is_some_and(|step| step.field == "function" && place.above(2).is_some_and(|call| is_call(place, call)))
+            .is_some_and(|step| step.field == language.callee && place.above(2).is_some_and(|call| is_call(place, call)))
 }
 
 fn is_call(place: &Place<'_, '_>, step: Step<'_>) -> bool {
@@ -247,7 +269,12 @@ fn is_no_variable(place: &Place<'_, '_>) -> bool {
         || matches!(
             (place.parent_kind(), place.field()),
             (
-                "keyword_argument" | "function_definition" | "function_item" | "class_definition",
+                "keyword_argument" | "function_definition"
+                    | "function_item"
+                    | "class_definition"
+                    | "function_declaration"
+                    | "class_declaration"
+                    | "method_declaration",
                 "name"
             ) | ("macro_invocation", "macro")
                 | ("scoped_identifier" | "dotted_name" | "tuple_struct_pattern", _)
