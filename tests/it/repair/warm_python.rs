@@ -41,12 +41,12 @@ impl Harness {
         let mut place = Place::new(directory.path());
         place.env.insert("GREENLIGHT_UP".into(), ".".into());
         let sandbox = crate::harness::sandbox().await;
-        let mut session = sandbox.session(Language::Python, &place, &Policy::default()).await.unwrap();
+        let mut session = sandbox
+            .session(Language::Python, &place, &Policy::default())
+            .await
+            .unwrap();
         for source in SOURCES {
-            let cell = session
-                .execute(source, LIMIT, &CancellationToken::new())
-                .await
-                .unwrap();
+            let cell = session.execute(source, LIMIT, &CancellationToken::new()).await.unwrap();
             assert_eq!(cell.outcome, CellOutcome::Ok, "{}", cell.value);
         }
         Self { session, directory }
@@ -216,7 +216,11 @@ async fn every_kind_of_place_can_be_repaired() {
         let mut harness = Harness::new(&files).await;
         let name = format!("test_shapes.py::{test}");
         let started = harness
-            .start("pytest", &[&name], &["test_shapes.py::test_passes", "test_shapes.py::test_clamp[1]"])
+            .start(
+                "pytest",
+                &[&name],
+                &["test_shapes.py::test_passes", "test_shapes.py::test_clamp[1]"],
+            )
             .await;
         assert_eq!(started["failing"], json!([name]), "{started}");
         // With and without knowing which tests see an edit.
@@ -235,7 +239,10 @@ async fn every_kind_of_place_can_be_repaired() {
 #[tokio::test]
 async fn a_candidate_that_breaks_another_test_fails() {
     let files = [
-        ("pair.py", "def first(a, b):\n    return b\n\n\ndef both(a, b):\n    return first(a, b), b\n"),
+        (
+            "pair.py",
+            "def first(a, b):\n    return b\n\n\ndef both(a, b):\n    return first(a, b), b\n",
+        ),
         (
             "test_pair.py",
             "import unittest\nfrom pair import *\n\n\nclass PairTest(unittest.TestCase):\n    \
@@ -249,11 +256,17 @@ async fn a_candidate_that_breaks_another_test_fails() {
             _ => format!("test_pair.PairTest.{test}"),
         };
         let mut harness = Harness::new(&files).await;
-        let started = harness.start(framework, &[&name("test_first")], &[&name("test_same")]).await;
+        let started = harness
+            .start(framework, &[&name("test_first")], &[&name("test_same")])
+            .await;
         assert_eq!(started["failing"], json!([name("test_first")]), "{started}");
         let followed = harness.ask(&json!({"op": "spectrum", "wall_ms": 60_000})).await;
         assert_eq!(followed["files"]["pair.py"], json!([[2, 1, 1]]), "{followed}");
-        let edits = [("return b", "return 1"), ("return b", "return a"), ("return b", "return (")];
+        let edits = [
+            ("return b", "return 1"),
+            ("return b", "return a"),
+            ("return b", "return ("),
+        ];
         assert_eq!(harness.judge("pair.py", &edits).await, ["fails", "passes", "invalid"]);
     }
 }
@@ -289,7 +302,10 @@ async fn what_never_ends_and_what_floods_costs_little() {
     let verdicts = harness.judge("loud.py", &edits).await;
     let (last, others) = verdicts.split_last().unwrap();
     assert_eq!(last, "passes");
-    assert!(others.iter().all(|verdict| verdict == "fails" || verdict == "timeout"), "{verdicts:?}");
+    assert!(
+        others.iter().all(|verdict| verdict == "fails" || verdict == "timeout"),
+        "{verdicts:?}"
+    );
     assert_eq!(verdicts[..3], ["timeout", "timeout", "timeout"], "{verdicts:?}");
 }
 
@@ -297,7 +313,10 @@ async fn what_never_ends_and_what_floods_costs_little() {
 async fn requests_that_name_nothing_of_the_tree_are_invalid() {
     let mut harness = Harness::new(&[
         ("a.py", "def one():\n    return 2\n"),
-        ("test_a.py", "from a import one\n\ndef test_one():\n    assert one() == 1\n"),
+        (
+            "test_a.py",
+            "from a import one\n\ndef test_one():\n    assert one() == 1\n",
+        ),
     ])
     .await;
     harness.start("pytest", &["test_a.py::test_one"], &[]).await;
@@ -348,7 +367,10 @@ async fn a_search_repairs_with_pytest() {
 async fn a_tree_that_plays_greenlight_finds_nothing() {
     // Forges verdicts, by all the pipes that it can find.
     let patient = Patient::written(&[
-        ("a.py", "def one():\n    return 2\n\n\ndef two():\n    return one() + 1\n"),
+        (
+            "a.py",
+            "def one():\n    return 2\n\n\ndef two():\n    return one() + 1\n",
+        ),
         (
             "test_a.py",
             "import os\nfrom a import two\n\n\ndef test_two():\n    for number in range(3, 100):\n        \
@@ -403,7 +425,11 @@ async fn candidates_that_behave_alike_give_the_same_answers() {
     let lists = answers["answers"].as_array().unwrap_or_else(|| panic!("{answers}"));
     assert_eq!(lists.len(), 5);
     assert!(lists[0].as_array().unwrap().len() > 3);
-    assert!(lists.iter().all(|list| list.as_array().unwrap().len() == lists[0].as_array().unwrap().len()));
+    assert!(
+        lists
+            .iter()
+            .all(|list| list.as_array().unwrap().len() == lists[0].as_array().unwrap().len())
+    );
     assert_eq!(lists[0], lists[1]);
     assert_ne!(lists[0], lists[2]);
     assert_ne!(lists[0], lists[3]);

@@ -183,7 +183,7 @@ def answer(changes, inputs, say):
             result = "timeout"
         except BaseException as error:
             result = "raises " + type(error).__name__
-        after = show((plain, named))
+        after = before if result == "timeout" else show((plain, named))
         text = result if after == before else result + " leaving " + after
         say(json.dumps(brief(text))[1:-1].encode() + b"\n")
 

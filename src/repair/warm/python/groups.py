@@ -6,7 +6,8 @@ again that way.
 """
 
 import functools
-import time
+import sys
+import types
 
 GROUP = 32
 # Tests that have to pass after a group, and how long each may take.
@@ -94,8 +95,6 @@ class Kept:
     """What the modules of the project hold in lists, sets and dictionaries."""
 
     def __init__(self, tree):
-        import sys
-
         self.containers, self.caches = [], []
         self.seen = set()
         for name in list(tree.modules()):
@@ -103,7 +102,7 @@ class Kept:
             self.keep(vars(module))
             for value in list(vars(module).values()):
                 self.look(value)
-                if isinstance(value, type) and value.__module__ == name:
+                if isinstance(value, type) and vars(value).get("__module__") == name:
                     for inner in list(vars(value).values()):
                         self.look(inner)
 
@@ -112,9 +111,10 @@ class Kept:
             self.caches.append(value)
         elif type(value) in (list, dict, set, bytearray):
             self.keep(value)
-        for default in getattr(value, "__defaults__", None) or ():
-            if type(default) in (list, dict, set):
-                self.keep(default)
+        elif type(value) is types.FunctionType:
+            for default in value.__defaults__ or ():
+                if type(default) in (list, dict, set):
+                    self.keep(default)
 
     def keep(self, value):
         if id(value) not in self.seen and len(value) <= LONGEST_KEPT and len(self.containers) < MOST_KEPT:

@@ -60,12 +60,14 @@ class Pytest:
         self.ids = [self.whole(item) for item in self.items]
 
     def collect(self, arguments):
+        import _pytest.assertion.util
         import _pytest.config
         import _pytest.main
         import _pytest.nodes
 
         # What a failure looks like is never read, and takes longer than most tests.
         _pytest.nodes.Node._repr_failure_py = lambda *_, **__: "failed"
+        _pytest.assertion.util.assertrepr_compare = lambda *_, **__: None
         self.config = _pytest.config._prepareconfig(arguments + self.options, [self])
         self.config._do_configure()
         self.session = _pytest.main.Session.from_config(self.config)
