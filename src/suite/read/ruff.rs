@@ -15,7 +15,7 @@ static CONCISE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// `F401 [*] message`, with the place in the next line.
 static HEADLINE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^([A-Z]+\d+|[a-z]+(?:-[a-z]+)+):?(?: \[\*\])? (\S.*)$"));
+    LazyLock::new(|| pattern(r"^([A-Z]+\d+|[a-z]+(?:-[a-z]+)+|unformatted):?(?: \[\*\])? (\S.*)$"));
 static ARROW: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^\s*--> (.+?):(\d+):\d+$"));
 static ANNOTATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
