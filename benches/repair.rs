@@ -6,11 +6,7 @@
 //! that took a whole body away are tried too, with `--only ID` one case is; `--speed` times the search beside a new
 //! test process for each candidate. It takes python3, git, npm and cargo, and downloads the libraries once.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a table is what this is for"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this is for")]
 
 #[path = "repair/case.rs"]
 mod case;
@@ -120,7 +116,9 @@ fn all(asked: &Asked, cases: &[Case]) -> anyhow::Result<Vec<Verdict>> {
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..asked.jobs).map(|worker| scope.spawn(move || work(worker))).collect();
+        let workers: Vec<_> = (0..asked.jobs)
+            .map(|worker| scope.spawn(move || work(worker)))
+            .collect();
         for worker in workers {
             match worker.join() {
                 Ok(done) => done?,
@@ -136,7 +134,10 @@ fn all(asked: &Asked, cases: &[Case]) -> anyhow::Result<Vec<Verdict>> {
 fn chosen(asked: &Asked) -> anyhow::Result<Vec<Case>> {
     let mut cases = case::read(&asked.cases)?;
     cases.retain(|case| {
-        asked.language.as_ref().is_none_or(|language| *language == case.language)
+        asked
+            .language
+            .as_ref()
+            .is_none_or(|language| *language == case.language)
             && asked.only.as_ref().is_none_or(|only| *only == case.id)
             && (case.kind == "edit" || asked.has("--erasures"))
     });

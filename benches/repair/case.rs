@@ -112,7 +112,12 @@ impl Place {
         let [cache, tree] = [&self.root, into].map(|path| path.display().to_string());
         let line = [&["python3", &script, &case.library, &cache, &tree], words].concat();
         let ended = process::run(&line, into.parent().unwrap_or(into), &[], LAYING_OUT)?;
-        ensure!(ended.code == Some(0), "{} cannot be laid out: {}", case.library, ended.printed);
+        ensure!(
+            ended.code == Some(0),
+            "{} cannot be laid out: {}",
+            case.library,
+            ended.printed
+        );
         Ok(fs::write(done, "")?)
     }
 }
@@ -121,7 +126,10 @@ impl Place {
 pub(super) fn apply(tree: &Path, patch: &str) -> anyhow::Result<()> {
     let file = tempfile::NamedTempFile::new()?;
     fs::write(file.path(), patch)?;
-    git(tree, &["apply", "--whitespace=nowarn", &file.path().display().to_string()])
+    git(
+        tree,
+        &["apply", "--whitespace=nowarn", &file.path().display().to_string()],
+    )
 }
 
 /// As it was committed, with the fault.

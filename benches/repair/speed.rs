@@ -41,7 +41,9 @@ pub(super) fn table(cases: &[Case], judge: &Judge, place: &Place) -> anyhow::Res
                 break;
             }
         }
-        let Some((tried, search, wall, case)) = best else { continue };
+        let Some((tried, search, wall, case)) = best else {
+            continue;
+        };
         let [by_search, by_wall] = [search, wall].map(|seconds| tried as f64 / seconds.max(f64::EPSILON));
         let naive = naive(case, judge, place)?;
         let _ = writeln!(

@@ -19,7 +19,9 @@ pub(super) fn tables(verdicts: &[Verdict]) -> String {
             text.push_str(&row(&library, &of_library));
         }
     }
-    text.push_str("\n| operator | cases | posted, right | posted, wrong | unverified, first is right |\n|---|--:|--:|--:|--:|\n");
+    text.push_str(
+        "\n| operator | cases | posted, right | posted, wrong | unverified, first is right |\n|---|--:|--:|--:|--:|\n",
+    );
     let name = |verdict: &Verdict| format!("{} {}", verdict.language, group(&verdict.operator));
     for (operator, of_operator) in grouped(verdicts.iter(), name) {
         let [right, wrong, _, first, _] = counts(&of_operator);
@@ -59,7 +61,12 @@ fn grouped<'a>(
 
 /// Posted and right, wrong, to be read; not posted and right, wrong.
 fn counts(verdicts: &[&Verdict]) -> [usize; 5] {
-    let posted = |test: fn(Worth) -> bool| verdicts.iter().filter(|verdict| verdict.posted.is_some_and(test)).count();
+    let posted = |test: fn(Worth) -> bool| {
+        verdicts
+            .iter()
+            .filter(|verdict| verdict.posted.is_some_and(test))
+            .count()
+    };
     let kept = |test: fn(Worth) -> bool| {
         let silent = verdicts.iter().filter(|verdict| verdict.posted.is_none());
         silent.filter(|verdict| verdict.unverified.is_some_and(test)).count()

@@ -14,10 +14,14 @@ use crate::domain::patch::Patch;
 use super::outline::line;
 use super::suspect::Suspect;
 use super::syntax::Source;
-use super::templates::{self, Edit, Template};
+use super::templates::{self, Edit, Known, Stage, Template};
 
 /// Edits that a kilobyte of code usually gives; only for estimates.
 const PER_KILOBYTE: usize = 60;
+/// Edits that are made at most, over all files.
+const MAX_CANDIDATES: usize = 200_000;
+/// Lines of one definition whose suspicion is looked up.
+const MAX_LINES: usize = 2_000;
 
 /// One edit of one file.
 #[derive(Debug, Clone)]
@@ -65,15 +69,31 @@ pub(super) struct Candidates {
     excluded: HashSet<String>,
     tried: HashSet<String>,
     seen: HashSet<[u8; 32]>,
+    /// How many edits were made; for the order among equals.
+    made: usize,
 }
 
-/// A file not yet looked into, by the best that could come of it; or an edit.
+/// A file or a definition not yet looked into, by the best that could come of it; or an edit.
 struct Entry {
     score: f32,
     suspect: Arc<Suspect>,
-    /// Breaks ties: files before edits, edits in the order they were made.
+    /// Breaks ties: what is not yet looked into before edits, edits in the order they were made.
     order: usize,
-    edit: Option<(Edit, Arc<Source>)>,
+    what: What,
+}
+
+enum What {
+    File,
+    /// The definition of the outline, in one stage.
+    Definition(usize, Stage, Arc<Read>),
+    Edit(Edit, Arc<Read>),
+}
+
+/// A file that was looked into.
+struct Read {
+    source: Source,
+    known: Known,
+    rows: Rows,
 }
 
 impl Candidates {
@@ -84,7 +104,7 @@ impl Candidates {
             score: suspect.most(),
             suspect: Arc::clone(suspect),
             order: 0,
-            edit: None,
+            what: What::File,
         };
         Self {
             checkout: checkout.clone(),
@@ -96,48 +116,81 @@ impl Candidates {
             excluded: excluded.iter().cloned().collect(),
             tried: tried.iter().cloned().collect(),
             seen: HashSet::new(),
+            made: 0,
         }
     }
 
     /// How many are left, roughly.
     pub(super) fn estimate(&self) -> u32 {
-        let left = self.heap.iter().map(|entry| match &entry.edit {
-            Some(_) => 1,
-            None => {
-                entry
-                    .suspect
-                    .outline
-                    .definitions
-                    .iter()
-                    .map(|d| d.bytes.len())
-                    .sum::<usize>()
-                    * PER_KILOBYTE
-                    / 1024
+        let bytes = |entry: &Entry, index: usize| {
+            entry
+                .suspect
+                .outline
+                .definitions
+                .get(index)
+                .map_or(0, |d| d.bytes.len())
+        };
+        let left = self.heap.iter().map(|entry| match &entry.what {
+            What::Edit(..) => 1,
+            What::Definition(index, ..) => bytes(entry, *index) * PER_KILOBYTE / 1024,
+            What::File => {
+                let all = 0..entry.suspect.outline.definitions.len();
+                all.map(|index| bytes(entry, index)).sum::<usize>() * Stage::ALL.len() * PER_KILOBYTE / 1024
             }
         });
         u32::try_from(left.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
+    /// Reads a file and looks forward to what its definitions may give.
     fn look_into(&mut self, suspect: &Arc<Suspect>) {
         let path = suspect.path().as_str();
-        let source = self.checkout.read_text(path).and_then(|text| Source::parse(path, text));
-        let Some(source) = source.map(Arc::new) else {
+        let Some(source) = self.checkout.read_text(path).and_then(|text| Source::parse(path, text)) else {
             return;
         };
-        let is_wanted = |bytes: &Range<usize>| suspect.around(bytes).is_some();
-        let rows = Rows::of(&source.text);
-        for (order, edit) in templates::edits(&source, is_wanted).into_iter().enumerate() {
-            let suspicion = suspect.suspicion(&edit.range, rows.line(edit.range.start));
+        let read = Arc::new(Read {
+            known: Known::of(&source),
+            rows: Rows::of(&source.text),
+            source,
+        });
+        for (index, definition) in suspect.outline.definitions.iter().enumerate() {
+            let lines = definition.lines.clone().take(MAX_LINES);
+            let suspicion = lines
+                .map(|line| suspect.suspicion(&definition.bytes, line))
+                .fold(0.0, f32::max);
+            for stage in Stage::ALL.into_iter().filter(|_| suspicion > 0.0) {
+                self.heap.push(Entry {
+                    score: suspicion * stage.most(),
+                    suspect: Arc::clone(suspect),
+                    order: 0,
+                    what: What::Definition(index, stage, Arc::clone(&read)),
+                });
+            }
+        }
+    }
+
+    fn make(&mut self, suspect: &Arc<Suspect>, index: usize, stage: Stage, read: &Arc<Read>) {
+        let outline = &suspect.outline;
+        let Some(definition) = outline.definitions.get(index) else {
+            return;
+        };
+        let is_wanted = |bytes: &Range<usize>| outline.around(bytes) == Some(index);
+        for edit in templates::edits((&read.source, &read.known), stage, &definition.bytes, is_wanted) {
+            if self.made >= MAX_CANDIDATES {
+                return;
+            }
+            self.made += 1;
+            let suspicion = suspect.suspicion(&edit.range, read.rows.line(edit.range.start));
             self.heap.push(Entry {
-                score: suspicion * edit.template.prior(),
+                score: suspicion * edit.weight(),
                 suspect: Arc::clone(suspect),
-                order: order + 1,
-                edit: Some((edit, Arc::clone(&source))),
+                order: self.made,
+                what: What::Edit(edit, Arc::clone(read)),
             });
         }
     }
 
-    fn candidate(&mut self, suspect: &Suspect, (edit, score): (&Edit, f32), source: &Source) -> Option<Candidate> {
+    fn candidate(&mut self, suspect: &Suspect, (edit, score): (&Edit, f32), read: &Read) -> Option<Candidate> {
+        let source = &read.source;
         let quoted = source.quotable(&edit.range);
         let before = source.text.get(quoted.clone())?;
         let after = [
@@ -155,7 +208,7 @@ impl Candidates {
             replacement: edit.replacement.clone(),
             template: edit.template,
             score,
-            line: Rows::of(&source.text).line(edit.range.start),
+            line: read.rows.line(edit.range.start),
             within: suspect.around(&edit.range).map(|d| d.name.clone()).unwrap_or_default(),
             before: before.into(),
             after: after.concat(),
@@ -174,10 +227,11 @@ impl Iterator for Candidates {
     /// The most promising edit that is left and gives a file that parses.
     fn next(&mut self) -> Option<Candidate> {
         while let Some(entry) = self.heap.pop() {
-            match &entry.edit {
-                None => self.look_into(&entry.suspect),
-                Some((edit, source)) => {
-                    if let Some(candidate) = self.candidate(&entry.suspect, (edit, entry.score), source) {
+            match &entry.what {
+                What::File => self.look_into(&entry.suspect),
+                What::Definition(index, stage, read) => self.make(&entry.suspect, *index, *stage, read),
+                What::Edit(edit, read) => {
+                    if let Some(candidate) = self.candidate(&entry.suspect, (edit, entry.score), read) {
                         return Some(candidate);
                     }
                 }

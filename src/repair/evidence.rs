@@ -85,7 +85,8 @@ impl Evidence {
         for captures in frame.captures_iter(message) {
             let path = captures.name("py").or_else(|| captures.name("path"));
             let path = path.map(|path| path.as_str().to_string());
-            let Some(path) = path.or_else(|| java_path(captures.name("pkg")?.as_str(), captures.name("java")?.as_str()))
+            let Some(path) =
+                path.or_else(|| java_path(captures.name("pkg")?.as_str(), captures.name("java")?.as_str()))
             else {
                 continue;
             };
@@ -143,7 +144,9 @@ fn is_innermost_first(message: &str, frame: &Range<usize>) -> bool {
 /// `pkg/Class.java`, from `pkg.Class.method` and `Class.java`.
 fn java_path(method: &str, file: &str) -> Option<String> {
     let class = file.split('.').next()?;
-    let at = method.find(&format!("{class}.")).or_else(|| method.find(&format!("{class}$")));
+    let at = method
+        .find(&format!("{class}."))
+        .or_else(|| method.find(&format!("{class}$")));
     let package = method.get(..at.unwrap_or(0))?.replace('.', "/");
     Some(format!("{package}{file}"))
 }
@@ -245,13 +248,18 @@ mod tests {
         evidence.frames_of(&paths(tree), message);
         let lines = evidence.frames.iter();
         lines
-            .flat_map(|(path, lines)| lines.iter().map(move |(line, weight)| (path.to_string(), *line, *weight)))
+            .flat_map(|(path, lines)| {
+                lines
+                    .iter()
+                    .map(move |(line, weight)| (path.to_string(), *line, *weight))
+            })
             .collect()
     }
 
     #[test]
     fn traces_of_other_languages_start_with_the_innermost_call() {
-        let script = "TypeError: x\n    at f (file:///workspace/lib/a.js:3:5)\n    at Context.<anonymous> (test/a.js:9:5)\n";
+        let script =
+            "TypeError: x\n    at f (file:///workspace/lib/a.js:3:5)\n    at Context.<anonymous> (test/a.js:9:5)\n";
         let expected = [("lib/a.js".to_string(), 3, 1.0), ("test/a.js".to_string(), 9, 0.8)];
         assert_eq!(frames(script, &["lib/a.js", "test/a.js"]), expected);
         let java = "\tat app//org.x.Stack$Node.pop(Stack.java:12)\n\tat org.x.StackTest.pops(StackTest.java:7)\n";
@@ -260,6 +268,9 @@ mod tests {
         let go = "panic: x\n\tpkg.f(...)\n\t/workspace/a.go:4 +0x1d\n\t/workspace/a_test.go:12 +0x2\n";
         let expected = [("a.go".to_string(), 4, 1.0), ("a_test.go".to_string(), 12, 0.8)];
         assert_eq!(frames(go, &["a.go", "a_test.go"]), expected);
-        assert_eq!(frames("    a_test.go:12: got 1", &["a_test.go"]), [("a_test.go".to_string(), 12, 1.0)]);
+        assert_eq!(
+            frames("    a_test.go:12: got 1", &["a_test.go"]),
+            [("a_test.go".to_string(), 12, 1.0)]
+        );
     }
 }

@@ -112,7 +112,11 @@ impl Outline {
             let heritage = (0..4).filter_map(|index| step.node.named_child(index));
             let heritage = heritage.into_iter().find(|child| child.kind() == "class_heritage")?;
             let extends = heritage.named_child(0)?;
-            Some(if extends.kind() == "extends_clause" { extends } else { heritage })
+            Some(if extends.kind() == "extends_clause" {
+                extends
+            } else {
+                heritage
+            })
         });
         let (Some(class), Some(bases)) = (field("name"), bases) else {
             return;
@@ -152,6 +156,13 @@ fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option
         let owner = source.text_of(step.node.child_by_field_name(field)?);
         Some(owner.split('<').next().unwrap_or(owner).trim().to_string())
     });
+    // Go names the type before the method.
+    let receiver = step.node.child_by_field_name("receiver").map(|receiver| {
+        let of = source.text_of(receiver).split('[').next().unwrap_or_default();
+        let of = of.rsplit([' ', '*', '(']).next().unwrap_or_default();
+        of.trim_end_matches(')').to_string()
+    });
+    let owner = owner.or(receiver);
     let name = source.text_of(name);
     let name = match name.rsplit_once('.') {
         Some((_, last)) if !title_marks(name) => last,
@@ -257,5 +268,36 @@ mod tests {
             ]
         );
         assert!(outline.definitions[3].mentions.contains("LIMIT"));
+    }
+
+    fn names(path: &str, text: &str) -> Vec<(String, Option<String>, bool)> {
+        let found = outline(path, text).definitions.into_iter();
+        found.map(|d| (d.name, d.owner, d.is_test_code)).collect()
+    }
+
+    #[test]
+    fn scripts_go_and_java_have_definitions_with_owners() {
+        let own = |name: &str, owner: Option<&str>| (name.to_string(), owner.map(String::from), false);
+        let script = "const add = (a) => a;\nexports.sub = function (a) { return a; };\nclass A {\n  x = 1;\n  get(b) { return b; }\n}\n";
+        let expected = [
+            own("add", None),
+            own("sub", None),
+            own("x", Some("A")),
+            own("get", Some("A")),
+        ];
+        assert_eq!(names("lib/a.js", script), expected);
+        assert_eq!(names("lib/a.ts", script), expected);
+        let go = "package a\nconst N = 1\nfunc (s *Stack[T]) Push(a int) {}\nfunc New() {}\n";
+        assert_eq!(
+            names("a.go", go),
+            [own("N", None), own("Push", Some("Stack")), own("New", None)]
+        );
+        let java = "class A {\n  int x = 1;\n  A() {}\n  int get() { int y = 1; return y; }\n}\n";
+        assert_eq!(
+            names("A.java", java),
+            [own("x", Some("A")), own("A", Some("A")), own("get", Some("A"))]
+        );
+        let test = "describe('A', () => { it('adds two numbers', () => { add(1); }); });\n";
+        assert_eq!(names("a.test.js", test), [("adds two numbers".to_string(), None, true)]);
     }
 }

@@ -171,9 +171,7 @@ impl<'a> Graph<'a> {
         };
         let all = self.definitions.iter().enumerate();
         let mut titled: Vec<usize> = all
-            .filter(|(_, (path, definition))| {
-                test.file.as_ref().is_none_or(|file| file == *path) && is_it(definition)
-            })
+            .filter(|(_, (path, definition))| test.file.as_ref().is_none_or(|file| file == *path) && is_it(definition))
             .map(|(index, _)| index)
             .collect();
         let length = |index: &usize| self.definitions[*index].1.name.len();

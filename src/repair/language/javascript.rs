@@ -56,10 +56,7 @@ const SCRIPT: Language = Language {
     ],
     swaps: &[
         ("&&", &[("||", Template::Logical), ("??", Template::RareOperator)]),
-        (
-            "||",
-            &[("&&", Template::Logical), ("??", Template::OtherOperator)],
-        ),
+        ("||", &[("&&", Template::Logical), ("??", Template::OtherOperator)]),
         ("??", &[("||", Template::OtherOperator), ("&&", Template::Logical)]),
         ("===", &[("!==", Template::Comparison), ("==", Template::RareOperator)]),
         ("!==", &[("===", Template::Comparison), ("!=", Template::RareOperator)]),
@@ -67,7 +64,10 @@ const SCRIPT: Language = Language {
         ("%", &[("*", Template::OtherOperator)]),
         ("**", &[("*", Template::OtherOperator)]),
         ("*", &[("**", Template::RareOperator)]),
-        (">>>", &[(">>", Template::OtherOperator), ("<<", Template::OtherOperator)]),
+        (
+            ">>>",
+            &[(">>", Template::OtherOperator), ("<<", Template::OtherOperator)],
+        ),
         (">>", &[(">>>", Template::RareOperator)]),
         ("++", &[("--", Template::Augmented)]),
         ("--", &[("++", Template::Augmented)]),
@@ -143,7 +143,10 @@ const SCRIPT: Language = Language {
     ],
     untouched_calls: &["assert", "console", "require", "expect"],
     implied: &[
-        ("for_in_statement", &["[Symbol.iterator]", "next", "[Symbol.asyncIterator]"]),
+        (
+            "for_in_statement",
+            &["[Symbol.iterator]", "next", "[Symbol.asyncIterator]"],
+        ),
         ("spread_element", &["[Symbol.iterator]"]),
         ("array_pattern", &["[Symbol.iterator]"]),
         ("template_substitution", &["toString", "[Symbol.toPrimitive]"]),

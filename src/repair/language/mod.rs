@@ -1,6 +1,8 @@
 //! What the search has to know about a programming language: its grammar, and what the parts it looks for are
 //! called in the syntax tree. Everything else in this room works on any language in the table.
 
+mod go;
+mod java;
 mod javascript;
 mod python;
 mod rust;
@@ -81,6 +83,8 @@ pub(super) fn of(path: &str) -> Option<&'static Language> {
         &javascript::JAVASCRIPT,
         &javascript::TYPESCRIPT,
         &javascript::TSX,
+        &go::GO,
+        &java::JAVA,
     ]
     .into_iter()
     .find(|language| language.extensions.contains(&extension))

@@ -32,7 +32,16 @@ pub(super) static RUST: Language = Language {
     strings: &["string_literal"],
     truths: ["true", "false"],
     nothing: "None",
-    empties: &["None", "Vec::new()", "String::new()", "\"\"", "0", "false", "true", "Ok(())"],
+    empties: &[
+        "None",
+        "Vec::new()",
+        "String::new()",
+        "\"\"",
+        "0",
+        "false",
+        "true",
+        "Ok(())",
+    ],
     negation: ("!", "unary_expression"),
     conditions: &[
         ("if_expression", "condition"),

@@ -79,7 +79,8 @@ fn value_of(place: &Place<'_, '_>) -> Option<(Template, bool)> {
     let (parent, field) = (place.parent_kind(), place.field());
     if language.positions.contains(&parent) {
         // What is subscripted is no number, unlike what stands between the brackets.
-        let is_subscripted = matches!(field, "value" | "object" | "operand" | "array") || (parent == "index_expression" && is_first(place));
+        let is_subscripted = matches!(field, "value" | "object" | "operand" | "array")
+            || (parent == "index_expression" && is_first(place));
         return (!is_subscripted).then_some((Template::ShiftPosition, false));
     }
     if language.arguments.contains(&parent) {

@@ -2,9 +2,16 @@
 //! compiles and is right is found out by others.
 
 mod bounds;
+mod calls;
+mod donors;
+mod empties;
+mod kinds;
+mod known;
+mod literals;
 mod logic;
 mod names;
 mod operators;
+mod statements;
 mod values;
 
 use std::ops::Range;
@@ -13,96 +20,56 @@ use tree_sitter::Node;
 
 use super::syntax::{Below, Source, Step};
 
+pub(super) use kinds::{Kind, Template};
+pub(super) use known::Known;
 pub(super) use operators::Swap;
 
-/// The idea behind an edit.
+/// Edits that are made of one definition in one stage at most, and at one node.
+const MAX_EDITS: usize = 4_000;
+const MAX_PER_NODE: usize = 72;
+
+/// The order in which edits are made: what costs more, and is less likely, later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Template {
-    /// Whether a bound belongs to what it bounds: `<` and `<=`, `..` and `..=`.
-    Bound,
-    /// `n - 1` where it should be `n`.
-    DropOne,
-    /// `n` where it should be `n + 1`, in a range, slice or subscript.
-    ShiftPosition,
-    /// The same anywhere else.
-    ShiftValue,
-    /// A number that is one off, 0 for 1.
-    Constant,
-    /// Any other number.
-    OtherConstant,
-    Truth,
-    Comparison,
-    Logical,
-    Arithmetic,
-    Augmented,
-    OtherOperator,
-    /// An operator that is seldom written for the other by mistake.
-    RareOperator,
-    DropNegation,
-    Negate,
-    Arguments,
-    Method,
-    Attribute,
-    Operands,
-    Variable,
-    /// Takes a condition or an operand away: seldom a fix, often just silence.
-    Removal,
-    /// A hunk of the pull request, put back.
-    Revert,
+pub(super) enum Stage {
+    Strong,
+    Wider,
+    /// Insertions and what stands elsewhere in the file.
+    Tail,
 }
 
-/// What an edit does to the code, whatever the idea behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Swap,
-    Shift,
-    Constant,
-    Negation,
-    Replacement,
-    Insertion,
-    Removal,
-    Donor,
-    Revert,
-}
+impl Stage {
+    pub(super) const ALL: [Self; 3] = [Self::Strong, Self::Wider, Self::Tail];
 
-impl Template {
-    pub(super) fn kind(self) -> Kind {
+    /// No edit of the stage has a higher prior.
+    pub(super) fn most(self) -> f32 {
         match self {
-            Self::DropOne | Self::ShiftPosition | Self::ShiftValue => Kind::Shift,
-            Self::Constant | Self::OtherConstant | Self::Truth => Kind::Constant,
-            Self::DropNegation | Self::Negate => Kind::Negation,
-            Self::Arguments | Self::Method | Self::Attribute | Self::Operands | Self::Variable => Kind::Replacement,
-            Self::Removal => Kind::Removal,
-            Self::Revert => Kind::Revert,
-            _ => Kind::Swap,
-        }
-    }
-
-    /// How likely the edit is the fix when it lands on the faulty line: the figures order candidates, nothing more.
-    pub(super) fn prior(self) -> f32 {
-        match self {
-            Self::Bound | Self::Revert => 1.0,
-            Self::DropOne => 0.95,
-            Self::Logical | Self::Arithmetic => 0.85,
-            Self::ShiftPosition | Self::DropNegation | Self::Constant => 0.8,
-            Self::Comparison | Self::Augmented => 0.75,
-            Self::Method | Self::Truth => 0.7,
-            Self::Arguments => 0.65,
-            Self::Negate => 0.6,
-            Self::Attribute | Self::OtherOperator => 0.5,
-            Self::ShiftValue | Self::Variable | Self::Operands => 0.45,
-            Self::OtherConstant | Self::RareOperator => 0.3,
-            Self::Removal => 0.2,
+            Self::Strong => 1.0,
+            Self::Wider => 0.5,
+            Self::Tail => 0.25,
         }
     }
 }
 
 /// One range of a file replaced.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Edit {
     pub(super) range: Range<usize>,
     pub(super) replacement: String,
     pub(super) template: Template,
+    /// How near what it puts in is to what it takes out, from 0 to 1.
+    pub(super) similarity: f32,
+}
+
+impl Edit {
+    fn similar(mut self, similarity: f32) -> Self {
+        self.similarity = similarity.clamp(0.0, 1.0);
+        self
+    }
+
+    /// What it is worth where the suspicion is 1.
+    pub(super) fn weight(&self) -> f32 {
+        self.template.prior() * self.similarity
+    }
 }
 
 /// A node as a template looks at it: with its parents and its text.
@@ -178,33 +145,72 @@ impl<'t> Place<'_, 't> {
             range: self.node().byte_range(),
             replacement: replacement.into(),
             template,
+            similarity: 1.0,
         }
     }
 }
 
-/// Every edit of a file inside the definitions that `is_wanted` says yes to by their first byte and last.
-pub(super) fn edits(source: &Source, is_wanted: impl Fn(&Range<usize>) -> bool) -> Vec<Edit> {
+/// The edits of one stage at the nodes that `is_wanted` says yes to, in bounds; nothing is looked into that does not
+/// touch the range `within`.
+pub(super) fn edits(
+    (source, known): (&Source, &Known),
+    stage: Stage,
+    within: &Range<usize>,
+    is_wanted: impl Fn(&Range<usize>) -> bool,
+) -> Vec<Edit> {
     let mut found = Vec::new();
-    let names = names::Known::of(source);
     source.walk(|path| {
         let place = Place { source, path };
-        if is_untouched(&place) {
+        let bytes = place.node().byte_range();
+        if found.len() >= MAX_EDITS || bytes.end <= within.start || bytes.start >= within.end || is_untouched(&place) {
             return Below::Skip;
         }
-        if is_wanted(&place.node().byte_range()) {
-            operators::edits(&place, &mut found);
-            bounds::edits(&place, &mut found);
-            values::edits(&place, &mut found);
-            logic::edits(&place, &mut found);
-            names::edits(&place, &names, &mut found);
+        if is_wanted(&bytes) {
+            let before = found.len();
+            match stage {
+                Stage::Strong => {
+                    operators::edits(&place, &mut found);
+                    bounds::edits(&place, &mut found);
+                    values::edits(&place, &mut found);
+                    logic::edits(&place, &mut found);
+                    names::edits(&place, known, &mut found);
+                    empties::edits(&place, known, &mut found);
+                }
+                Stage::Wider => {
+                    literals::edits(&place, known, &mut found);
+                    calls::edits(&place, known, &mut found);
+                }
+                Stage::Tail => {
+                    donors::edits(&place, known, &mut found);
+                    statements::edits(&place, known, &mut found);
+                }
+            }
+            found.truncate(before + MAX_PER_NODE);
         }
         Below::Enter
+    });
+    found.retain(|edit| {
+        let original = source.text.get(edit.range.clone()).unwrap_or_default();
+        let has_same = original.split_whitespace().eq(edit.replacement.split_whitespace());
+        // In Python, white space says where a statement belongs.
+        !has_same || edit.template == Template::Move
     });
     found
 }
 
 fn is_untouched(place: &Place<'_, '_>) -> bool {
     let language = place.source.language;
+    if place.kind() == "expression_statement"
+        && let Some(node) = place.node().named_child(0)
+    {
+        let mut path = place.path.to_vec();
+        path.push(Step { node, field: "" });
+        let inside = Place {
+            source: place.source,
+            path: &path,
+        };
+        return is_untouched(&inside);
+    }
     if language.untouched.contains(&place.kind()) || matches!(place.field(), "type" | "return_type") {
         return true;
     }

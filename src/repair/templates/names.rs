@@ -1,11 +1,9 @@
 //! The right kind of thing under the wrong name: arguments the wrong way round, a sibling method, another variable.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tree_sitter::Node;
 
-use super::{Edit, Place, Template};
-use crate::repair::syntax::{Below, Source, Step};
+use super::{Edit, Known, Place, Template};
+use crate::repair::syntax::Step;
 
 /// Methods and functions that are mistaken for each other.
 const FAMILIES: &[&[&str]] = &[
@@ -85,43 +83,6 @@ const MAX_OTHERS: usize = 8;
 /// A call with more arguments is left alone.
 const MAX_ARGUMENTS: usize = 6;
 
-/// The names a file knows: variables by the function that binds them, and parts by the value they are read from.
-pub(super) struct Known {
-    variables: BTreeMap<usize, Vec<String>>,
-    parts: BTreeMap<(usize, String), BTreeSet<String>>,
-}
-
-impl Known {
-    pub(super) fn of(source: &Source) -> Self {
-        let mut known = Self {
-            variables: BTreeMap::new(),
-            parts: BTreeMap::new(),
-        };
-        source.walk(|path| {
-            let place = Place { source, path };
-            if matches!(place.kind(), "identifier" | "shorthand_property_identifier_pattern")
-                && is_bound(&place)
-                && let Some(function) = functions(&place).next()
-            {
-                let variables = known.variables.entry(function).or_default();
-                let name = place.text().to_string();
-                if !variables.contains(&name) {
-                    variables.push(name);
-                }
-            }
-            if let Some((value, part)) = part(&place) {
-                known
-                    .parts
-                    .entry((owner(&place, value), value.into()))
-                    .or_default()
-                    .insert(part.into());
-            }
-            Below::Enter
-        });
-        known
-    }
-}
-
 pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     swap_arguments(place, found);
     sibling(place, found);
@@ -151,6 +112,7 @@ fn swap_arguments(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
                 range: pair[0].start_byte()..pair[1].end_byte(),
                 replacement: format!("{second}{}{first}", between.unwrap_or(", ")),
                 template: Template::Arguments,
+                similarity: 1.0,
             });
         }
     }
@@ -186,10 +148,7 @@ fn other_variable(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     if !matches!(place.kind(), "identifier") || is_bound(place) || is_callee(place) || is_no_variable(place) {
         return;
     }
-    let variables: Vec<&String> = functions(place)
-        .filter_map(|function| known.variables.get(&function))
-        .flatten()
-        .collect();
+    let variables = known.variables_at(place);
     let name = place.text();
     let Some(own) = variables.iter().position(|variable| *variable == name) else {
         return;
@@ -198,25 +157,31 @@ fn other_variable(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
         .iter()
         .enumerate()
         .map(|(index, other)| (index, *other))
-        .filter(|(index, other)| *index != own && *other != name && !matches!(other.as_str(), "self" | "cls" | "_"))
+        .filter(|(index, other)| *index != own && *other != name && !matches!(other.as_str(), "self" | "this"))
         .map(|(index, other)| (index.abs_diff(own), other))
         .collect();
     others.sort_unstable();
-    for (_, other) in others.into_iter().take(MAX_OTHERS) {
-        found.push(place.edit(other.as_str(), Template::Variable));
+    for (rank, (_, other)) in others.into_iter().take(MAX_OTHERS).enumerate() {
+        let near = 1.0 - 0.05 * f32::from(u8::try_from(rank).unwrap_or(u8::MAX));
+        found.push(place.edit(other.as_str(), Template::Variable).similar(near));
     }
 }
 
 /// Where the class or `impl` starts that `self` is of; zero for other values.
-fn owner(place: &Place<'_, '_>, value: &str) -> usize {
+pub(super) fn owner(place: &Place<'_, '_>, value: &str) -> usize {
     let owners = place.source.language.owners;
     let is_owner = |step: &&Step<'_>| owners.iter().any(|(kind, _)| *kind == step.node.kind());
-    let around = place.path.iter().rev().find(is_owner).filter(|_| value == place.source.language.this);
+    let around = place
+        .path
+        .iter()
+        .rev()
+        .find(is_owner)
+        .filter(|_| value == place.source.language.this);
     around.map_or(0, |step| step.node.start_byte())
 }
 
 /// Where the functions around the node start, the innermost first.
-fn functions(place: &Place<'_, '_>) -> impl Iterator<Item = usize> {
+pub(super) fn functions(place: &Place<'_, '_>) -> impl Iterator<Item = usize> {
     let functions = place.source.language.functions;
     let around = place.path.iter().rev();
     around
@@ -225,7 +190,7 @@ fn functions(place: &Place<'_, '_>) -> impl Iterator<Item = usize> {
 }
 
 /// Whether the name is being given here, in a pattern of any depth.
-fn is_bound(place: &Place<'_, '_>) -> bool {
+pub(super) fn is_bound(place: &Place<'_, '_>) -> bool {
     let bindings = place.source.language.bindings;
     for levels in 0..4 {
         let (Some(own), Some(parent)) = (place.above(levels), place.above(levels + 1)) else {
@@ -253,9 +218,9 @@ fn is_callee(place: &Place<'_, '_>) -> bool {
     let is_named_part = (place.parent_kind() == kind && place.field() == part)
         || (place.parent_kind() == "scoped_identifier" && place.field() == "name");
     is_named_part
-        && place
-            .above(1)
-            .is_some_and(|step| step.field == language.callee && place.above(2).is_some_and(|call| is_call(place, call)))
+        && place.above(1).is_some_and(|step| {
+            step.field == language.callee && place.above(2).is_some_and(|call| is_call(place, call))
+        })
 }
 
 fn is_call(place: &Place<'_, '_>, step: Step<'_>) -> bool {
@@ -269,7 +234,8 @@ fn is_no_variable(place: &Place<'_, '_>) -> bool {
         || matches!(
             (place.parent_kind(), place.field()),
             (
-                "keyword_argument" | "function_definition"
+                "keyword_argument"
+                    | "function_definition"
                     | "function_item"
                     | "class_definition"
                     | "function_declaration"
@@ -282,7 +248,7 @@ fn is_no_variable(place: &Place<'_, '_>) -> bool {
 }
 
 /// Value and name, if the node names a part that is read and not called.
-fn part<'t>(place: &Place<'_, 't>) -> Option<(&'t str, &'t str)> {
+pub(super) fn part<'t>(place: &Place<'_, 't>) -> Option<(&'t str, &'t str)> {
     let (kind, value, part) = place.source.language.attribute;
     let parent = place.above(1).filter(|step| step.node.kind() == kind)?;
     if place.field() != part || is_callee(place) {

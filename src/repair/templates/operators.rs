@@ -76,8 +76,24 @@ const SWAPS: &[Swap] = &[
 /// Operators whose operands mean something else the other way round.
 const ORDERED: &[&str] = &["-", "/", "//", "%", "**", "<<", ">>"];
 
+/// Operators that a tool or a slip may have put for any other of the same row.
+const ROWS: &[&[&str]] = &[
+    &["+", "-", "*", "/", "%"],
+    &["==", "<", ">", "<=", ">="],
+    &["&", "|", "^"],
+    &["+=", "-=", "*=", "/=", "%="],
+    &["&=", "|=", "^="],
+    &["<<=", ">>="],
+    &["&", "&^"],
+];
+/// Statements that give a variable another value.
+const ASSIGNMENTS: &[&str] = &["assignment", "assignment_expression", "assignment_statement"];
+
 pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
+    if place.kind() == "=" && ASSIGNMENTS.contains(&place.parent_kind()) && !place.node().is_named() {
+        found.extend(["+=", "-="].map(|other| place.edit(other, Template::RareOperator)));
+    }
     if place.node().is_named() || !language.operations.contains(&place.parent_kind()) {
         return;
     }
@@ -90,6 +106,11 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
             found.extend(to.iter().map(|(to, template)| place.edit(*to, *template)));
         }
     }
+    let others = ROWS
+        .iter()
+        .filter(|row| row.contains(&operator))
+        .flat_map(|row| row.iter());
+    found.extend(others.map(|other| place.edit(*other, Template::RareOperator).similar(0.8)));
     swap_operands(place, found);
 }
 
@@ -119,6 +140,7 @@ fn swap_operands(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
             range: parent.byte_range(),
             replacement: format!("{right} {} {left}", place.kind()),
             template: Template::Operands,
+            similarity: 1.0,
         });
     }
 }

@@ -2,11 +2,20 @@
 
 use super::*;
 
+fn stage(source: &Source, stage: Stage) -> Vec<Edit> {
+    let known = Known::of(source);
+    edits((source, &known), stage, &(0..source.text.len()), |_| true)
+}
+
+fn all(source: &Source) -> Vec<Edit> {
+    Stage::ALL.iter().flat_map(|which| stage(source, *which)).collect()
+}
+
 /// Every edited version of the only line of `text` that holds `at`, with the best first.
 fn versions(path: &str, text: &str) -> Vec<String> {
     let source = Source::parse(path, text.into()).unwrap();
-    let mut edits = edits(&source, |_| true);
-    edits.sort_by(|a, b| b.template.prior().total_cmp(&a.template.prior()));
+    let mut edits = all(&source);
+    edits.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
     edits
         .iter()
         .filter_map(|edit| source.replaced(&edit.range, &edit.replacement))
@@ -99,7 +108,10 @@ fn javascript_faults_have_their_fix_among_the_edits() {
         ("if (a) { n(); }", "if (!a) { n(); }"),
         ("if (!a) { n(); }", "if (a) { n(); }"),
         ("return a ? n : m;", "return !a ? n : m;"),
-        ("for (let i = 0; i <= n; i++) m(i);", "for (let i = 0; i < n; i++) m(i);"),
+        (
+            "for (let i = 0; i <= n; i++) m(i);",
+            "for (let i = 0; i < n; i++) m(i);",
+        ),
         ("for (let i = 0; i < n; i--) m(i);", "for (let i = 0; i < n; i++) m(i);"),
         ("const x = n - 1;", "const x = n;"),
         ("return a[n];", "return a[n - 1];"),
@@ -113,7 +125,10 @@ fn javascript_faults_have_their_fix_among_the_edits() {
         ("return true;", "return false;"),
         ("return n;", "return m;"),
         ("return n % 2;", "return n * 2;"),
-        ("const g = (x) => x + 1; return g(n);", "const g = (x) => x; return g(n);"),
+        (
+            "const g = (x) => x + 1; return g(n);",
+            "const g = (x) => x; return g(n);",
+        ),
     ] {
         offers("f.js", &line(fault), &[&line(fix)]);
         offers("f.ts", &line(fault), &[&line(fix)]);
@@ -138,8 +153,126 @@ fn assertions_types_imports_and_attributes_stay_as_they_are() {
 #[test]
 fn what_only_takes_away_comes_last() {
     let source = Source::parse("f.py", "def f(a, b):\n    return a < 1 and b > 2\n".into()).unwrap();
-    let removals = edits(&source, |_| true);
+    let removals = stage(&source, Stage::Strong);
     let lowest = removals.iter().map(|edit| edit.template.prior()).fold(1.0, f32::min);
     assert!(removals.iter().any(|edit| edit.template == Template::Removal));
     assert!((lowest - Template::Removal.prior()).abs() < f32::EPSILON);
+}
+
+#[test]
+fn go_faults_have_their_fix_among_the_edits() {
+    let line = |line: &str| format!("package a\n\nfunc f(a []int, n int, m int) int {{\n\t{line}\n\treturn 0\n}}\n");
+    for (fault, fix) in [
+        ("if n < m { n++ }", "if n <= m { n++ }"),
+        ("if n > 1 && m > 1 { n++ }", "if n > 1 || m > 1 { n++ }"),
+        ("n--", "n++"),
+        ("n = m", "n += m"),
+        ("x := a[n]", "x := a[n - 1]"),
+        ("x := a[:n]", "x := a[n:]"),
+        ("x := n * m", "x := n % m"),
+        ("x := g(n, m)", "x := g(m, n)"),
+        ("x := min(n, m)", "x := max(n, m)"),
+        ("for { break }", "for { continue }"),
+        ("if true { n++ }", "if n > 0 { n++ }"),
+        ("return n", "return m"),
+    ] {
+        offers("f.go", &line(fault), &[&line(fix)]);
+    }
+}
+
+#[test]
+fn java_faults_have_their_fix_among_the_edits() {
+    let line =
+        |line: &str| format!("class A {{\n  int f(String a, int n, int m) {{\n    {line}\n    return 0;\n  }}\n}}\n");
+    for (fault, fix) in [
+        ("if (n < m) { n++; }", "if (n <= m) { n++; }"),
+        ("if (n > 1 && m > 1) { n++; }", "if (n > 1 || m > 1) { n++; }"),
+        ("n--;", "n++;"),
+        ("n = m;", "n += m;"),
+        ("char x = a.charAt(n);", "char x = a.charAt(n - 1);"),
+        ("int x = n >> m;", "int x = n >>> m;"),
+        ("int x = Math.min(n, m);", "int x = Math.max(n, m);"),
+        ("int x = a.indexOf(n);", "int x = a.lastIndexOf(n);"),
+        ("String x = null;", "String x = a;"),
+        ("if (true) { n++; }", "if (n == m) { n++; }"),
+        ("return n;", "return m;"),
+    ] {
+        offers("A.java", &line(fault), &[&line(fix)]);
+    }
+}
+
+#[test]
+fn what_mutation_tools_do_can_be_undone() {
+    let python = |line: &str| format!("NAMES = [\"red\"]\n\ndef f(a, n, m=1):\n    {line}\n    return n\n");
+    for (fault, fix) in [
+        ("n = \"XXredXX\"", "n = \"red\""),
+        ("n = \"\"", "n = \"red\""),
+        ("n = g(None)", "n = g(a)"),
+        ("n = g(m=None)", "n = g(m=m)"),
+        ("n = g(a)", "n = g(a, m)"),
+        ("n = a[1:]", "n = a[:1]"),
+        ("n = -a", "n = a"),
+        ("n = a", "n = len(a)"),
+        ("n = abs(a)", "n = a"),
+    ] {
+        offers("f.py", &python(fault), &[&python(fix)]);
+    }
+    let rust =
+        |body: &str| format!("struct S {{ items: Vec<u32> }}\nimpl S {{ fn is_empty(&self) -> bool {{ {body} }} }}\n");
+    offers(
+        "f.rs",
+        &rust("true"),
+        &[&rust("self.items.is_empty()"), &rust("self.len() == 0")],
+    );
+    let script = |line: &str| format!("function f(a, n) {{\n  {line}\n  return n;\n}}\n");
+    for (fault, fix) in [
+        ("if (true) { n++; }", "if (a === null) { n++; }"),
+        ("if (a) {}", "if (a) { return n; }"),
+        ("n = a?.b;", "n = a.b;"),
+        ("n = a;", "n = a.trim();"),
+        ("for (let i = 0; false; i++) {}", "for (let i = 0; i < n; i++) {}"),
+    ] {
+        offers("f.js", &script(fault), &[&script(fix)]);
+    }
+    let moved = "def f(a):\n    for b in a:\n        g(b)\n        return a\n";
+    offers(
+        "f.py",
+        moved,
+        &["def f(a):\n    for b in a:\n        g(b)\n    return a\n"],
+    );
+}
+
+#[test]
+fn no_stage_gives_more_than_it_says() {
+    let text = "def f(a, n):\n    if not a:\n        return None\n    x = g(a, n - 1)[1:]\n    x.append(\"b\")\n    return x\n";
+    let source = Source::parse("f.py", text.into()).unwrap();
+    for which in Stage::ALL {
+        let edits = stage(&source, which);
+        let most = edits.iter().map(Edit::weight).fold(0.0, f32::max);
+        assert!(!edits.is_empty() && most <= which.most(), "{which:?} {most}");
+    }
+    assert_eq!(Template::Revert.kind(), kinds::Kind::Revert);
+    assert_eq!(Template::Bound.kind(), kinds::Kind::Swap);
+}
+
+#[test]
+fn hostile_files_stay_within_bounds() {
+    let deep = format!("def f(a):\n    return {}a{}\n", "(".repeat(300), ")".repeat(300));
+    let long = format!("def f(a):\n    return {}\n", "a + 1 + ".repeat(300) + "1");
+    let strange =
+        "def f(é, 变量):\n    x = \"\u{202e}𝕏é\"[1:]\n    y = 'ß' + '\"'\n    return 变量 if é else \"\"\n".to_string();
+    let cut = "def f(a:\n  if (\n\"\n'''".to_string();
+    for text in [deep, long, strange, cut, String::new()] {
+        for path in ["f.py", "f.js", "f.tsx", "f.rs", "f.go", "F.java"] {
+            let Some(source) = Source::parse(path, text.clone()) else {
+                continue;
+            };
+            for which in Stage::ALL {
+                let edits = stage(&source, which);
+                assert!(edits.len() <= MAX_EDITS + MAX_PER_NODE);
+                let is_text = |edit: &Edit| source.text.get(edit.range.clone()).is_some();
+                assert!(edits.iter().all(is_text));
+            }
+        }
+    }
 }

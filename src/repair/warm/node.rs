@@ -24,7 +24,10 @@ pub(super) fn harness() -> Harness {
         .collect();
     // What JSON writes is JavaScript, too.
     let thread = format!("const sources = {};\n{THREAD}", serde_json::Value::from(listed));
-    let code = format!("(() => {{\nconst workerSource = {};\n{MAIN}\n}})();", serde_json::Value::from(thread));
+    let code = format!(
+        "(() => {{\nconst workerSource = {};\n{MAIN}\n}})();",
+        serde_json::Value::from(thread)
+    );
     Harness {
         language: Language::Node,
         code,

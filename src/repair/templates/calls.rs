@@ -1,0 +1,297 @@
+//! A call too many or too few, an argument too many or too few, and what is given back.
+
+use super::empties::falling;
+use super::{Edit, Known, Place, Template};
+
+const MAX_ARGUMENTS: usize = 8;
+const MAX_VALUES: usize = 6;
+const MAX_TEXT: usize = 80;
+/// Functions that a value is often passed through.
+const WRAPS: &[(&str, &[&str])] = &[
+    (
+        "py",
+        &[
+            "len", "abs", "int", "str", "sorted", "list", "set", "bool", "float", "reversed", "tuple", "sum",
+        ],
+    ),
+    (
+        "js",
+        &[
+            "Math.abs",
+            "Math.floor",
+            "Math.ceil",
+            "Math.round",
+            "Number",
+            "String",
+            "Boolean",
+            "parseInt",
+        ],
+    ),
+    ("go", &["len", "int", "string", "float64"]),
+    ("java", &["Math.abs", "String.valueOf"]),
+];
+/// Methods that are often forgotten.
+const SUFFIXES: &[(&str, &[&str])] = &[
+    ("py", &[".strip()", ".lower()", ".upper()", ".copy()", ".items()"]),
+    (
+        "js",
+        &[
+            ".trim()",
+            ".toLowerCase()",
+            ".toUpperCase()",
+            ".slice()",
+            ".reverse()",
+            ".sort()",
+            ".length",
+        ],
+    ),
+    (
+        "rs",
+        &[
+            ".abs()",
+            ".trim()",
+            ".len()",
+            ".to_lowercase()",
+            ".is_empty()",
+            ".rev()",
+        ],
+    ),
+    ("java", &[".trim()", ".toLowerCase()", ".length()", ".size()"]),
+];
+const EXCEPTIONS: &[&str] = &[
+    "ValueError",
+    "TypeError",
+    "KeyError",
+    "IndexError",
+    "AttributeError",
+    "RuntimeError",
+    "Exception",
+];
+
+pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    if !place.node().is_named() {
+        chained(place, found);
+        return;
+    }
+    if place.kind() == "optional_chain" {
+        found.push(place.edit(".", Template::OtherOperator));
+    }
+    if language.arguments.contains(&place.kind()) {
+        count(place, known, found);
+    }
+    if language.calls.contains(&place.kind()) {
+        unwrap(place, found);
+    }
+    wrap(place, found);
+    give_back(place, known, found);
+    exception(place, known, found);
+}
+
+/// `a.b` becomes `a?.b` in JavaScript.
+fn chained(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    if place.kind() == "." && place.parent_kind() == "member_expression" && place.source.language.this == "this" {
+        found.push(place.edit("?.", Template::RareOperator));
+    }
+}
+
+fn count(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    let mut cursor = place.node().walk();
+    let arguments: Vec<&str> = place
+        .node()
+        .named_children(&mut cursor)
+        .take(MAX_ARGUMENTS + 1)
+        .map(|argument| place.source.text_of(argument))
+        .collect();
+    if arguments.len() > MAX_ARGUMENTS || place.text().len() > 4 * MAX_TEXT || !place.text().starts_with('(') {
+        return;
+    }
+    for dropped in (0..arguments.len()).rev() {
+        let kept = arguments.iter().enumerate().filter(|(index, _)| *index != dropped);
+        let kept: Vec<&str> = kept.map(|(_, text)| *text).collect();
+        found.push(place.edit(format!("({})", kept.join(", ")), Template::ArgumentCount));
+    }
+    let others: Vec<&String> = known.variables_at(place).into_iter().take(MAX_VALUES).collect();
+    let is_new = |name: &&&String| !arguments.contains(&name.as_str());
+    for (rank, other) in others.iter().filter(is_new).enumerate() {
+        for at in [arguments.len(), 0] {
+            let mut all = arguments.clone();
+            all.insert(at, other);
+            found.push(
+                place
+                    .edit(format!("({})", all.join(", ")), Template::ArgumentCount)
+                    .similar(falling(rank)),
+            );
+            if arguments.is_empty() {
+                break;
+            }
+        }
+        if place.kind() == "argument_list" && place.source.language.nothing == "None" {
+            let mut all = arguments.clone();
+            let keyword = format!("{other}={other}");
+            all.push(&keyword);
+            let text = format!("({})", all.join(", "));
+            found.push(place.edit(text, Template::ArgumentCount).similar(0.8 * falling(rank)));
+        }
+    }
+}
+
+/// `f(x)` becomes `x`, `a.f()` becomes `a`.
+fn unwrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    let node = place.node();
+    if let Some(arguments) = node.child_by_field_name("arguments")
+        && arguments.named_child_count() == 1
+        && let Some(only) = arguments.named_child(0)
+        && only.kind() != "keyword_argument"
+    {
+        found.push(place.edit(place.source.text_of(only), Template::Unwrap));
+    }
+    let (kind, value, _) = place.source.language.attribute;
+    let called = node.child_by_field_name(place.source.language.callee);
+    let receiver = called
+        .filter(|called| called.kind() == kind)
+        .and_then(|called| called.child_by_field_name(value))
+        .or_else(|| node.child_by_field_name("object"));
+    if let Some(receiver) = receiver {
+        found.push(
+            place
+                .edit(place.source.text_of(receiver), Template::Unwrap)
+                .similar(0.8),
+        );
+    }
+}
+
+fn language(place: &Place<'_, '_>) -> &'static str {
+    match (place.source.language.nothing, place.source.language.calls.first()) {
+        ("None", Some(&"call")) => "py",
+        ("None", _) => "rs",
+        ("nil", _) => "go",
+        (_, Some(&"method_invocation")) => "java",
+        _ => "js",
+    }
+}
+
+/// `x` becomes `f(x)`, or `x.f()`.
+fn wrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    let languages = place.source.language;
+    let is_value = place.stands_in(languages.values)
+        || languages.arguments.contains(&place.parent_kind())
+        || matches!(place.field(), "left" | "right" | "value" | "object" | "operand");
+    if !is_value || !languages.operands.contains(&place.kind()) || place.text().len() > MAX_TEXT {
+        return;
+    }
+    let own = language(place);
+    let of = |table: &'static [(&str, &'static [&'static str])]| {
+        table
+            .iter()
+            .find(|(name, _)| *name == own)
+            .map_or(&[][..], |(_, all)| *all)
+    };
+    let text = place.text();
+    if place.field() == "left" && place.parent_kind().contains("assignment") {
+        return;
+    }
+    let is_operation = place.kind().starts_with("binary");
+    for (rank, suffix) in of(SUFFIXES).iter().enumerate().filter(|_| !is_operation) {
+        found.push(
+            place
+                .edit(format!("{text}{suffix}"), Template::Wrap)
+                .similar(falling(rank)),
+        );
+    }
+    if place.field() != "object" {
+        found.push(place.edit(format!("-{text}"), Template::Wrap).similar(0.7));
+        for (rank, function) in of(WRAPS).iter().enumerate() {
+            found.push(
+                place
+                    .edit(format!("{function}({text})"), Template::Wrap)
+                    .similar(falling(rank)),
+            );
+        }
+    }
+}
+
+/// Another value is given back; or that of a statement is.
+fn give_back(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    let languages = place.source.language;
+    let (kind, keyword, end) = languages.returns;
+    if place.kind() == "expression_statement" && languages.blocks.contains(&place.parent_kind()) {
+        let text = place.text().trim_end_matches(';');
+        if !text.starts_with(keyword) && text.len() <= MAX_TEXT && !text.contains('\n') {
+            found.push(
+                place
+                    .edit(format!("{keyword} {text}{end}"), Template::Return)
+                    .similar(0.6),
+            );
+            if let Some((_, value)) = text.split_once(" = ") {
+                found.push(
+                    place
+                        .edit(format!("{keyword} {value}{end}"), Template::Return)
+                        .similar(0.5),
+                );
+            }
+        }
+    }
+    if place.kind() != kind {
+        return;
+    }
+    let own = place.text();
+    if own.trim_end_matches(';').trim() == keyword {
+        for (rank, value) in known.variables_at(place).into_iter().take(MAX_VALUES).enumerate() {
+            found.push(
+                place
+                    .edit(format!("{keyword} {value}{end}"), Template::Return)
+                    .similar(falling(rank)),
+            );
+        }
+        return;
+    }
+    let returned = known
+        .returns
+        .iter()
+        .map(|piece| (piece.at.abs_diff(place.node().start_byte()), &piece.text));
+    let mut returned: Vec<(usize, &String)> = returned.collect();
+    returned.sort_unstable();
+    let variables = known
+        .variables_at(place)
+        .into_iter()
+        .take(MAX_VALUES)
+        .map(String::as_str);
+    let others = returned.iter().take(MAX_VALUES).map(|(_, text)| text.as_str());
+    for (rank, value) in variables
+        .chain(others)
+        .chain(languages.empties.iter().copied())
+        .enumerate()
+    {
+        let text = format!("{keyword} {value}{end}");
+        if text != own {
+            found.push(place.edit(text, Template::Return).similar(falling(rank)));
+        }
+    }
+}
+
+/// Another exception is caught or raised.
+fn exception(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    let is_class = place.text().ends_with("Error") || place.text().ends_with("Exception");
+    let is_caught = place.parent_kind() == "except_clause" && place.kind() == "identifier";
+    let is_raised =
+        place.above(2).is_some_and(|step| step.node.kind() == "raise_statement") && place.field() == "function";
+    if !(is_caught || (is_raised && is_class)) {
+        return;
+    }
+    let mut names: Vec<&str> = known
+        .expressions
+        .iter()
+        .filter(|piece| {
+            piece.kind == "identifier" && (piece.text.ends_with("Error") || piece.text.ends_with("Exception"))
+        })
+        .map(|piece| piece.text.as_str())
+        .chain(EXCEPTIONS.iter().copied())
+        .filter(|name| *name != place.text())
+        .collect();
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    for (rank, name) in names.into_iter().take(2 * MAX_VALUES).enumerate() {
+        found.push(place.edit(name, Template::Text).similar(falling(rank)));
+    }
+}

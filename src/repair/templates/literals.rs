@@ -1,0 +1,187 @@
+//! Another text, another number, another bound of a slice.
+
+use super::empties::falling;
+use super::known::Piece;
+use super::{Edit, Known, Place, Template};
+
+const MAX_OTHERS: usize = 12;
+const MAX_AFFIX: usize = 4;
+const MAX_TEXT: usize = 200;
+
+pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    if !place.node().is_named() {
+        return;
+    }
+    if language.strings.contains(&place.kind()) && place.text().len() <= MAX_TEXT && !is_documentation(place) {
+        text(place, known, found);
+    }
+    let is_number = |kind: &str| language.integers.contains(&kind) || language.floats.contains(&kind);
+    if is_number(place.kind()) {
+        number(place, known, found);
+    }
+    slice(place, found);
+}
+
+/// A text that is a statement says what the code does.
+fn is_documentation(place: &Place<'_, '_>) -> bool {
+    place.parent_kind() == "expression_statement"
+}
+
+fn text(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    let whole = place.text();
+    let Some(open) = whole.find(['"', '\'', '`']) else {
+        return;
+    };
+    let quote = whole.get(open..=open).unwrap_or("\"");
+    let (Some(start), Some(inside)) = (whole.get(..=open), whole.get(open + 1..whole.len().saturating_sub(1))) else {
+        return;
+    };
+    let quoted = |text: &str| format!("{start}{text}{quote}");
+    let mut push = |text: &str, template, similarity| {
+        if text != inside {
+            found.push(place.edit(quoted(text), template).similar(similarity));
+        }
+    };
+    for length in 1..=MAX_AFFIX.min(inside.len() / 2) {
+        let (before, after) = (inside.get(..length), inside.get(inside.len() - length..));
+        if let (Some(before), Some(after), Some(rest)) = (before, after, inside.get(length..inside.len() - length))
+            && before == after
+            && !before.trim().is_empty()
+        {
+            push(rest, Template::Text, 0.9 + 0.1 * f32::from(u8::from(length == 2)));
+        }
+    }
+    push(&inside.to_lowercase(), Template::Text, 0.9);
+    push(&inside.to_uppercase(), Template::Text, 0.85);
+    let mut letters = inside.chars();
+    if let Some(first) = letters.next() {
+        let rest = letters.as_str();
+        push(
+            &(first.to_uppercase().collect::<String>() + &rest.to_lowercase()),
+            Template::Text,
+            0.8,
+        );
+        push("", Template::Text, 0.7);
+    } else {
+        for (rank, common) in [" ", ",", ", ", "\\n", "-", "_", ".", "/", "0"].into_iter().enumerate() {
+            push(common, Template::OtherText, falling(rank));
+        }
+    }
+    if !inside.is_empty() && inside.trim() != inside {
+        push(inside.trim(), Template::OtherText, 1.0);
+    } else if !inside.is_empty() && inside.len() < 20 {
+        push(&format!("{inside} "), Template::OtherText, 0.6);
+        push(&format!(" {inside}"), Template::OtherText, 0.6);
+    }
+    for (rank, other) in nearest(place, &known.strings).into_iter().enumerate() {
+        found.push(place.edit(other, Template::Text).similar(0.85 * falling(rank)));
+    }
+}
+
+/// Other literals of the file: the same place in an expression first, then the nearest.
+fn nearest<'k>(place: &Place<'_, '_>, pieces: &'k [Piece]) -> Vec<&'k str> {
+    let (at, parent, own) = (place.node().start_byte(), place.parent_kind(), place.text());
+    let mut others: Vec<(bool, usize, &str)> = pieces
+        .iter()
+        .filter(|piece| piece.text != own && piece.text.len() <= MAX_TEXT && piece.parent != "expression_statement")
+        .map(|piece| (piece.parent != parent, piece.at.abs_diff(at), piece.text.as_str()))
+        .collect();
+    others.sort_unstable();
+    let mut seen = std::collections::BTreeSet::new();
+    let others = others.into_iter().map(|(_, _, text)| text);
+    others.filter(|text| seen.insert(*text)).take(MAX_OTHERS).collect()
+}
+
+fn number(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    for (rank, other) in nearest(place, &known.numbers).into_iter().enumerate() {
+        found.push(place.edit(other, Template::OtherConstant).similar(falling(rank)));
+    }
+    let own = place.text();
+    if !place
+        .source
+        .text
+        .get(..place.node().start_byte())
+        .is_some_and(|before| before.ends_with('-'))
+    {
+        found.push(place.edit(format!("-{own}"), Template::OtherConstant).similar(0.9));
+    }
+    if let Ok(value) = own.parse::<f64>()
+        && own.contains('.')
+        && own.len() < 16
+    {
+        for (rank, other) in [value + 1.0, value - 1.0, value * 2.0, value / 2.0, 0.0, 1.0]
+            .into_iter()
+            .enumerate()
+        {
+            found.push(
+                place
+                    .edit(format!("{other:?}"), Template::OtherConstant)
+                    .similar(falling(rank)),
+            );
+        }
+    } else if let Ok(value) = own.parse::<u64>() {
+        let other = [
+            value.checked_mul(2),
+            Some(value / 2),
+            value.checked_mul(10),
+            Some(2),
+            Some(10),
+            Some(100),
+        ];
+        for (rank, other) in other.into_iter().flatten().enumerate() {
+            found.push(
+                place
+                    .edit(other.to_string(), Template::OtherConstant)
+                    .similar(0.7 * falling(rank)),
+            );
+        }
+    }
+}
+
+/// `a[1:]` becomes `a[:1]`, `a[:]` and so on; `a[1]` becomes `a[1:]`.
+fn slice(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    match (place.kind(), place.text().matches(':').count()) {
+        ("slice", 1) => {
+            let Some((from, to)) = place.text().split_once(':') else {
+                return;
+            };
+            let versions = match (from.trim(), to.trim()) {
+                ("", "") => vec![":-1".into(), "1:".into(), "::-1".into()],
+                (from, "") => vec![
+                    format!(":{from}"),
+                    format!("{from}:-1"),
+                    ":".into(),
+                    format!("::{from}"),
+                ],
+                ("", to) => vec![format!("{to}:"), format!("1:{to}"), ":".into(), format!("::{to}")],
+                (from, to) => vec![format!("{from}:"), format!(":{to}"), format!("{to}:{from}")],
+            };
+            found.extend(versions.into_iter().map(|version| place.edit(version, Template::Slice)));
+        }
+        ("slice", 2) => {
+            if let Some((bounds, _)) = place.text().rsplit_once(':') {
+                found.push(place.edit(bounds, Template::Slice));
+            }
+        }
+        ("slice_expression", 1) => {
+            let Some((value, bounds)) = place.text().rsplit_once('[') else {
+                return;
+            };
+            if let Some((from, to)) = bounds.trim_end_matches(']').split_once(':') {
+                for version in [format!("{to}:{from}"), format!("{from}:"), format!(":{to}")] {
+                    found.push(place.edit(format!("{value}[{version}]"), Template::Slice));
+                }
+            }
+        }
+        ("range_expression", 0) => {
+            let text = place.text();
+            if let Some((from, to)) = text.split_once("..") {
+                for version in [format!("{from}.."), format!("..{to}")] {
+                    found.push(place.edit(version, Template::Slice));
+                }
+            }
+        }
+        _ => {}
+    }
+}
