@@ -189,11 +189,16 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
     env.extend(of_the_command(&command.env));
     env.insert("GREENLIGHT_UP".into(), up.join("/"));
     if let Some(root) = &command.import_root {
-        let theirs = env.get("PYTHONPATH").map(|listed| format!(":{listed}")).unwrap_or_default();
+        let theirs = env
+            .get("PYTHONPATH")
+            .map(|listed| format!(":{listed}"))
+            .unwrap_or_default();
         env.insert("PYTHONPATH".into(), format!("{root}:.{theirs}"));
     }
     if let Some(environment) = env.get("VIRTUAL_ENV") {
-        let others = env.get("PATH").map_or_else(|| suite.sandbox.search_path(), String::as_str);
+        let others = env
+            .get("PATH")
+            .map_or_else(|| suite.sandbox.search_path(), String::as_str);
         let path = format!("{environment}/bin:{others}");
         env.insert("PATH".into(), path);
     }

@@ -74,7 +74,9 @@ impl Lane {
         if loaded.outcome != CellOutcome::Ok {
             return Ok(None);
         }
-        let Some(framework) = framework(task) else { return Ok(None) };
+        let Some(framework) = framework(task) else {
+            return Ok(None);
+        };
         let failing: Vec<String> = task.before.failing_names().map(String::from).collect();
         let start = Start {
             argv: &task.suite.command.argv,
@@ -126,7 +128,9 @@ impl Lane {
         limit: Duration,
         stop: &CancellationToken,
     ) -> Result<Option<Piece>, suite::Error> {
-        let Ok(text) = serde_json::to_string(request) else { return Ok(None) };
+        let Ok(text) = serde_json::to_string(request) else {
+            return Ok(None);
+        };
         // What JSON writes as a text is one for every language here.
         let text = serde_json::Value::from(text);
         let code = match self.language {

@@ -140,7 +140,10 @@ mod tests {
             r#"{"op":"judge","limit_ms":5,"candidates":[{"path":"a.py","start":1,"end":2,"text":"é"}]}"#
         );
         assert_eq!(said(&Request::More { from: 7 }), r#"{"op":"more","from":7}"#);
-        assert_eq!(said(&Request::Spectrum { wall_ms: 7 }), r#"{"op":"spectrum","wall_ms":7}"#);
+        assert_eq!(
+            said(&Request::Spectrum { wall_ms: 7 }),
+            r#"{"op":"spectrum","wall_ms":7}"#
+        );
     }
 
     #[test]
@@ -160,7 +163,11 @@ mod tests {
         }
         let followed: Followed = serde_json::from_str(r#"{"failing":1,"files":{"a.py":[[3,1,0]]}}"#).unwrap();
         assert_eq!(followed.files["a.py"], [(3, 1, 0)]);
-        for forged in [r#"{"failing":-1}"#, r#"{"files":{"a.py":[[3,1]]}}"#, r#"{"failing":4294967296}"#] {
+        for forged in [
+            r#"{"failing":-1}"#,
+            r#"{"files":{"a.py":[[3,1]]}}"#,
+            r#"{"failing":4294967296}"#,
+        ] {
             assert!(serde_json::from_str::<Followed>(forged).is_err(), "{forged}");
         }
     }
