@@ -1,6 +1,7 @@
 //! Repair without a model: real programs with one fault each, real tests in the real sandbox.
 
 mod patient;
+mod warm_node;
 
 use std::time::Duration;
 
