@@ -3,6 +3,7 @@
 mod patient;
 mod schemata;
 mod tools;
+mod warm_node;
 mod warm_python;
 
 use std::time::Duration;

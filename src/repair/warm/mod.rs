@@ -57,7 +57,7 @@ pub(super) struct Pool<'a> {
 fn harness(framework: Framework) -> Option<Harness> {
     match framework {
         Framework::Pytest | Framework::Unittest => Some(python::harness()),
-        Framework::Node | Framework::Mocha => Some(node::harness()),
+        Framework::Node | Framework::Mocha | Framework::Jest => Some(node::harness()),
         _ => None,
     }
 }

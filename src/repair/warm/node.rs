@@ -1,15 +1,16 @@
-//! The harness of `node --test` and Mocha: its sources, and the cell that loads them.
+//! The harness of `node --test`, Mocha and Jest: its sources, and the cell that loads them.
 
 use crate::sandbox::Language;
 
 use super::lane::Harness;
 
 /// What runs in the thread of the tests; the last one starts it.
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 7] = [
     ("modules", include_str!("node/modules.js")),
     ("command", include_str!("node/command.js")),
     ("own", include_str!("node/own.js")),
     ("mocha", include_str!("node/mocha.js")),
+    ("jest", include_str!("node/jest.js")),
     ("coverage", include_str!("node/coverage.js")),
     ("worker", include_str!("node/worker.js")),
 ];
@@ -31,5 +32,18 @@ pub(super) fn harness() -> Harness {
     Harness {
         language: Language::Node,
         code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_harness_fits_into_one_cell() {
+        assert!(harness().code.len() < 1 << 20);
+        for name in ["modules", "command", "own", "mocha", "jest", "coverage"] {
+            assert!(SOURCES.iter().any(|(source, _)| *source == name), "{name}");
+        }
     }
 }

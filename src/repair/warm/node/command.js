@@ -101,4 +101,11 @@ function ofNode(words) {
   return { files: [...new Set(files)], required };
 }
 
-module.exports = { find, ofNode };
+/// All files below the directory of the command.
+function all() {
+  const found = [];
+  walk(process.cwd(), found);
+  return found;
+}
+
+module.exports = { all, find, ofNode };

@@ -132,7 +132,7 @@ async function judge({ candidates, limit_ms }) {
       continue;
     }
     const limits = [plan.ms, plan.all].map((ms) => Math.max(LEAST, TIMES * ms));
-    const said = await runner.ask({ work: 'judge', edit, plan }, ...limits);
+    const said = await runner.ask({ work: 'judge', edit }, ...limits);
     if (said.late) verdicts.push('timeout');
     else verdicts.push(typeof said.answer === 'string' ? said.answer : 'fails');
   }

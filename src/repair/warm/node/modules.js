@@ -29,14 +29,27 @@ const state = {
   /// Whether the text of the edited file cannot be compiled.
   invalid: false,
   syntax: new Map(),
+  texts: new Map(),
+  /// Makes CommonJS of a source, where the project does that.
+  transform: null,
+  made: new Map(),
+  /// The file that a name in a module of the project stands for.
+  found: new Map(),
 };
 
 function isOwn(file) {
   return file.startsWith(`${state.root}/`) && !file.includes('/node_modules/');
 }
 
+/// The text of a file of the project, which is read once: what tests write into their own code is not seen.
 function read(file) {
-  return file === state.edited ? state.text : fs.readFileSync(file, 'utf8');
+  if (file === state.edited) return state.text;
+  let text = state.texts.get(file);
+  if (text === undefined) {
+    text = fs.readFileSync(file, 'utf8');
+    if (state.texts.size < MOST) state.texts.set(file, text);
+  }
+  return text;
 }
 
 /// Whether a file is an ECMAScript module by its name or by its package.
@@ -66,6 +79,20 @@ function blame(file, error) {
   throw error;
 }
 
+function transformed(file) {
+  const text = read(file).replace(/^\uFEFF/, '');
+  if (state.transform === null) return text;
+  const known = state.made.get(file);
+  if (known?.text === text) return known.code;
+  try {
+    const code = state.transform(text, file);
+    if (file !== state.edited && state.made.size < MOST) state.made.set(file, { text, code });
+    return code;
+  } catch (error) {
+    return blame(file, error);
+  }
+}
+
 function requireOf(module) {
   const load = (name) => module.require(name);
   load.resolve = (name, options) => Module._resolveFilename(name, module, false, options);
@@ -85,9 +112,22 @@ function install() {
   Module._load = function load(name, parent, isMain) {
     return state.instead.has(name) ? state.instead.get(name) : _load.call(this, name, parent, isMain);
   };
+  const { _resolveFilename } = Module;
+  Module._resolveFilename = function find(name, parent, isMain, options) {
+    if (options !== undefined || !parent?.filename || !isOwn(parent.filename)) {
+      return _resolveFilename.call(this, name, parent, isMain, options);
+    }
+    const key = `${path.dirname(parent.filename)}\0${name}`;
+    let file = state.found.get(key);
+    if (file === undefined) {
+      file = _resolveFilename.call(this, name, parent, isMain);
+      if (state.found.size < MOST) state.found.set(key, file);
+    }
+    return file;
+  };
   _extensions['.js'] = function load(module, file) {
-    if (!isOwn(file) || isModule(file)) return script(module, file);
-    return module._compile(read(file).replace(/^\uFEFF/, ''), file);
+    if (!isOwn(file) || (isModule(file) && state.transform === null)) return script(module, file);
+    return module._compile(transformed(file), file);
   };
   _extensions['.json'] = function load(module, file) {
     if (file !== state.edited) return json(module, file);
@@ -200,7 +240,7 @@ function requireOwn(file) {
 
 /// Loads a file of the project in whichever way it wants to be.
 async function load(file) {
-  if (isModule(file) && isOwn(file)) return importFrom(pathToFileURL(file).href, pathToFileURL(file).href);
+  if (isModule(file) && isOwn(file) && state.transform === null) return importFrom(pathToFileURL(file).href, pathToFileURL(file).href);
   return requireOwn(file);
 }
 

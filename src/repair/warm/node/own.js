@@ -2,6 +2,7 @@
 // It knows what decides about pass and fail; whether that is enough is seen by comparing with a real run.
 'use strict';
 
+const path = require('node:path');
 const real = require('node:test');
 
 const HOOKS = ['before', 'after', 'beforeEach', 'afterEach'];
@@ -11,6 +12,8 @@ function suite(name, parent, options = {}) {
   return { name, parent, options, hooks, items: [], isSuite: true };
 }
 
+/// How Jest differs: functions with an argument take a callback, names begin with the file, and `only` counts.
+const dialect = { isJest: false, before: null, after: null, file: '' };
 let current = suite('', null);
 let broken = null;
 
@@ -53,7 +56,8 @@ function with_variants(make) {
 }
 
 /// Runs a function that may take a callback after so many other arguments.
-function call(fn, args, self) {
+function call(fn, given, self) {
+  const args = dialect.isJest ? [] : given;
   const ran = new Promise((resolve, reject) => {
     if (fn.length > args.length) {
       fn.call(self, ...args, (error) => (error ? reject(error) : resolve()));
@@ -67,6 +71,7 @@ function call(fn, args, self) {
 function full(name, parent) {
   const names = [name];
   for (let at = parent; at; at = at.parent) if (at.name) names.unshift(at.name);
+  if (dialect.isJest) names.unshift(dialect.file);
   return names.join(' > ');
 }
 
@@ -112,10 +117,12 @@ async function single(item, run) {
   run.begin(name);
   let failure = null;
   try {
+    dialect.before?.();
     await each('beforeEach', item.parent, context);
     for (const fn of own.hooks.before) await call(fn, [context], context);
     await call(item.fn, [context], context);
     await rest();
+    dialect.after?.();
   } catch (error) {
     failure = { error };
   }
@@ -156,7 +163,21 @@ Object.assign(shared.test, shared, { it: shared.test, suite: shared.describe, ru
 for (const hook of HOOKS) shared.test[hook] = (fn) => current.hooks[hook].push(fn);
 shared.test.default = shared.test;
 
+/// Whether there is an `only` in it, which then holds for all of the file.
+function focused(owner) {
+  return owner.items.some((item) => item.options.only || (item.isSuite && focused(item)));
+}
+
+function focus(owner) {
+  for (const item of owner.items) {
+    if (item.options.only && !(item.isSuite && focused(item))) continue;
+    if (item.isSuite && focused(item)) focus(item);
+    else item.options.skip = true;
+  }
+}
+
 module.exports = {
+  dialect,
   api: shared.test,
   /// Something failed that no test was waiting for.
   interrupt(error) {
@@ -167,12 +188,14 @@ module.exports = {
     for (const file of files) {
       if (run.stopped) break;
       current = suite('', null);
+      dialect.file = path.relative(dialect.root ?? process.cwd(), file);
       try {
         await load(file);
       } catch {
         run.end(file, false);
         continue;
       }
+      if (dialect.isJest && focused(current)) focus(current);
       await many(current, run);
       real.mock.restoreAll();
     }

@@ -18,6 +18,8 @@ let framework = null;
 let files = [];
 let clean = null;
 let active = null;
+/// What is known of the tests, once for all candidates.
+let plan = null;
 
 /// A name as a report has it: on one line, and not too long.
 function plain(name) {
@@ -127,6 +129,13 @@ function load({ argv, framework: name }) {
     framework = require('mocha');
     return framework.start(found.words);
   }
+  if (name === 'jest') {
+    framework = require('jest');
+    own.dialect.root = modules.state.root;
+    const taken = framework.start(found.words);
+    if (taken === null) throw new Error('more of Jest is needed than is known here');
+    return taken;
+  }
   throw new Error('there is no way to run this framework here');
 }
 
@@ -157,11 +166,12 @@ async function start({ failing, passing }) {
   const ms = now() - again;
   if (names.some((name) => alone.results.get(plain(name)) !== false)) return { why: 'tests depend on each other' };
   const passed = [...run.results].filter(([, ok]) => ok).map(([name]) => name);
-  return { failing: names, near, known, passed, ms, all };
+  plan = { failing: names, near, known, passed, ms, all };
+  return plan;
 }
 
 /// The failing tests first, and all where those pass.
-async function judge({ edit, plan }) {
+async function judge({ edit }) {
   const tolerated = new Set(plan.known);
   const names = new Set(plan.failing.map(plain));
   const first = await pass(edit, plan.near, { names, stops: true, tolerated });
@@ -174,7 +184,7 @@ async function judge({ edit, plan }) {
   return !run.stopped && holds ? 'passes' : 'fails';
 }
 
-async function follow({ plan, wall_ms }) {
+async function follow({ wall_ms }) {
   const coverage = require('coverage');
   const names = new Set(plan.failing.map(plain));
   const until = now() + wall_ms * 0.8;
@@ -191,6 +201,7 @@ const WORK = { start, judge, follow };
 
 parentPort.on('message', async (asked) => {
   try {
+    plan = asked.plan ?? plan;
     if (asked.work === 'warm') {
       await pass(null, asked.plan.near, {});
       clean = {

@@ -1,0 +1,50 @@
+//! Faults in JavaScript, searched for in a thread that has the tests loaded.
+
+use greenlight::domain::test_run::Outcome;
+use greenlight::repair::End;
+
+use super::patient::{BUDGET, Patient};
+
+const MANIFEST: (&str, &str) = (
+    "package.json",
+    "{\"name\":\"sums\",\"scripts\":{\"test\":\"node --test\"}}\n",
+);
+
+#[tokio::test]
+async fn a_module_has_its_bound_repaired() {
+    let patient = Patient::written(&[
+        MANIFEST,
+        (
+            "sums.js",
+            "function sumTo(n) {\n  let total = 0;\n  for (let i = 0; i < n; i++) {\n    total += i;\n  }\n  return total;\n}\n\nmodule.exports = { sumTo };\n",
+        ),
+        (
+            "sums.test.js",
+            "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst { sumTo } = require('./sums');\n\n\
+             test('sums', () => assert.strictEqual(sumTo(3), 6));\ntest('sums nothing', () => assert.strictEqual(sumTo(0), 0));\n",
+        ),
+    ])
+    .await;
+    assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
+    let found = patient.found().await;
+    assert_eq!(found.after.outcome, Outcome::Passed, "{:#?}", found.after);
+}
+
+#[tokio::test]
+async fn tests_that_leave_the_process_forge_nothing() {
+    // Whatever the thread is made to say, only a fresh run counts; and it does not hang.
+    let patient = Patient::written(&[
+        MANIFEST,
+        ("one.js", "exports.one = () => 1;\n"),
+        (
+            "one.test.js",
+            "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst { one } = require('./one');\n\n\
+             try {\n  require('node:worker_threads').parentPort.postMessage({ answer: 'passes' });\n} catch {}\n\
+             test('one', () => {\n  if (one() === 0) for (;;);\n  if (one() !== 1) process.exit(0);\n  assert.fail();\n});\n",
+        ),
+    ])
+    .await;
+    assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
+    let end = patient.search(BUDGET).await;
+    assert!(!matches!(end, End::Cancelled), "{end:?}");
+}
