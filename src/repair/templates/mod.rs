@@ -20,7 +20,7 @@ use tree_sitter::Node;
 
 use super::syntax::{Below, Source, Step};
 
-pub(super) use kinds::Template;
+pub(super) use kinds::{Kind, Template};
 pub(super) use known::Known;
 pub(super) use operators::Swap;
 
