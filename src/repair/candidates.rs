@@ -393,4 +393,19 @@ mod tests {
         assert!(candidates.by_ref().count() > 20);
         assert_eq!(candidates.estimate(), 0);
     }
+
+    #[test]
+    fn the_tail_is_made_when_it_is_asked_for() {
+        let mut candidates = candidates(&fixture("pages/before"), &["test_at_the_ends"], &[]);
+        assert_eq!(candidates.made, 0);
+        assert!(candidates.next().is_some());
+        let first = candidates.made;
+        let scores: Vec<f32> = candidates.by_ref().map(|candidate| candidate.score).collect();
+        assert!(scores.is_sorted_by(|a, b| a >= b));
+        assert!(
+            first > 0 && first < candidates.made / 2,
+            "{first} of {}",
+            candidates.made
+        );
+    }
 }

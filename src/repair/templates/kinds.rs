@@ -42,8 +42,6 @@ pub(in crate::repair) enum Template {
     OtherText,
     /// Something for `None`, `null` or what else says that there is nothing.
     Something,
-    /// Nothing for something.
-    Nothing,
     /// A slice with a bound more or less.
     Slice,
     /// A call with an argument more or less.
@@ -104,7 +102,7 @@ impl Template {
             Self::OtherConstant | Self::RareOperator | Self::OtherText | Self::Return => 0.3,
             Self::ArgumentCount | Self::Donor => 0.25,
             Self::Removal | Self::Wrap | Self::Move => 0.2,
-            Self::Guard | Self::Statement | Self::Nothing | Self::Surplus => 0.15,
+            Self::Guard | Self::Statement | Self::Surplus => 0.15,
         }
     }
 
@@ -134,7 +132,7 @@ impl Template {
             | Self::Wrap
             | Self::Move
             | Self::Return => Kind::Replacement,
-            Self::Unwrap | Self::Nothing | Self::Removal | Self::Surplus => Kind::Removal,
+            Self::Unwrap | Self::Removal | Self::Surplus => Kind::Removal,
             Self::Condition | Self::Body | Self::Donor => Kind::Donor,
             Self::Statement | Self::Guard => Kind::Insertion,
         }

@@ -144,9 +144,11 @@ fn assertions_types_imports_and_attributes_stay_as_they_are() {
         ),
         Vec::<String>::new()
     );
-    assert_eq!(
-        versions("f.py", "from a import b\nassert 1 < 2\n@c(1)\ndef f(): pass\n"),
-        Vec::<String>::new()
+    let kept = "from a import b\nassert 1 < 2\n@c(1)\n";
+    let versions = versions("f.py", &format!("{kept}def f(): pass\n"));
+    assert!(
+        versions.iter().all(|version| version.starts_with(kept)),
+        "{versions:#?}"
     );
 }
 
