@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio_util::sync::CancellationToken;
 
-use super::cargo::{Built, Trouble};
+use super::messages::{Built, Trouble};
 use super::program::{Target, quoted, shell};
 use crate::checkout::Workspace;
 use crate::repair::Task;

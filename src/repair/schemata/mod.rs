@@ -5,18 +5,23 @@
 
 mod cargo;
 mod go;
+mod messages;
 mod program;
 mod rewrite;
+mod spectrum;
+mod trace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::cargo::{Built, Cargo, Trouble};
+use self::cargo::Cargo;
 use self::go::Go;
+use self::messages::{Built, Trouble};
 use self::program::{Limit, Target};
 use self::rewrite::{Rewritten, Spot};
 use super::Task;
@@ -45,6 +50,8 @@ pub(super) struct Build<'a> {
     compiler: Compiler,
     targets: Vec<Target>,
     limit: Limit,
+    /// How long the last build took that compiled the tests anew.
+    built_in: Duration,
     tree: Mutex<Tree>,
 }
 
@@ -83,17 +90,21 @@ impl<'a> Build<'a> {
         };
         let Some(mut compiler) = compiler else { return Ok(None) };
         let tree = Tree::new(task).await?;
+        let started = Instant::now();
         let targets = match &mut compiler {
             Compiler::Cargo(cargo) => cargo.find(task, &tree.workspace, stop).await?,
             Compiler::Go(go) => go.find(task, &tree.workspace, stop).await?,
         };
         let Some(targets) = targets else { return Ok(None) };
+        // An upper bound: everything that the tests depend on was built as well.
+        let built_in = started.elapsed() / 2;
         let baseline = program::baseline((task.suite, &tree.workspace), &targets, stop).await?;
         Ok(baseline.filter(|_| !stop.is_cancelled()).map(|limit| Self {
             task,
             compiler,
             targets,
             limit,
+            built_in,
             tree: Mutex::new(tree),
         }))
     }
@@ -103,14 +114,16 @@ impl<'a> Build<'a> {
         if judged == 0 { FIRST } else { LATER }
     }
 
-    #[expect(clippy::unused_async, reason = "the same for every runner")]
+    /// What the tests execute, by an extra build; none where it takes too long.
     pub(super) async fn spectrum(
         &self,
-        _wall: Duration,
-        _stop: &CancellationToken,
+        wall: Duration,
+        stop: &CancellationToken,
     ) -> Result<Option<Spectrum>, suite::Error> {
-        let _ = self.limit;
-        Ok(None)
+        if wall < self.built_in * 2 {
+            return Ok(None);
+        }
+        spectrum::follow(self, wall, stop).await
     }
 
     /// A verdict for each candidate, in their order.

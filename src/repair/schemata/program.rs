@@ -79,6 +79,16 @@ pub(super) fn quoted<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<Str
 }
 
 impl Target {
+    /// What chooses one test, in the words that choose the failing ones.
+    pub(super) fn only(&self, test: &str) -> Vec<String> {
+        let mut words = self.whole.clone();
+        match self.failing.last().filter(|word| word.starts_with("-test.run=")) {
+            Some(_) => words.push(format!("-test.run=^{}$", regex::escape(test))),
+            None => words.push(test.to_string()),
+        }
+        words
+    }
+
     /// The command that starts it in its directory, with what chooses tests.
     pub(super) fn start(&self, choice: &[String], limit: Duration) -> Option<String> {
         let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);

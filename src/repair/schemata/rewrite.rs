@@ -24,7 +24,7 @@ const RUST_NUMBER: &str = "{ extern crate std as greenlight_std; \
 
 /// The variable of a Go package that has the number, and the file that defines it.
 const GO_NUMBER: &str = "greenlightSwitch";
-pub(super) const GO_FILE: &str = "greenlight_switch_on.go";
+const GO_FILE: &str = "greenlight_switch_on.go";
 
 /// A function whose body can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -251,17 +251,22 @@ pub(super) fn rewrite(source: &Source, members: &[(u32, &Candidate, &Spot)]) -> 
 
 /// The file beside a Go file that defines what its choices are made by.
 pub(super) fn go_switch(path: &RepoPath, text: &str) -> Option<(RepoPath, String)> {
+    let definition = format!(
+        "import (\n\tgreenlightOs \"os\"\n\tgreenlightNumber \"strconv\"\n)\n\n\
+         var {GO_NUMBER}, _ = greenlightNumber.Atoi(greenlightOs.Getenv(\"{SWITCH}\"))\n"
+    );
+    beside(path, text, GO_FILE, &definition)
+}
+
+/// A file in the directory and the package of a Go file.
+pub(super) fn beside(path: &RepoPath, text: &str, name: &str, definition: &str) -> Option<(RepoPath, String)> {
     let package = text.lines().find_map(|line| line.strip_prefix("package "))?;
     let package = package.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
     let beside = match path.as_str().rsplit_once('/') {
-        Some((directory, _)) => format!("{directory}/{GO_FILE}"),
-        None => GO_FILE.to_string(),
+        Some((directory, _)) => format!("{directory}/{name}"),
+        None => name.to_string(),
     };
-    let text = format!(
-        "package {package}\n\nimport (\n\tgreenlightOs \"os\"\n\tgreenlightNumber \"strconv\"\n)\n\n\
-         var {GO_NUMBER}, _ = greenlightNumber.Atoi(greenlightOs.Getenv(\"{SWITCH}\"))\n"
-    );
-    Some((beside.parse().ok()?, text))
+    Some((beside.parse().ok()?, format!("package {package}\n\n{definition}")))
 }
 
 #[cfg(test)]

@@ -1,0 +1,174 @@
+//! Finds out what each test executes: one build in which every block says that it was entered, and a run for each test.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::program::{Target, shell};
+use super::trace::{self, Blocks, TRACE};
+use super::{Build, Compiler, Tree, is_same, rewrite};
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Blob;
+use crate::domain::test_path::is_test_path;
+use crate::repair::spectrum::Spectrum;
+use crate::suite;
+
+/// Files that are followed, and their bytes in all.
+const MAX_FILES: usize = 300;
+const MAX_BYTES: usize = 2 << 20;
+/// Tests that passed and are run again, those nearest to a failing one.
+const MAX_PASSING: usize = 100;
+/// How often it is built, each time without the files that did not compile that way.
+const MAX_BUILDS: usize = 3;
+/// Bytes that are read of what one test wrote.
+const MAX_TRACE: usize = 200_000;
+
+/// Follows the failing tests, and passing ones as far as the time goes.
+pub(super) async fn follow(
+    build: &Build<'_>,
+    wall: Duration,
+    stop: &CancellationToken,
+) -> Result<Option<Spectrum>, suite::Error> {
+    let deadline = Instant::now() + wall;
+    let mut tree = build.tree.lock().await;
+    let limited = stop.child_token();
+    let blocks = {
+        let building = numbered(build, &mut tree, &limited);
+        tokio::pin!(building);
+        tokio::select! {
+            blocks = &mut building => blocks?,
+            () = tokio::time::sleep(wall / 2) => {
+                limited.cancel();
+                building.await?
+            }
+        }
+    };
+    let Some(blocks) = blocks.filter(|_| !stop.is_cancelled()) else {
+        return Ok(None);
+    };
+    let tests = tests(build);
+    let wall = deadline.saturating_duration_since(Instant::now());
+    let Some(script) = script(&build.targets, &tests, build.limit.failing) else {
+        return Ok(None);
+    };
+    let ran = shell(build.task.suite, &tree.workspace, &script, wall, stop).await?;
+    Ok(read(&ran.printed, &tests, &blocks))
+}
+
+/// Builds the tree with its blocks numbered.
+async fn numbered(
+    build: &Build<'_>,
+    tree: &mut Tree,
+    stop: &CancellationToken,
+) -> Result<Option<Blocks>, suite::Error> {
+    let mut left_out: Vec<RepoPath> = Vec::new();
+    for _ in 0..MAX_BUILDS {
+        let mut blocks = Blocks::default();
+        let mut files: BTreeMap<RepoPath, Blob> = BTreeMap::new();
+        let mut bytes = 0;
+        let extension = match build.compiler {
+            Compiler::Cargo(_) => ".rs",
+            Compiler::Go(_) => ".go",
+        };
+        let is_wanted = |path: &&&RepoPath| {
+            path.as_str().ends_with(extension) && !is_test_path(path.as_str()) && !left_out.contains(path)
+        };
+        for path in build.task.checkout.paths().iter().filter(is_wanted).take(MAX_FILES) {
+            let Some(source) = build.source(path) else { continue };
+            bytes += source.text.len();
+            if bytes > MAX_BYTES {
+                break;
+            }
+            let Some(text) = blocks.number(path, &source) else {
+                continue;
+            };
+            if extension == ".go"
+                && let Some((path, text)) = rewrite::beside(path, &text, trace::GO_FILE, &trace::go_function())
+            {
+                files.insert(path, Blob::regular(text));
+            }
+            files.insert((*path).clone(), Blob::regular(text));
+        }
+        let named: Vec<RepoPath> = files.keys().cloned().collect();
+        tree.put(build.task, files.into_iter().collect()).await?;
+        let built = build.build(tree, stop).await?;
+        if built.is_complete {
+            return Ok(Some(blocks));
+        }
+        let places = built.errors.iter().filter_map(|error| error.at.first());
+        let before = left_out.len();
+        for (printed, _) in places {
+            left_out.extend(named.iter().find(|path| is_same(printed, path.as_str())).cloned());
+        }
+        if left_out.len() == before || stop.is_cancelled() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// The tests to follow, and whether each fails: the failing ones first, then those most like them by name.
+fn tests<'b>(build: &'b Build<'_>) -> Vec<(&'b str, bool)> {
+    let before = build.task.before;
+    let name = |name: &'b str| name.rsplit(' ').next().filter(|_| !name.contains(" - "));
+    let failing: Vec<&str> = before.failing_names().filter_map(name).collect();
+    let common = |test: &str| {
+        let same = |other: &&str| test.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+        failing.iter().map(same).max().unwrap_or(0)
+    };
+    // A subtest of Go runs with the test that it is part of.
+    let whole = before
+        .passed_names
+        .iter()
+        .filter_map(|test| name(test))
+        .filter(|test| !test.contains('/'));
+    let mut passing: Vec<&str> = whole.filter(|test| !failing.contains(test)).collect();
+    passing.sort_by_key(|test| std::cmp::Reverse(common(test)));
+    passing.truncate(MAX_PASSING);
+    let failing = failing.into_iter().map(|test| test.split('/').next().unwrap_or(test));
+    let mut all: Vec<(&str, bool)> = failing.map(|test| (test, true)).collect();
+    all.dedup();
+    all.extend(passing.into_iter().map(|test| (test, false)));
+    all
+}
+
+/// One line for each test: `t`, its number, and those of the blocks that it entered.
+fn script(targets: &[Target], tests: &[(&str, bool)], limit: Duration) -> Option<String> {
+    let mut script = "trace=/tmp/greenlight-trace\n".to_string();
+    for (index, (test, _)) in tests.iter().enumerate() {
+        script.push_str(": > $trace\n");
+        for target in targets {
+            let mut target = target.clone();
+            target.env.push((TRACE.into(), "/tmp/greenlight-trace".into()));
+            let started = target.start(&target.only(test), limit)?;
+            script.push_str(&format!("{started} >/dev/null 2>&1 </dev/null\n"));
+        }
+        script.push_str(&format!("echo t {index} $(head -c {MAX_TRACE} $trace | sort -nu)\n"));
+    }
+    Some(script)
+}
+
+fn read(printed: &str, tests: &[(&str, bool)], blocks: &Blocks) -> Option<Spectrum> {
+    let mut spectrum = Spectrum::default();
+    let mut seen = Vec::new();
+    for line in printed.lines() {
+        let Some((index, numbers)) = line.strip_prefix("t ").and_then(|rest| rest.split_once(' ')) else {
+            continue;
+        };
+        let Ok(index) = index.parse::<usize>() else { continue };
+        let Some((_, is_failing)) = tests.get(index).filter(|_| !seen.contains(&index)) else {
+            continue;
+        };
+        seen.push(index);
+        let executed = blocks.read(numbers);
+        spectrum.failing += u32::from(*is_failing && !executed.is_empty());
+        trace::count(&mut spectrum.files, &executed, *is_failing);
+    }
+    for lines in spectrum.files.values_mut() {
+        lines.retain(|_, hits| hits.failing > 0);
+    }
+    spectrum.files.retain(|_, lines| !lines.is_empty());
+    (spectrum.failing > 0).then_some(spectrum)
+}
