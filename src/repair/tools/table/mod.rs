@@ -155,9 +155,9 @@ impl Tool {
             behind += 1;
         }
         let rest = argv.get(behind..)?;
-        let has = |option: &&str| rest.iter().any(|word| is(word, option) || is_task(word, option));
-        let is_check = self.checks.is_empty() || self.checks.iter().any(|option| has(&option));
-        let mends = self.adds.first().is_some_and(|option| has(&option));
+        let has = |option: &str| rest.iter().any(|word| is(word, option) || is_task(word, option));
+        let is_check = self.checks.is_empty() || self.checks.iter().any(|option| has(option));
+        let mends = self.adds.first().is_some_and(|option| has(option));
         (is_check && !mends).then_some(behind)
     }
 
