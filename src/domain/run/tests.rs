@@ -79,6 +79,7 @@ fn proposed(evidence: Option<Evidence>) -> Step {
         weakens: Vec::new(),
         tests_first: None,
         measures: None,
+        found_by: None,
     }))
 }
 
