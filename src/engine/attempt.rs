@@ -33,8 +33,8 @@ pub(super) async fn attempt(
             let reason = desk.left.reached(kind);
             return Ok(Step::Ended(End::GaveUp { reason }));
         }
-        (Some(_), Some(_)) if is_new => Engine::BuiltIn,
         (Some((model, name)), _) if context.app.who == Who::Model => Engine::Model { model, name },
+        (Some(_), Some(_)) if is_new => Engine::BuiltIn,
         (Some((model, name)), _) => Engine::Auto { model, name },
         (None, _) => Engine::BuiltIn,
     };

@@ -2,6 +2,7 @@
 //! before anything is written.
 
 mod base;
+mod changes;
 mod kept;
 mod report;
 mod tests_first;
@@ -107,6 +108,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let recorder = Recorder::default();
     let mut desk = app::desk(&root, own.path(), kept).await?;
     desk.memory = kept::recall(&memory_file);
+    changes::note(&mut desk).await;
     let command = ready::found(&desk)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;

@@ -252,7 +252,7 @@ fn reason(search: &Search, config: &RepoConfig) -> String {
             .into();
     }
     let edits = if search.tried == 1 { "edit" } else { "edits" };
-    let took = humantime::format_duration(Duration::from_secs(search.wall_ms.div_ceil(1_000)));
+    let took = humantime::format_duration(Duration::from_secs(search.wall_ms.div_ceil(1_000).max(1)));
     let came_to = match search.unverified.len() {
         0 => "none makes the tests pass".to_string(),
         1 => "one makes the tests pass, but it is not sure enough to be suggested".into(),
@@ -264,11 +264,7 @@ fn reason(search: &Search, config: &RepoConfig) -> String {
     );
     let named: Vec<String> = search.suspects.iter().take(NAMED).map(place).collect();
     if !named.is_empty() {
-        let more = match search.suspects.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more places"),
-        };
-        text += &format!(". It looked first at {}{more}", named.join(", "));
+        text += &format!(". It looked first at {}", named.join(", "));
     }
     match search.limit {
         None => {}
@@ -294,4 +290,62 @@ fn reason(search: &Search, config: &RepoConfig) -> String {
 
 fn place(at: &Location) -> String {
     format!("`{}:{}`", at.path.replace('`', "'"), at.line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::budget::{Allowance, Scope, Used, left};
+
+    fn config(repair: &str) -> RepoConfig {
+        RepoConfig::parse(&format!("[repair]\n{repair}")).unwrap()
+    }
+
+    #[test]
+    fn what_was_searched_before_counts() {
+        let config = config("candidates = 100\nwall = \"90s\"\nbefore_model = \"20s\"");
+        let so_far = Search {
+            tried: 30,
+            wall_ms: 15_000,
+            ..Search::default()
+        };
+        let budget = |before_a_model, left: &Left| budget(&config, left, before_a_model, &so_far);
+        let none = Left::default();
+        assert_eq!(budget(false, &none).candidates, 70);
+        assert_eq!(budget(false, &none).wall, Duration::from_secs(75));
+        assert_eq!(budget(true, &none).wall, Duration::from_secs(5));
+        let allowance = Allowance {
+            wall: Some(Duration::from_secs(3)),
+            ..Allowance::default()
+        };
+        let left = left(&[(Scope::Day, allowance, Used::default())]);
+        assert_eq!(budget(false, &left).wall, Duration::from_secs(3));
+    }
+
+    #[test]
+    fn a_search_that_found_nothing_says_what_it_did() {
+        let place = |line| Location {
+            path: "src/a.py".into(),
+            line,
+        };
+        let search = Search {
+            tried: 412,
+            wall_ms: 61_900,
+            suspects: (1..=5).map(place).collect(),
+            limit: Some(Limit::Wall),
+            ..Search::default()
+        };
+        insta::assert_snapshot!(reason(&search, &config("wall = \"1m\"")), @"The built-in engine tried 412 small edits in 1m 2s, and none makes the tests pass. It looked first at `src/a.py:1`, `src/a.py:2`, `src/a.py:3`. There are more, but the time was up: `[repair] wall` is 1m");
+        let search = Search {
+            tried: 1,
+            unverified: vec![Unverified {
+                patch: Patch::default(),
+                explanation: String::new(),
+                risks: Vec::new(),
+            }],
+            ..Search::default()
+        };
+        insta::assert_snapshot!(reason(&search, &config("")), @"The built-in engine tried 1 small edit in 1s, and one makes the tests pass, but it is not sure enough to be suggested");
+        insta::assert_snapshot!(reason(&Search::default(), &config("")), @"The built-in engine found nothing that it could edit: it makes small edits to code of languages that it knows and that builds, outside of tests and protected paths. A model can do more");
+    }
 }
