@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Exit, terminal};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::{self, ModelSettings, Settings};
+use crate::domain::model::Who;
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::engine::{App, Interrupts, Voices};
 use crate::github::{Credentials, GitHub};
@@ -26,7 +27,8 @@ pub(super) fn app(
         github,
         journal,
         sandbox,
-        model: settings.model().map(model).transpose()?,
+        model: model_of(settings)?,
+        who: settings.engine(),
         folder: settings.data_dir()?,
         allow_list: settings.allow_list.clone(),
         interrupts: Interrupts::default(),
@@ -72,6 +74,19 @@ pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
         ))
     })?;
     Ok(github)
+}
+
+/// The model that may work; none stands for the built-in engine alone.
+pub(super) fn model_of(settings: &Settings) -> Result<Option<(OpenAi, String)>, Exit> {
+    match (settings.engine(), settings.model()) {
+        (Who::BuiltIn, _) | (Who::Auto, None) => Ok(None),
+        (_, Some(settings)) => model(settings).map(Some),
+        (Who::Model, None) => Err(Exit::Usage(
+            "--engine model (GREENLIGHT_ENGINE) needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an \
+             endpoint of your own"
+                .into(),
+        )),
+    }
 }
 
 /// A client for the configured model.

@@ -11,6 +11,7 @@ mod folder;
 mod live;
 mod local;
 mod patch_file;
+mod progress;
 mod ready;
 mod recorder;
 mod refactor;

@@ -12,6 +12,7 @@ use crate::domain::id::{CommitSha, Login, PullRequestId, RunId};
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, End, Origin, Run, Started, Step};
+use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::engine::bundle;
 use crate::engine::desk::Desk;
@@ -64,6 +65,25 @@ impl Recorder {
         said.sum()
     }
 
+    /// The search as the next attempt goes on with it.
+    pub(super) fn search(&self) -> Search {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        Run::fold(steps.iter().cloned()).map_or_else(|_| Search::default(), |run| run.search)
+    }
+
+    /// All that was searched, in all attempts; none if nothing was.
+    pub(super) fn searched(&self) -> Option<Search> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = steps.iter().filter_map(|step| match step {
+            Step::Searched(part) => Some(part.told()),
+            _ => None,
+        });
+        parts.reduce(|mut whole, part| {
+            whole.join(part);
+            whole
+        })
+    }
+
     /// What came of an attempt.
     pub(super) fn outcome(&self, outcome: &Outcome) {
         let step = match outcome {
@@ -75,6 +95,10 @@ impl Recorder {
             Outcome::GaveUp { reason } | Outcome::LimitReached { reason, found: None } => {
                 Step::Ended(End::GaveUp { reason: reason.clone() })
             }
+            Outcome::NotFound { reason, search, .. } => Step::Ended(End::NotFound {
+                reason: reason.clone(),
+                search: Box::new(search.told()),
+            }),
             Outcome::Refused { reason } => Step::Ended(End::Refused { reason: reason.clone() }),
             Outcome::NothingToDo { reason } => Step::Ended(End::NothingToFix { reason: reason.clone() }),
             Outcome::LimitReached {

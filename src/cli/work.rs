@@ -2,11 +2,13 @@
 //! not do by itself. What comes of the work is for the verb to judge.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use futures::FutureExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::progress::SoFar;
 use super::recorder::Recorder;
 use super::{Exit, live, terminal};
 use crate::agent::Delta;
@@ -14,6 +16,7 @@ use crate::domain::execution::{Deferred, Execution, Resolution, What};
 use crate::domain::redact;
 use crate::domain::reply::MAX_EDITS;
 use crate::domain::run::{MAX_REQUESTS, Step};
+use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::engine::desk::Desk;
 use crate::engine::work::{self, Brief, Engine, Outcome, Stage, Watch};
@@ -90,19 +93,20 @@ pub(super) async fn work_until_done(
                 kept.lock().unwrap_or_else(PoisonError::into_inner).push(item);
                 async { Ok(()) }.boxed()
             };
-            let mut next = 25;
-            let mut progress = |progress: crate::repair::Progress| {
-                if progress.tried >= next {
-                    next = progress.tried * 2;
-                    terminal::tell(&format!(
-                        "  {} of about {} edits tried",
-                        progress.tried, progress.total_estimate
-                    ));
+            let mut so_far = SoFar::default();
+            let mut progress = |now: crate::repair::Progress| {
+                if let Some(line) = so_far.line(now.tried, now.total_estimate, Instant::now()) {
+                    terminal::tell(&format!("  {line}"));
                 }
+            };
+            let mut searched = |part: Search| {
+                recorder.take(Step::Searched(Box::new(part)));
+                async { Ok(()) }.boxed()
             };
             let watch = Watch {
                 keep: &mut keep,
                 progress: &mut progress,
+                searched: &mut searched,
                 live: &live,
                 cancel,
             };

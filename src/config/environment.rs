@@ -31,8 +31,9 @@ impl Environment {
     /// Only what the local verbs use: settings of a service that happen to be set are none of their business.
     #[must_use]
     pub fn for_local_work(mut self) -> Self {
-        const LOCAL: [&str; 8] = [
+        const LOCAL: [&str; 9] = [
             "GREENLIGHT_MODEL",
+            "GREENLIGHT_ENGINE",
             "OPENAI_",
             "GREENLIGHT_LOG",
             "GREENLIGHT_DATA_DIR",

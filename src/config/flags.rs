@@ -75,6 +75,10 @@ pub struct StorageFlags {
 /// Which model thinks; without one the built-in repair engine works alone.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ModelFlags {
+    /// Who works out a fix: `builtin`, the built-in repair engine; `model`; or `auto`, the built-in engine, and then the
+    /// model if one is named [env: GREENLIGHT_ENGINE]
+    #[arg(long, value_name = "ENGINE", help_heading = "Model")]
+    pub engine: Option<String>,
     /// Name of the model; none means the built-in repair engine alone [env: GREENLIGHT_MODEL]
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub model: Option<String>,

@@ -179,6 +179,7 @@ mod tests {
             "[limits]\nturns = 3\ntoken = 5",
             "[limits.day]\ncost = 5",
             "[limit]\nturns = 3",
+            "[repair]\ncandidate = 3",
             "[trigger]\nci = true\nexecution = \"approve\"",
             "execution = \"Sandbox\"",
             "execution = \"always\"",
@@ -191,6 +192,7 @@ mod tests {
         greenlight.toml line 3, `limits.token`: there is no such field; did you mean `tokens`?
         greenlight.toml line 2, `limits.day.cost`: there is no such field; there is `turns`, `tokens`, `cost_usd`, `wall`, `patch_lines`
         greenlight.toml line 1, `limit`: there is no such field; did you mean `limits`?
+        greenlight.toml line 2, `repair.candidate`: there is no such field; did you mean `candidates`?
         greenlight.toml line 3, `trigger.execution`: there is no such field; there is `ci`, `label`
         greenlight.toml line 1, `execution`: "Sandbox" is none of its values; did you mean `sandbox`?
         greenlight.toml line 1, `execution`: "always" is none of its values; there is `approve`, `sandbox`
@@ -241,6 +243,11 @@ mod tests {
             ("limits", "wall = \"1s\""),
             ("limits", "patch_lines = 0"),
             ("limits.day", "turns = 0"),
+            ("repair", "candidates = 0"),
+            ("repair", "candidates = 1_000_001"),
+            ("repair", "wall = \"0s\""),
+            ("repair", "wall = \"7h\""),
+            ("repair", "before_model = \"7h\""),
             ("gate", "expires = \"31days\""),
             ("gate", "expires = \"0s\""),
             ("gate", "approvers = 0"),

@@ -31,6 +31,7 @@ pub struct RepoConfig {
     pub trigger: Trigger,
     pub test: Test,
     pub triage: Triage,
+    pub repair: Repair,
     pub gate: Gate,
     pub limits: Limits,
     pub protect: Protect,
@@ -84,6 +85,21 @@ pub struct Triage {
     /// How sure to be, in per cent, before stopping early.
     #[serde(deserialize_with = "whole::<_, _, 50, 99>")]
     pub confidence: u32,
+}
+
+/// How long a fix is searched for without a model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct Repair {
+    /// How many small edits are tried at most.
+    #[serde(deserialize_with = "whole::<_, _, 1, 1_000_000>")]
+    pub candidates: u32,
+    /// How long that may take.
+    #[serde(deserialize_with = "duration::<_, 1, { 6 * HOUR }>")]
+    pub wall: Duration,
+    /// How long it may take where a model goes on when nothing was found; with nothing, the model goes on at once.
+    #[serde(deserialize_with = "duration::<_, 0, { 6 * HOUR }>")]
+    pub before_model: Duration,
 }
 
 /// How a green light is given.
@@ -202,6 +218,16 @@ impl Default for Triage {
         Self {
             runs: 5,
             confidence: 95,
+        }
+    }
+}
+
+impl Default for Repair {
+    fn default() -> Self {
+        Self {
+            candidates: 20_000,
+            wall: Duration::from_secs(10 * MINUTE),
+            before_model: Duration::from_secs(30),
         }
     }
 }

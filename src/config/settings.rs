@@ -17,6 +17,8 @@ use super::flags::Flags;
 pub use super::model::ModelSettings;
 use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, WEBHOOK_SECRET, private_key};
 
+use crate::domain::model::Who;
+
 const GITHUB_API_URL: &str = "https://api.github.com";
 const DATABASE_NAME: &str = "greenlight.db";
 
@@ -65,6 +67,7 @@ pub struct Settings {
     /// Where each run is written to.
     pub bundles: Option<PathBuf>,
     data_dir: Option<PathBuf>,
+    engine: Who,
     model: Option<ModelSettings>,
 }
 
@@ -130,6 +133,7 @@ impl Settings {
             data_dir: storage
                 .data_dir
                 .or_else(|| environment.get("GREENLIGHT_DATA_DIR").map(PathBuf::from)),
+            engine: engine(text(model.engine.clone(), &["GREENLIGHT_ENGINE"]).as_deref())?,
             model: ModelSettings::new(model, environment)?,
         })
     }
@@ -171,6 +175,11 @@ impl Settings {
     /// The model, or none for the built-in repair engine alone.
     pub fn model(&self) -> Option<ModelSettings> {
         self.model.clone()
+    }
+
+    /// Who works out a fix.
+    pub fn engine(&self) -> Who {
+        self.engine
     }
 
     /// The folder for mirrors and the journal, as an absolute path; it need not exist yet.
@@ -234,6 +243,19 @@ fn log_filter(filter: String) -> Result<String, SettingsError> {
             "GREENLIGHT_LOG",
             format!("is no filter: {error}"),
             "use one such as `info` or `warn,greenlight=debug`",
+        )),
+    }
+}
+
+fn engine(text: Option<&str>) -> Result<Who, SettingsError> {
+    match text {
+        None | Some("auto") => Ok(Who::Auto),
+        Some("builtin") => Ok(Who::BuiltIn),
+        Some("model") => Ok(Who::Model),
+        Some(_) => Err(SettingsError::new(
+            "GREENLIGHT_ENGINE",
+            "is no engine",
+            "use `auto`, `builtin` or `model`",
         )),
     }
 }

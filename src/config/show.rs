@@ -25,6 +25,11 @@ impl fmt::Display for RepoConfig {
         writeln!(f, "\n[triage]\nruns = {}", self.triage.runs)?;
         writeln!(f, "confidence = {}", self.triage.confidence)?;
 
+        let repair = &self.repair;
+        writeln!(f, "\n[repair]\ncandidates = {}", repair.candidates)?;
+        writeln!(f, "wall = {}", duration(repair.wall))?;
+        writeln!(f, "before_model = {}", duration(repair.before_model))?;
+
         writeln!(f, "\n[gate]\nexpires = {}", duration(self.gate.expires))?;
         writeln!(f, "approvers = {}", self.gate.approvers)?;
         writeln!(f, "tests = {}", self.gate.tests)?;
@@ -94,6 +99,7 @@ mod tests {
     fn what_is_shown_means_the_same() {
         let own = "execution = \"sandbox\"\n[trigger]\nci = false\nlabel = \"\"\n\
             [test]\ncommand = \"pytest -k 'a \\\"b\\\"'\"\ninstall = \"x\"\n\
+            [repair]\ncandidates = 7\nwall = \"90s\"\nbefore_model = \"0s\"\n\
             [limits]\ncost_usd = 0.5\n[limits.pull_request]\nturns = 9\n[limits.user]\ncost_usd = 1.5\n[limits.day]\nturns = 5\ntokens = 5000\ncost_usd = 3\nwall = \"1h 1s\"\n\
             patch_lines = 7\n[protect]\npaths = [\"a\\\\*\", \"b\"]\n\
             [sandbox]\nmemory = \"65537KiB\"\ndisk = \"1TiB\"\nnetwork = [\"pypi.org\"]\n\
@@ -119,6 +125,11 @@ mod tests {
         [triage]
         runs = 5
         confidence = 95
+
+        [repair]
+        candidates = 20000
+        wall = "10m"
+        before_model = "30s"
 
         [gate]
         expires = "1day"

@@ -24,6 +24,18 @@ pub enum ToolUse {
     Code,
 }
 
+/// Who works out a fix.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Who {
+    /// The built-in repair engine, and the model if there is one and the engine found nothing.
+    #[default]
+    Auto,
+    /// The built-in repair engine alone.
+    BuiltIn,
+    /// The model alone.
+    Model,
+}
+
 /// What a model costs, in millionths of a US dollar for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {

@@ -11,6 +11,7 @@ use super::id::CommitSha;
 use super::measures::Measures;
 use super::patch::{FileChange, Patch};
 use super::run::TestsFirst;
+use super::search::FoundBy;
 use super::spend::Spend;
 use super::test_run::{TestRun, is_better};
 use super::triage::Triage;
@@ -97,6 +98,9 @@ pub struct Proposal {
     /// Numbers of the changed files, of a refactoring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measures: Option<Box<Measures>>,
+    /// How it was found; none if a model made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<FoundBy>,
 }
 
 /// What a patch is said to be.

@@ -39,6 +39,16 @@ pub struct Unverified {
     pub risks: Vec<String>,
 }
 
+/// What ended a search before everything was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// As many edits were tried as may be.
+    Candidates,
+    /// The time was up.
+    Wall,
+}
+
 /// A search, or a part of one: they are joined as they come.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Search {
@@ -58,6 +68,21 @@ pub struct Search {
     /// Whether the search has ended without a proposal.
     #[serde(default)]
     pub is_over: bool,
+    /// What ended it, if it was not that everything was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+}
+
+impl Rung {
+    /// As documents for scripts name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Memory => "memory",
+            Self::Revert => "revert",
+            Self::Search => "search",
+        }
+    }
 }
 
 impl Search {
@@ -66,8 +91,8 @@ impl Search {
 
     /// Takes in what came after.
     pub fn join(&mut self, later: Self) {
-        self.tried += later.tried;
-        self.wall_ms += later.wall_ms;
+        self.tried = self.tried.saturating_add(later.tried);
+        self.wall_ms = self.wall_ms.saturating_add(later.wall_ms);
         let room = Self::MAX_DIGESTS.saturating_sub(self.digests.len());
         self.digests.extend(later.digests.into_iter().take(room));
         if !later.suspects.is_empty() {
@@ -77,6 +102,30 @@ impl Search {
             self.unverified = later.unverified;
         }
         self.is_over = later.is_over;
+        self.limit = later.limit;
+    }
+
+    /// The same without the digests, which only whoever goes on needs.
+    #[must_use]
+    pub fn told(&self) -> Self {
+        Self {
+            digests: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// A new search that goes on where this one was.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self {
+            digests: self.digests.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it has found out anything that somebody could use.
+    pub fn tells_something(&self) -> bool {
+        self.tried > 0 || !self.suspects.is_empty() || !self.unverified.is_empty()
     }
 }
 

@@ -31,6 +31,7 @@ use crate::suite::{
 use super::Broken;
 
 mod fetched;
+mod originals;
 
 pub(super) use fetched::{fetch, lay_out, mirror};
 

@@ -5,10 +5,7 @@
 
 use std::time::Instant;
 
-use futures::FutureExt as _;
-
 use crate::agent::{Model as _, Speech};
-use crate::domain::budget::Kind;
 use crate::domain::execution::Resolution;
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
@@ -25,8 +22,8 @@ use super::interrupt::Working;
 use super::land::land;
 use super::set_up::set_up;
 use super::stop::stop;
-use super::work::{self, Brief, Engine, Outcome, Red};
-use super::{App, Broken, Context, announce, base, budget, propose, reading, record, resolve, retry};
+use super::work::{self, Red};
+use super::{App, Broken, Context, announce, attempt, base, budget, propose, reading, record, resolve, retry};
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
@@ -234,7 +231,7 @@ async fn execute(
             resolve::resolve(context, run, (desk, suite.as_ref()), resolution, cancel).await?
         }
         (Next::Verify, Some(suite)) => verify(context, run, (desk, suite), cancel).await?,
-        _ => attempt(context, run, (desk, suite.as_ref()), cancel).await?,
+        _ => attempt::attempt(context, run, (desk, suite.as_ref()), cancel).await?,
     };
     Ok((!cancel.is_cancelled()).then_some(step))
 }
@@ -283,82 +280,4 @@ pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result
     Ok(memory::recall(
         runs.iter().filter(|other| but.is_none_or(|run| other.id() != run.id())),
     ))
-}
-
-/// One attempt at a patch, its transcript written down as it grows.
-async fn attempt(
-    context: &Context<'_>,
-    run: &mut Run,
-    (desk, suite): (&Desk, Option<&suite::Suite>),
-    cancel: &tokio_util::sync::CancellationToken,
-) -> Result<Step, Broken> {
-    let is_new = run.said.is_empty();
-    let engine = match (&context.app.model, desk.left.exhausted()) {
-        // What costs nothing needs no more than that something may land.
-        (Some(_), Some(kind))
-            if is_new && (kind == Kind::PatchLines || suite.is_none() || !run.started.mode.is_debug()) =>
-        {
-            let reason = desk.left.reached(kind);
-            return Ok(Step::Ended(End::GaveUp { reason }));
-        }
-        (Some(_), Some(_)) if is_new => Engine::BuiltIn,
-        (Some((model, name)), _) => Engine::Model { model, name },
-        (None, _) => Engine::BuiltIn,
-    };
-    let before = run.clone();
-    let brief = Brief {
-        head: &before.started.head,
-        mode: &before.started.mode,
-        tests_first: before.tests_first.as_ref(),
-        turned_down_tests: &before.turned_down_tests,
-        may_ask: before.may_ask(),
-        memory: &desk.memory,
-        before: before.reproduced.as_ref().map(|(before, _)| before),
-        triage: before.reproduced.as_ref().map(|(_, triage)| triage),
-        reading: before.reading.as_ref(),
-        turned_down: &before.turned_down,
-        uncounted: Spend::default(),
-        said: &before.said,
-    };
-    // The loop keeps items one at a time; the lock only satisfies the borrow checker.
-    let shared = tokio::sync::Mutex::new(run);
-    let mut keep = |item: serde_json::Value| {
-        let shared = &shared;
-        async move {
-            let mut run = shared.lock().await;
-            Ok(context.app.journal.append(&mut run, Step::Said(item)).await?)
-        }
-        .boxed()
-    };
-    let mut progress = |_| {};
-    let live = context.app.voices.of(before.id());
-    let watch = work::Watch {
-        keep: &mut keep,
-        progress: &mut progress,
-        live: &live,
-        cancel,
-    };
-    Ok(match Box::pin(work::work(desk, suite, engine, &brief, watch)).await? {
-        Outcome::Proposed(mut proposal) => {
-            let spent = shared.into_inner().spent;
-            if let Some(evidence) = &mut proposal.evidence {
-                evidence.spent = Some(spent).filter(|spent| spent.turns > 0);
-            }
-            Step::Proposed(proposal)
-        }
-        Outcome::TestsWritten(tests) => Step::TestsWritten(tests),
-        Outcome::Explained(explanation) => Step::Ended(End::Explained(explanation)),
-        Outcome::Deferred(deferred) => Step::Deferred(deferred),
-        Outcome::ActsByCode => Step::NeedsExecution,
-        Outcome::Refused { reason } => Step::Ended(End::Refused { reason }),
-        Outcome::NothingToDo { reason } => Step::Ended(End::NothingToFix { reason }),
-        Outcome::LimitReached {
-            reason,
-            found: Some(found),
-        } => Step::Ended(End::LimitReached { reason, found }),
-        Outcome::GaveUp { reason } | Outcome::LimitReached { reason, found: None } => {
-            Step::Ended(End::GaveUp { reason })
-        }
-        Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
-    })
 }

@@ -5,6 +5,7 @@
 
 mod announce;
 mod answer;
+mod attempt;
 mod base;
 mod budget;
 pub mod bundle;
@@ -39,6 +40,7 @@ pub use voices::{Piece, Voices};
 use crate::config::allow_list::AllowList;
 use crate::domain::event::{Event, Fact, FailedChecks};
 use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
+use crate::domain::model::Who;
 use crate::domain::run::{End, Run};
 use crate::github::{Client, GitHub, PullRequest};
 use crate::journal::Journal;
@@ -54,6 +56,8 @@ pub struct App {
     pub sandbox: Result<Sandbox, Unusable>,
     /// The model and its name; none means the built-in repair engine alone.
     pub model: Option<(OpenAi, String)>,
+    /// Who works out a fix.
+    pub who: Who,
     /// greenlight's own folder: mirrors, trees, copies.
     pub folder: PathBuf,
     pub allow_list: AllowList,

@@ -16,6 +16,7 @@ use crate::agent::{self, Item, ModelError, Recorded, Reply, Speech};
 use crate::domain::execution::Deferred;
 use crate::domain::redact::bounded;
 use crate::domain::run::{End, Run, Step};
+use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::suite::{self, Suite};
 
@@ -78,7 +79,7 @@ pub async fn replay(
                 &told(&now.excusing(&before.excused)),
             );
         }
-        let is_attempt = matches!(step, Step::Said(_)) || (is_answer(&step) && run.said.is_empty());
+        let is_attempt = matches!(step, Step::Said(_) | Step::Searched(_)) || (is_answer(&step) && run.said.is_empty());
         if !is_attempt {
             run.take(step);
             continue;
@@ -111,6 +112,7 @@ fn is_part(step: &Step) -> bool {
     matches!(
         step,
         Step::Said(_)
+            | Step::Searched(_)
             | Step::Deferred(_)
             | Step::Resolved(_)
             | Step::Spent(_)
@@ -125,6 +127,7 @@ fn is_answer(step: &Step) -> bool {
         matches!(
             end,
             End::GaveUp { .. }
+                | End::NotFound { .. }
                 | End::LimitReached { .. }
                 | End::Explained(_)
                 | End::Refused { .. }
@@ -165,6 +168,7 @@ async fn again(
         true => 0,
         false => run.may_ask(),
     };
+    let search = searched(run, attempt);
     let mut now: Vec<Value> = Vec::new();
     let at = format!("attempt {}", replayed.attempts);
     let outcome = loop {
@@ -180,6 +184,7 @@ async fn again(
             reading: run.reading.as_ref(),
             turned_down: &run.turned_down,
             uncounted: run.spent + now.iter().map(Spend::of_item).sum(),
+            search: &search,
             said: &now.clone(),
         };
         let kept = std::sync::Mutex::new(&mut now);
@@ -192,6 +197,7 @@ async fn again(
         let watch = work::Watch {
             keep: &mut keep,
             progress: &mut |_| {},
+            searched: &mut |_| async { Ok(()) }.boxed(),
             live: &|_| {},
             cancel,
         };
@@ -225,6 +231,19 @@ async fn again(
         .map_or("cut off".into(), step_told);
     replayed.compare(&format!("{at}, what came of it"), &expected, &outcome);
     Ok(())
+}
+
+/// What was searched when the model began; a search that no model followed is made once more.
+fn searched(run: &Run, attempt: &[Step]) -> Search {
+    let mut search = run.search.clone();
+    if attempt.iter().any(|step| said(step).is_some()) {
+        let parts = attempt.iter().filter_map(|step| match step {
+            Step::Searched(part) => Some((**part).clone()),
+            _ => None,
+        });
+        parts.for_each(|part| search.join(part));
+    }
+    search
 }
 
 /// The model as it was: one that was told only later to act by code refuses tools first.
@@ -311,6 +330,7 @@ fn outcome_told(outcome: &Outcome) -> String {
         Outcome::TestsWritten(tests) => step_told(&Step::TestsWritten(tests.clone())),
         Outcome::Explained(explanation) => step_told(&Step::Ended(End::Explained(explanation.clone()))),
         Outcome::GaveUp { reason } | Outcome::LimitReached { reason, found: None } => format!("gave up: {reason}"),
+        Outcome::NotFound { reason, .. } => format!("not found: {reason}"),
         Outcome::Refused { reason } => format!("refused: {reason}"),
         Outcome::NothingToDo { reason } => format!("nothing to do: {reason}"),
         Outcome::LimitReached { reason, .. } => format!("limit: {reason}"),
@@ -333,6 +353,7 @@ fn step_told(step: &Step) -> String {
         Step::TestsWritten(tests) => format!("tests {}: {}", tests.patch.digest(), tests.names.join(", ")),
         Step::Ended(End::Explained(explanation)) => serde_json::to_string(explanation).unwrap_or_default(),
         Step::Ended(End::GaveUp { reason }) => format!("gave up: {reason}"),
+        Step::Ended(End::NotFound { reason, .. }) => format!("not found: {reason}"),
         Step::Ended(End::LimitReached { reason, .. }) => format!("limit: {reason}"),
         Step::Ended(End::Refused { reason }) => format!("refused: {reason}"),
         Step::Ended(End::NothingToFix { reason }) => format!("nothing to do: {reason}"),

@@ -3,16 +3,19 @@
 //! `refs/greenlight/memory` has the runs that are over once more, without what was said in them: what the repository
 //! taught, and what was spent.
 //!
-//! One file a run, one line a step. Steps of the agent's transcript, and what was spent, are written together with the
-//! next other step, because a save costs three requests; losing them in a killed job costs model turns, never an effect.
+//! One file a run, one line a step. Steps of the agent's transcript, parts of a search, and what was spent, are written
+//! together with the next other step, because a save costs three requests; losing them in a killed job costs model turns
+//! or time, never an effect.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tokio::sync::Mutex;
 
 use super::Error;
 use crate::domain::id::{PullRequestId, RepositoryName, RunId};
-use crate::domain::run::{Run, Started, Step};
+use crate::domain::run::{End, Run, Started, Step};
+use crate::domain::search::Search;
 use crate::github::Client;
 use crate::github::state::{Place, SaveError, Saved};
 
@@ -23,6 +26,8 @@ const MAX_REMEMBERED: usize = 300;
 /// The file they are in, one line a run, and how long it gets, in bytes.
 const MEMORY: &str = "runs.jsonl";
 const MAX_MEMORY: usize = 4 << 20;
+/// Digests of a search kept for a run.
+const MAX_DIGESTS: usize = 2_000;
 /// How often a save that came second is tried again on top of the one that came first.
 const MAX_TRIES: usize = 5;
 
@@ -69,9 +74,9 @@ impl Refs {
         if text.lines().count() != run.length {
             return Err(Error::Taken);
         }
-        let text = text.to_string() + &line(step)?;
+        let text = text.to_string() + &line(&small(run, step))?;
         saved.put(&file, text);
-        if matches!(step, Step::Said(_) | Step::Spent(_)) {
+        if matches!(step, Step::Said(_) | Step::Searched(_) | Step::Spent(_)) {
             self.loaded.lock().await.insert(pull_request.clone(), saved);
             return Ok(());
         }
@@ -209,6 +214,21 @@ fn memory(repository: &RepositoryName) -> Place {
     }
 }
 
+/// A part of a search with no more digests than a ref has room for: what they stood for is tried again, at worst.
+fn small<'a>(run: &Run, step: &'a Step) -> Cow<'a, Step> {
+    let Step::Searched(part) = step else {
+        return Cow::Borrowed(step);
+    };
+    let room = MAX_DIGESTS.saturating_sub(run.search.digests.len());
+    if part.digests.len() <= room {
+        return Cow::Borrowed(step);
+    }
+    Cow::Owned(Step::Searched(Box::new(Search {
+        digests: part.digests.iter().take(room).cloned().collect(),
+        ..part.told()
+    })))
+}
+
 /// Of a transcript, no more than what a reply took.
 fn abridged(step: Step) -> Step {
     match step {
@@ -217,6 +237,19 @@ fn abridged(step: Step) -> Step {
             None => serde_json::Value::Null,
         }),
         Step::Resolved(_) => Step::Resolved(serde_json::Value::Null),
+        Step::Searched(part) => Step::Searched(Box::new(Search {
+            suspects: Vec::new(),
+            unverified: Vec::new(),
+            ..part.told()
+        })),
+        Step::Ended(End::NotFound { reason, search }) => Step::Ended(End::NotFound {
+            reason,
+            search: Box::new(Search {
+                suspects: Vec::new(),
+                unverified: Vec::new(),
+                ..search.told()
+            }),
+        }),
         step => step,
     }
 }

@@ -2,6 +2,7 @@
 //! before anything is written.
 
 mod base;
+mod changes;
 mod kept;
 mod report;
 mod tests_first;
@@ -22,6 +23,7 @@ use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
+use crate::domain::model::Who;
 use crate::domain::proposal::Proposal;
 use crate::domain::reply;
 use crate::domain::run::{MAX_PROPOSALS, Step, TestsFirst, TurnedDown};
@@ -56,9 +58,6 @@ pub(super) struct Common {
     /// Show what the model says and does while it works, also where standard error is no terminal
     #[arg(long)]
     verbose: bool,
-    /// Who works it out; `auto` takes the model if one is configured
-    #[arg(long, value_enum, default_value_t = Choose::Auto)]
-    engine: Choose,
     #[command(flatten)]
     storage: StorageFlags,
     #[command(flatten)]
@@ -74,13 +73,6 @@ impl Common {
     fn is_watched(&self) -> bool {
         self.verbose || terminal::somebody_watches()
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Choose {
-    Auto,
-    Builtin,
-    Model,
 }
 
 /// Works on a checkout in a mode, from its tests to an answer.
@@ -105,7 +97,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     };
     let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
     terminal::start_logging(&settings, Some("warn"));
-    let model = chosen(arguments.engine, &settings, mode)?;
+    let model = chosen(&settings, mode)?;
     if let Some((model, _)) = &model {
         report.clocks.1 = model.clock().clone();
     }
@@ -116,6 +108,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let recorder = Recorder::default();
     let mut desk = app::desk(&root, own.path(), kept).await?;
     desk.memory = kept::recall(&memory_file);
+    changes::note(&mut desk).await;
     let command = ready::found(&desk)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;
@@ -152,6 +145,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
         suite: &suite,
         before: &(before, triage),
         model: model.as_ref(),
+        who: settings.engine(),
         memory: &desk.memory,
         recorder: &recorder,
     };
@@ -160,6 +154,10 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     recorder.take(Step::Reproduced { before, triage });
     let result = search(&asked, report, cancel).await;
     report.spend = recorder.spend();
+    report.search = recorder.searched();
+    if !arguments.json {
+        report::show_unverified(report);
+    }
     // Before anything is written: the bundle has the tree that the run began on.
     let approver = Approver::of(arguments.yes, arguments.json);
     let began = (&desk, asked.memory, approver);
@@ -179,12 +177,8 @@ fn put(approved: Option<Proposal>, report: &mut Report, desk: &Desk) -> Result<(
 }
 
 /// The model that works it out; none stands for the built-in engine.
-fn chosen(engine: Choose, settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
-    let model = match (engine, settings.model()) {
-        (Choose::Builtin, _) | (Choose::Auto, None) => None,
-        (_, Some(model)) => Some(app::model(model)?),
-        (Choose::Model, None) => return Err(Exit::Usage("--engine model needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an endpoint of your own".into())),
-    };
+fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
+    let model = app::model_of(settings)?;
     if model.is_none() && !mode.is_debug() {
         return Err(Exit::Usage(reply::needs_a_model(mode)));
     }
@@ -199,6 +193,7 @@ struct Asked<'a> {
     suite: &'a Suite,
     before: &'a (TestRun, Triage),
     model: Option<&'a (OpenAi, String)>,
+    who: Who,
     memory: &'a Memory,
     recorder: &'a Recorder,
 }
@@ -266,6 +261,10 @@ fn unfinished(outcome: Outcome, report: &mut Report) -> Exit {
             "debug" => format!("no fix found. {reason}"),
             _ => reason,
         }),
+        Outcome::NotFound { reason, is_limit, .. } => match is_limit {
+            true => Exit::Limit(format!("no fix found. {reason}")),
+            false => Exit::NoFix(format!("no fix found. {reason}")),
+        },
         Outcome::Refused { reason } => Exit::Refused(reason),
         Outcome::NothingToDo { reason } => {
             terminal::tell(&reason);
@@ -299,12 +298,18 @@ async fn attempt(
     cancel: &CancellationToken,
 ) -> Result<Outcome, Exit> {
     let (before, triage) = asked.before;
-    let engine = asked
-        .model
-        .map_or(Engine::BuiltIn, |(model, name)| Engine::Model { model, name });
+    let engine = match asked.model {
+        None => Engine::BuiltIn,
+        Some((model, name)) if asked.who == Who::Model => Engine::Model { model, name },
+        Some((model, name)) => Engine::Auto { model, name },
+    };
+    let search = asked.recorder.search();
     terminal::tell(match engine {
         Engine::BuiltIn => "searching small edits (built-in engine, no model)",
-        Engine::Model { .. } | Engine::Recorded { .. } => "the model is at work",
+        Engine::Auto { .. } if asked.mode.is_debug() && !search.is_over => {
+            "searching small edits (built-in engine); the model goes on if nothing is found"
+        }
+        Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is at work",
     });
     let brief = Brief {
         mode: asked.mode,
@@ -318,6 +323,7 @@ async fn attempt(
         reading: None,
         turned_down: so_far.turned_down,
         uncounted: asked.recorder.spend(),
+        search: &search,
         said: &[],
     };
     let present = Present {

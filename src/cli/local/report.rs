@@ -12,10 +12,16 @@ use crate::domain::measures::Measure;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Author, Proposal};
+use crate::domain::redact;
+use crate::domain::reply::{self, MAX_EDITS};
 use crate::domain::run::TestsFirst;
+use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
+
+/// So many patches that are not proposed are shown.
+const MAX_UNVERIFIED: usize = 5;
 
 /// What is known so far.
 #[derive(Default)]
@@ -25,6 +31,8 @@ pub(super) struct Report {
     pub(super) tests: Option<TestsFirst>,
     pub(super) explanation: Option<Explanation>,
     pub(super) found: Option<Finding>,
+    /// What a search without a model came to.
+    pub(super) search: Option<Search>,
     pub(super) command: Option<String>,
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
@@ -66,6 +74,7 @@ impl Report {
             json!({
                 "summary": proposal.summary,
                 "author": match &proposal.author { Author::BuiltIn => "builtin", Author::Model(name) => name, Author::Remembered(_) => "memory" },
+                "rung": proposal.found_by.map(|found_by| found_by.rung.name()),
                 "files": proposal.patch.paths().map(ToString::to_string).collect::<Vec<_>>(),
                 "patch": proposal.patch.unified(),
                 "code": proposal.tests_first.as_ref().map(|_| proposal.code().unified()),
@@ -94,6 +103,7 @@ impl Report {
             "tests": tests,
             "explanation": self.explanation,
             "found": found,
+            "search": self.search.as_ref().map(searched),
             "outcome": outcome,
             "message": message,
             "test_command": self.command,
@@ -121,6 +131,38 @@ impl Report {
             "completion_tokens": self.spend.completion_tokens,
             "cost_usd": self.spend.cost_micros.map(|micros| micros as f64 / 1e6),
         })
+    }
+}
+
+/// A search, for scripts.
+fn searched(search: &Search) -> Value {
+    let unverified = search.unverified.iter().map(|one| {
+        json!({
+            "explanation": one.explanation,
+            "risks": one.risks,
+            "patch": one.patch.unified(),
+        })
+    });
+    json!({
+        "tried": search.tried,
+        "wall_ms": search.wall_ms,
+        "suspects": search.suspects,
+        "unverified": unverified.collect::<Vec<_>>(),
+    })
+}
+
+/// What passes the tests and is not proposed: to be looked at, not to be written.
+pub(super) fn show_unverified(report: &Report) {
+    let unverified = match &report.search {
+        Some(search) if report.proposal.is_none() => search.unverified.as_slice(),
+        _ => return,
+    };
+    for one in unverified.iter().take(MAX_UNVERIFIED) {
+        terminal::show(&format!("\npasses the tests, not verified: {}", one.explanation));
+        for risk in &one.risks {
+            terminal::show(&format!("  - {risk}"));
+        }
+        terminal::show_code(&redact::bounded(one.patch.unified().trim_end(), MAX_EDITS));
     }
 }
 
@@ -209,6 +251,9 @@ pub(super) fn show_proposal(proposal: &Proposal) {
             let (before, after) = (measures.before.of(measure), measures.after.of(measure));
             terminal::show(&format!("  {measure}: {before} before, {after} after"));
         }
+    }
+    if let Some(found_by) = &proposal.found_by {
+        terminal::show(&format!("\nfound without a model: {}", reply::found_by(found_by)));
     }
     if let Some(evidence) = &proposal.evidence {
         terminal::show(&format!(

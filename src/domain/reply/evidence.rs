@@ -218,7 +218,7 @@ pub(super) fn names(title: &str, names: &[&str]) -> Option<String> {
 }
 
 /// As a person says it: `0.4 s`, `2 min 5 s`.
-fn seconds(milliseconds: u64) -> String {
+pub(super) fn seconds(milliseconds: u64) -> String {
     match milliseconds {
         0..60_000 => format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100),
         _ => format!("{} min {} s", milliseconds / 60_000, milliseconds % 60_000 / 1000),

@@ -6,7 +6,7 @@ use super::super::gate::GateKind;
 use super::super::redact;
 use super::super::run::{Consent, End, Run, TestsFirst};
 use super::super::test_run::Failure;
-use super::{MAX_BODY, gate_request, modes};
+use super::{MAX_BODY, gate_request, modes, search};
 
 /// A longer diff of tests, in bytes, is cut.
 const MAX_TESTS: usize = 16 << 10;
@@ -63,6 +63,7 @@ pub fn sticky(run: &Run, branch: &str) -> String {
 /// What is worth knowing beside what is said and asked, the most telling first.
 fn details(run: &Run) -> Vec<String> {
     let mut parts: Vec<String> = verdicts(run).into_iter().collect();
+    parts.extend(search::unverified(run));
     if let Some(Some(evidence)) = run
         .proposal
         .as_ref()
@@ -122,7 +123,11 @@ fn tests_first(tests: &TestsFirst) -> String {
 /// What kind of red each test is, where that is why nothing, or not everything, is worked on.
 fn verdicts(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
-    let is_said = run.end.is_none() || matches!(run.end, Some(End::NothingToFix { .. } | End::GaveUp { .. }));
+    let is_said = run.end.is_none()
+        || matches!(
+            run.end,
+            Some(End::NothingToFix { .. } | End::GaveUp { .. } | End::NotFound { .. })
+        );
     let differ = triage.tests.len() > 1 && triage.excused().next().is_some();
     // The evidence of a proposal names what it sets aside.
     if !is_said || !differ || run.proposal.is_some() {
@@ -187,6 +192,9 @@ fn headline(run: &Run) -> String {
             format!("🔴 **The {} did not land** on {head}. {}", modes::made(run), sentence(reason))
         }
         Some(End::GaveUp { reason }) => format!("🔴 **{}** for {head}. {}", modes::none_found(run), sentence(reason)),
+        Some(End::NotFound { reason, .. }) => {
+            format!("🔴 **{}** for {head}. {}", modes::none_found(run), sentence(reason))
+        }
         Some(End::LimitReached { reason, found }) => format!(
             "🔴 **{}** for {head}. {}\n\n{}",
             modes::none_found(run),
@@ -251,7 +259,7 @@ fn open_headline(run: &Run, head: &str) -> String {
 }
 
 /// A reason that may quote a command in backticks: bounded, mentions and markup inert, code spans kept.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     // A cut through the middle of the whole comment could leave a fence open.
     let text = redact::bounded(&redact::redact(&redact::visible(text)), 3_000);
     let text = spans(&text, 1_000);
@@ -311,7 +319,7 @@ pub fn state(run: &Run) -> &'static str {
         Some(End::Rejected { .. }) => "rejected",
         Some(End::Refused { .. }) => "refused",
         Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
-        Some(End::GaveUp { .. } | End::LimitReached { .. }) => "gave-up",
+        Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. }) => "gave-up",
         Some(End::Superseded { .. }) => "superseded",
         Some(End::Cancelled { .. }) => "cancelled",
         Some(End::Expired) => "expired",
@@ -328,7 +336,9 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         Some(End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => {
             CheckState::NothingDone
         }
-        Some(End::GaveUp { .. } | End::LimitReached { .. } | End::Refused { .. }) => CheckState::NoFix,
+        Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. } | End::Refused { .. }) => {
+            CheckState::NoFix
+        }
         Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {
             CheckState::Stopped
         }

@@ -18,6 +18,7 @@ use super::execution::Deferred;
 use super::gate::{Answer, Gate, GateId, GateKind, Terms};
 use super::id::{CommitSha, Login, RunId};
 use super::proposal::{Evidence, Proposal};
+use super::search::Search;
 use super::spend::Spend;
 use super::test_run::TestRun;
 use super::triage::Triage;
@@ -61,6 +62,8 @@ pub struct Run {
     pub reproduced: Option<(TestRun, Triage)>,
     /// Transcript of the current attempt.
     pub said: Vec<serde_json::Value>,
+    /// What the search without a model came to so far.
+    pub search: Search,
     /// Whether its model can do nothing before code may run.
     pub needs_execution: bool,
     /// What the model waits for.
@@ -123,6 +126,7 @@ impl Run {
             reading: None,
             reproduced: None,
             said: Vec::new(),
+            search: Search::default(),
             needs_execution: false,
             deferred: None,
             tests_first: None,
@@ -156,6 +160,7 @@ impl Run {
                 self.spent = self.spent + Spend::of_item(&item);
                 self.said.push(item);
             }
+            Step::Searched(part) => self.search.join(*part),
             Step::NeedsExecution => {
                 self.needs_execution = true;
                 self.said.clear();
@@ -173,6 +178,10 @@ impl Run {
             Step::Spent(spend) => self.spent = self.spent + spend,
             Step::Proposed(proposal) => {
                 self.evidence.clone_from(&proposal.evidence);
+                if proposal.found_by.is_some() {
+                    // If it is turned down, the search goes on behind it; one that found nothing stays that way.
+                    self.search = self.search.anew();
+                }
                 self.proposal = Some(*proposal);
                 self.review = None;
                 self.said.clear();

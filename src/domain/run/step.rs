@@ -13,6 +13,7 @@ use super::super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
 use super::super::mode::Mode;
 use super::super::patch::Patch;
 use super::super::proposal::{Evidence, Proposal};
+use super::super::search::Search;
 use super::super::spend::Spend;
 use super::super::test_run::{Failure, TestRun};
 use super::super::triage::Triage;
@@ -99,6 +100,11 @@ pub enum End {
     },
     /// Why it fails, with the lines that rests on.
     Explained(Box<Explanation>),
+    /// A search without a model came to its end, and nothing of it is sure enough to be proposed.
+    NotFound {
+        reason: String,
+        search: Box<Search>,
+    },
     /// A limit ended the work; what was found by then is not proved.
     LimitReached {
         reason: String,
@@ -147,6 +153,8 @@ pub enum Step {
     },
     /// One item of the agent's transcript, opaque here.
     Said(serde_json::Value),
+    /// A part of a search without a model.
+    Searched(Box<Search>),
     /// The model turned out to act by code alone: it can begin once code may run.
     NeedsExecution,
     /// The model asked for something that its run may not do by itself.

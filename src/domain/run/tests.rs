@@ -5,6 +5,7 @@ mod requests;
 use super::super::id::PullRequestId;
 use super::super::patch::Patch;
 use super::super::proposal::Author;
+use super::super::search::{FoundBy, Rung};
 use super::super::test_run::Outcome;
 use super::super::triage::Verdict;
 use super::*;
@@ -79,6 +80,7 @@ fn proposed(evidence: Option<Evidence>) -> Step {
         weakens: Vec::new(),
         tests_first: None,
         measures: None,
+        found_by: None,
     }))
 }
 
@@ -286,4 +288,43 @@ fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
     run.take(settled(2, Fate::Accepted));
     assert!(run.is_all_accepted());
     assert_eq!((run.count(Fate::Accepted), run.count(Fate::Ignored)), (2, 0));
+}
+
+fn searched(tried: u32, digest: &str) -> Step {
+    Step::Searched(Box::new(Search {
+        tried,
+        digests: vec![digest.into()],
+        ..Search::default()
+    }))
+}
+
+#[test]
+fn a_search_goes_on_where_it_was_and_anew_behind_what_it_proposed() {
+    let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
+    for step in [red(), searched(2, "x"), searched(3, "y")] {
+        // As the journal has it.
+        run.take(serde_json::from_str(&serde_json::to_string(&step).unwrap()).unwrap());
+    }
+    assert_eq!((run.search.tried, run.search.digests.len()), (5, 2));
+    assert_eq!(run.next(false), Next::Work { may_execute: true });
+    let by_a_model = proposed(Some(evidence()));
+    run.take(by_a_model.clone());
+    assert_eq!(run.search.tried, 5, "it found nothing, and is not made again");
+    let Step::Proposed(mut proposal) = by_a_model else {
+        unreachable!()
+    };
+    proposal.found_by = Some(FoundBy {
+        rung: Rung::Search,
+        tried: 5,
+        wall_ms: 7,
+    });
+    run.take(Step::Proposed(proposal));
+    assert_eq!((run.search.tried, run.search.digests.len()), (0, 2));
+}
+
+#[test]
+fn a_proposal_of_an_earlier_version_is_still_read() {
+    let step = serde_json::to_value(proposed(None)).unwrap();
+    assert!(!step.to_string().contains("found_by"), "{step}");
+    assert_eq!(serde_json::from_value::<Step>(step).unwrap(), proposed(None));
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::super::{Broken, Context, drive};
+use super::originals::originals;
 use super::{COPIES, Desk, FETCH, INSTALLED, TREES};
 use crate::checkout::Checkout;
 use crate::config::repository::RepoConfig;
@@ -48,11 +49,13 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, head: &CommitSha) -
 pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: RepoConfig) -> Result<Desk, Broken> {
     let head = &run.started.head;
     let files = context.client.changed_files(context.id()).await?;
+    let desk = lay_out(context, head, config).await?;
     Ok(Desk {
         changed: changed_lines(&files),
+        originals: originals(&files, &desk.checkout),
         memory: drive::recalled(context, Some(run)).await?,
         hints: run.reading.as_ref().map(hints).unwrap_or_default(),
-        ..lay_out(context, head, config).await?
+        ..desk
     })
 }
 

@@ -3,6 +3,7 @@
 mod confirm;
 mod debug;
 mod history;
+mod ladder;
 mod limit;
 mod limits;
 mod minimize;
@@ -13,6 +14,7 @@ mod refactor;
 mod remembered;
 mod reproduce;
 mod resolve;
+mod searched;
 mod tdd;
 
 use futures::future::BoxFuture;
@@ -23,17 +25,17 @@ use crate::checkout::{Checkout, Workspace};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
-use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal};
+use crate::domain::proposal::Proposal;
 use crate::domain::reply;
 use crate::domain::run::{Reading, Run, TestsFirst, TurnedDown};
+use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
-use crate::guard;
 use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::{self, Suite};
@@ -45,8 +47,7 @@ pub use resolve::{edits, resolve};
 use super::Broken;
 use super::desk::Desk;
 
-/// How many candidates the built-in engine tries at most.
-const MAX_CANDIDATES: u32 = 2_000;
+use self::ladder::{Ground, Rungs, Top};
 
 /// What a recording is called where a model is named.
 const RECORDED: &str = "recorded";
@@ -55,6 +56,11 @@ const RECORDED: &str = "recorded";
 #[derive(Clone, Copy)]
 pub enum Engine<'a> {
     BuiltIn,
+    /// The model, once the built-in engine has found nothing.
+    Auto {
+        model: &'a OpenAi,
+        name: &'a str,
+    },
     Model {
         model: &'a OpenAi,
         name: &'a str,
@@ -110,6 +116,8 @@ pub struct Brief<'a> {
     pub turned_down: &'a [TurnedDown],
     /// What this run used up that was not counted when it was worked out what is left.
     pub uncounted: Spend,
+    /// What was searched without a model so far.
+    pub search: &'a Search,
     /// The transcript so far, when the work was cut off.
     pub said: &'a [serde_json::Value],
 }
@@ -146,6 +154,13 @@ pub enum Outcome {
     NothingToDo {
         reason: String,
     },
+    /// Nothing that small edits came to is sure enough to be proposed.
+    NotFound {
+        reason: String,
+        search: Box<Search>,
+        /// Whether there is more that could be tried.
+        is_limit: bool,
+    },
     /// A limit ended it before it had looked everywhere; with what was found by then, not proved.
     LimitReached {
         reason: String,
@@ -160,10 +175,14 @@ pub type Keep<'a> = dyn FnMut(serde_json::Value) -> BoxFuture<'a, anyhow::Result
 /// Tells how far the search is.
 pub type Progress<'a> = dyn FnMut(repair::Progress) + Send + 'a;
 
+/// Keeps a part of a search.
+pub type Searched<'a> = dyn FnMut(Search) -> BoxFuture<'a, anyhow::Result<()>> + Send + 'a;
+
 /// How the work is watched from outside.
 pub struct Watch<'a, 'k> {
     pub keep: &'a mut Keep<'k>,
     pub progress: &'a mut Progress<'k>,
+    pub searched: &'a mut Searched<'k>,
     /// Hears of the model's replies as they come in.
     pub live: &'a Live,
     pub cancel: &'a CancellationToken,
@@ -205,111 +224,59 @@ pub async fn work(
     brief: &Brief<'_>,
     watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {
-    if let (Mode::Debug, Some(suite), Some(before), []) = (brief.mode, suite, brief.before, brief.said) {
-        let (head, triage) = (brief.head, brief.triage);
-        let red = Red { head, before, triage };
-        let known = (brief.memory, brief.turned_down);
-        if let Some(proposal) = remembered::remembered(desk, suite, known, &red, watch.cancel).await? {
-            return Ok(Outcome::Proposed(proposal));
+    let mut watch = watch;
+    let ladder = ladder(desk, suite, engine, brief, &mut watch).await?;
+    let (search, is_climbed) = match ladder {
+        Some(Top::Proposed(proposal)) => return Ok(Outcome::Proposed(proposal)),
+        Some(Top::Interrupted) => return Ok(Outcome::Interrupted),
+        Some(Top::NotFound(search)) => (search, true),
+        None => (Box::new(brief.search.clone()), false),
+    };
+    let brief = &Brief {
+        search: &search,
+        ..*brief
+    };
+    match engine {
+        Engine::Model { model, name } | Engine::Auto { model, name } => {
+            model::work(desk, suite, (model, name), brief, watch).await
         }
-    }
-    match (engine, suite, brief.before) {
-        (Engine::Model { model, name }, suite, _) => model::work(desk, suite, (model, name), brief, watch).await,
-        (Engine::Recorded { model }, suite, _) => model::work(desk, suite, (model, RECORDED), brief, watch).await,
-        (Engine::BuiltIn, _, _) if !brief.mode.is_debug() => Ok(Outcome::Refused {
+        Engine::Recorded { model } => model::work(desk, suite, (model, RECORDED), brief, watch).await,
+        Engine::BuiltIn if !brief.mode.is_debug() => Ok(Outcome::Refused {
             reason: reply::needs_a_model(brief.mode),
         }),
-        (Engine::BuiltIn, Some(suite), Some(before)) => built_in(desk, (suite, before), brief, watch).await,
-        (Engine::BuiltIn, _, _) => Ok(Outcome::GaveUp {
+        Engine::BuiltIn if is_climbed => Ok(searched::not_found(search, &desk.config)),
+        Engine::BuiltIn => Ok(Outcome::GaveUp {
             reason: "the built-in engine works only with tests it may run".into(),
         }),
     }
 }
 
-async fn built_in(
+/// Goes up the ladder, where there is something to climb: red tests that may run, and no model that has begun.
+async fn ladder(
     desk: &Desk,
-    (suite, before): (&Suite, &TestRun),
+    suite: Option<&Suite>,
+    engine: Engine<'_>,
     brief: &Brief<'_>,
-    watch: Watch<'_, '_>,
-) -> Result<Outcome, Broken> {
-    let Watch { progress, cancel, .. } = watch;
+    watch: &mut Watch<'_, '_>,
+) -> Result<Option<Top>, Broken> {
+    let (Mode::Debug, Some(suite), Some(before), []) = (brief.mode, suite, brief.before, brief.said) else {
+        return Ok(None);
+    };
+    let (head, triage) = (brief.head, brief.triage);
     let (remembered, _) = brief.memory.turned_down(before);
-    let excluded: Vec<String> = brief
-        .turned_down
-        .iter()
-        .map(|down| down.proposal.patch.digest())
-        .chain(remembered)
-        .collect();
-    let task = repair::Task {
-        checkout: &desk.checkout,
+    let turned_down = brief.turned_down.iter().map(|down| down.proposal.patch.digest());
+    let excluded: Vec<String> = turned_down.chain(remembered).collect();
+    let ground = Ground {
+        desk,
         suite,
-        before,
-        changed: &desk.changed,
-        originals: &desk.originals,
-        protected: &|path| desk.config.protect.paths.covers(path),
+        red: Red { head, before, triage },
+        brief,
         excluded: &excluded,
-        tried: &[],
     };
-    let budget = repair::Budget {
-        candidates: MAX_CANDIDATES,
-        wall: desk.config.limits.wall,
+    let rungs = match engine {
+        Engine::BuiltIn => Rungs::All { before_a_model: false },
+        Engine::Auto { .. } => Rungs::All { before_a_model: true },
+        Engine::Model { .. } | Engine::Recorded { .. } => Rungs::Memory,
     };
-    let found = match repair::search(&task, &budget, progress, cancel).await? {
-        repair::End::Found(found) => *found,
-        repair::End::NotFound(tried) if tried.candidates == 0 => {
-            let reason = "The built-in engine found nothing that it could edit: it makes small edits to Rust and Python \
-                          code that builds, outside of tests and protected paths. A model can do more";
-            return Ok(Outcome::GaveUp { reason: reason.into() });
-        }
-        repair::End::NotFound(repair::Tried { candidates: tried, .. }) => {
-            return Ok(Outcome::GaveUp {
-                reason: format!("The built-in engine tried {tried} small edits, and none makes the tests pass"),
-            });
-        }
-        repair::End::BudgetSpent(repair::Tried { candidates: tried, .. }) => {
-            let reason = if tried >= MAX_CANDIDATES {
-                format!("The built-in engine tried {tried} small edits, which is its limit")
-            } else {
-                let wall = humantime::format_duration(desk.config.limits.wall);
-                format!("The built-in engine tried {tried} small edits until the time limit of {wall} was reached")
-            };
-            return Ok(Outcome::LimitReached { reason, found: None });
-        }
-        repair::End::Cancelled => return Ok(Outcome::Interrupted),
-    };
-    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
-    let inputs = desk.inputs(Some(before));
-    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
-    let fits = proposal::check(&found.patch, Claim::Fix, &desk.bounds(&is_protected, &weakenings));
-    let mut evidence = fits.and_then(|_| proposal::prove(brief.head, &found.patch, before.clone(), found.after));
-    if let Ok(proof) = &mut evidence {
-        let mut patched = desk.checkout.clone();
-        patched.reset();
-        patched.apply(&found.patch);
-        let (head, triage) = (brief.head, brief.triage);
-        let red = Red { head, before, triage };
-        match confirm::confirm(desk, suite, &patched, &red, cancel).await? {
-            Ok(runs) => proof.confirmed = runs,
-            Err(unfit) => evidence = Err(unfit),
-        }
-    }
-    Ok(match evidence {
-        Ok(evidence) => Outcome::Proposed(Box::new(Proposal {
-            head: brief.head.clone(),
-            patch: found.patch,
-            summary: found.explanation,
-            author: Author::BuiltIn,
-            weakens: Vec::new(),
-            tests_first: None,
-            measures: None,
-            evidence: Some(Evidence {
-                triage: brief.triage.cloned(),
-                install: installed(desk, suite),
-                ..evidence
-            }),
-        })),
-        Err(unfit) => Outcome::GaveUp {
-            reason: format!("The built-in engine's edit did not hold on a fresh copy: {unfit}"),
-        },
-    })
+    ladder::climb(ground, rungs, watch).await.map(Some)
 }

@@ -71,6 +71,7 @@ impl Bench<'_> {
             weakens: Vec::new(),
             tests_first: None,
             measures: None,
+            found_by: None,
         }
     }
 
@@ -264,6 +265,7 @@ async fn transcript(
         log_excerpt: brief.reading.map(|reading| reading.excerpt.as_str()),
         files: &files,
         remarks: &remarks,
+        search: Some(brief.search),
         may_execute: bench.suite.is_some(),
     };
     let begun = part.begin(&known, Some(shell));

@@ -7,6 +7,7 @@ use crate::domain::memory::{Fix, Memory};
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::proposal::{Author, Claim, Proposal};
 use crate::domain::run::TurnedDown;
+use crate::domain::search::{FoundBy, Rung};
 use crate::suite::Suite;
 
 use super::super::Broken;
@@ -37,7 +38,7 @@ pub(super) async fn remembered(
         turned_down.iter().any(|down| down.proposal.patch.digest() == digest)
     };
     let fitting = fitting.filter(|(_, patch)| !is_turned_down(patch));
-    for (fix, patch) in fitting.take(MAX_TRIED) {
+    for (tried, (fix, patch)) in (1..).zip(fitting.take(MAX_TRIED)) {
         let proved = prove(desk, suite, (&patch, Claim::Fix), red, cancel).await?;
         if cancel.is_cancelled() {
             break;
@@ -51,6 +52,11 @@ pub(super) async fn remembered(
                 weakens: Vec::new(),
                 tests_first: None,
                 measures: None,
+                found_by: Some(FoundBy {
+                    rung: Rung::Memory,
+                    tried,
+                    wall_ms: 0,
+                }),
                 evidence: Some(evidence),
             })));
         }

@@ -37,7 +37,8 @@ async fn a_second_attempt_has_what_the_first_one_left() {
 async fn a_pull_request_that_used_up_its_turns_is_worked_on_without_a_model() {
     let turns = proposes("return (paid - fare(stops))");
     let scene = Scene::default()
-        .config("[limits.pull_request]\nturns = 2\n")
+        .config("[limits.pull_request]\nturns = 2\n[repair]\nbefore_model = \"0s\"\n")
+        .auto()
         .model(turns);
     let story = scene.begin().await;
     story.maintainer_says("/greenlight fix").await;

@@ -16,6 +16,7 @@ mod guard;
 mod gullible;
 mod hostile;
 mod install;
+mod ladder;
 mod lifecycle;
 mod limits;
 mod memory;

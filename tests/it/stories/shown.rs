@@ -141,6 +141,7 @@ fn proposed(text: &str, before: &str) -> Proposal {
         weakens: Vec::new(),
         tests_first: None,
         measures: None,
+        found_by: None,
     }
 }
 

@@ -62,6 +62,38 @@ async fn the_built_in_engine_can_be_asked_for_all_the_same() {
 }
 
 #[tokio::test]
+async fn what_takes_no_model_costs_nothing() {
+    let checkout = sums(RED, &[]);
+    let model = ScriptedModel::start([]).await;
+    let arguments = [
+        OsStr::new("fix"),
+        "--yes".as_ref(),
+        "--json".as_ref(),
+        checkout.path().as_os_str(),
+    ];
+    let door = door(&model).without("GREENLIGHT_ENGINE");
+    let fixed = document(&door.run(arguments).await.with(0));
+    assert!(model.requests().is_empty());
+    assert_eq!(fixed["proposal"]["rung"], "search", "{fixed}");
+    assert_eq!(
+        (&fixed["proposal"]["author"], &fixed["spent"]["turns"]),
+        (&json!("builtin"), &json!(0))
+    );
+    assert!(fixed["search"]["tried"].as_u64() > Some(0), "{fixed}");
+    assert_eq!(fixed["search"]["suspects"][0]["path"], "sums.py", "{fixed}");
+    assert_eq!(fixed["search"]["unverified"], json!([]));
+    model.finish();
+}
+
+#[tokio::test]
+async fn an_engine_that_there_is_not_is_said() {
+    let checkout = sums(RED, &[]);
+    let arguments = [OsStr::new("fix"), "--engine=best".as_ref(), checkout.path().as_os_str()];
+    let ended = Door::new().run(arguments).await.with(2);
+    ended.saying("GREENLIGHT_ENGINE").saying("`auto`, `builtin` or `model`");
+}
+
+#[tokio::test]
 async fn the_limit_that_was_reached_is_named() {
     let checkout = sums(RED, &[("greenlight.toml", "[limits]\nturns = 2\n")]);
     let before = tree(checkout.path());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use greenlight::config::allow_list::AllowList;
 use greenlight::domain::id::PullRequestId;
-use greenlight::domain::model::Prices;
+use greenlight::domain::model::{Prices, Who};
 use greenlight::domain::run::Run;
 use greenlight::engine::{App, Interrupts, Voices};
 use greenlight::github::webhook::WebhookSecret;
@@ -32,6 +32,7 @@ pub(crate) struct Settings {
     pub(crate) api: String,
     pub(crate) credentials: Credentials,
     pub(crate) model: Option<String>,
+    pub(crate) who: Who,
     pub(crate) prices: Prices,
     pub(crate) sandbox: Result<Sandbox, Unusable>,
     pub(crate) allow_list: AllowList,
@@ -117,6 +118,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         journal: Journal::Sqlite(Sqlite::open(&folder.join("greenlight.db")).await.unwrap()),
         sandbox: settings.sandbox,
         model,
+        who: settings.who,
         folder: folder.to_path_buf(),
         allow_list: settings.allow_list,
         interrupts: Interrupts::default(),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use greenlight::config::allow_list::AllowList;
 use greenlight::demo::{AUTHOR, Double, NewPullRequest, Role, World};
-use greenlight::domain::model::Price;
+use greenlight::domain::model::{Price, Who};
 use greenlight::github::Credentials;
 use greenlight::sandbox::Sandbox;
 
@@ -67,6 +67,9 @@ pub(crate) struct Scene {
     people: Vec<(&'static str, Role)>,
     permissions: Vec<(&'static str, &'static str)>,
     turns: Option<Vec<Turn>>,
+    /// Whether the built-in engine works before the model does. A scripted model is alone otherwise: most stories of
+    /// one are about bugs that take none.
+    is_auto: bool,
     /// Where another model is.
     model_url: Option<String>,
     /// What a million tokens cost, in US dollars; none if nobody knows.
@@ -107,6 +110,7 @@ impl Scene {
             people: Vec::new(),
             permissions: Vec::new(),
             turns: None,
+            is_auto: false,
             model_url: None,
             dollars: None,
             title: "Give change".into(),
@@ -170,6 +174,12 @@ impl Scene {
     /// A model that does these things in turn; without this there is none.
     pub(crate) fn model(mut self, turns: impl IntoIterator<Item = Turn>) -> Self {
         self.turns = Some(turns.into_iter().collect());
+        self
+    }
+
+    /// As by default: what a model is not needed for is done without it.
+    pub(crate) fn auto(mut self) -> Self {
+        self.is_auto = true;
         self
     }
 
@@ -249,6 +259,7 @@ impl Scene {
             model: self
                 .model_url
                 .or_else(|| model.as_ref().map(|model| model.base_url().to_string())),
+            who: if self.is_auto { Who::Auto } else { Who::Model },
             prices: self.dollars.map(price).into_iter().collect(),
             sandbox: Ok(match self.sandbox {
                 Some(sandbox) => sandbox,

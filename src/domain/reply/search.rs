@@ -1,0 +1,103 @@
+//! What a search without a model came to: how a proposal was found, and what passes the tests without being proposed.
+
+use super::super::redact;
+use super::super::run::{End, Run};
+use super::super::search::{FoundBy, Rung, Search, Unverified};
+use super::evidence::seconds;
+use super::state::{folded, sentence};
+
+/// How many patches are listed, and how much of each is shown, in bytes.
+const MAX_LISTED: usize = 5;
+const MAX_PATCH: usize = 4_000;
+/// How many risks of one are said.
+const MAX_RISKS: usize = 6;
+
+/// How a proposal was found without a model, as a part of a sentence.
+pub fn found_by(found_by: &FoundBy) -> String {
+    let FoundBy { rung, tried, wall_ms } = found_by;
+    let edits = if *tried == 1 { "edit" } else { "edits" };
+    let took = format!("{tried} {edits} tried in {}", seconds(*wall_ms));
+    match rung {
+        Rung::Tool => format!("a tool's own fix, in {}", seconds(*wall_ms)),
+        Rung::Memory => "a fix of the same failure that was accepted before".into(),
+        Rung::Revert => format!("a part of the pull request, put back; {took}"),
+        Rung::Search => format!("a small edit; {took}"),
+    }
+}
+
+/// What passes the tests and is not suggested; none if there is nothing of it, or something is suggested.
+pub(super) fn unverified(run: &Run) -> Option<String> {
+    let search: &Search = match &run.end {
+        Some(End::NotFound { search, .. }) => search,
+        Some(End::GaveUp { .. } | End::LimitReached { .. }) if run.proposal.is_none() => &run.search,
+        _ => return None,
+    };
+    let listed: Vec<String> = search.unverified.iter().take(MAX_LISTED).map(one).collect();
+    let title = match listed.len() {
+        0 => return None,
+        1 => "1 edit passes the tests, not verified".to_string(),
+        count => format!("{count} edits pass the tests, not verified"),
+    };
+    let intro = "Many edits can make tests pass, and most of them are wrong. These are findings for whoever knows the \
+                 code, and no suggestions:";
+    Some(folded(&title, &format!("{intro}\n\n{}", listed.join("\n\n"))))
+}
+
+/// One of them: what it does, why it is not suggested, and its diff, which is data.
+fn one(one: &Unverified) -> String {
+    let risks = one.risks.iter().take(MAX_RISKS);
+    let risks: String = risks.map(|risk| format!("\n- {}", sentence(risk))).collect();
+    let diff = redact::fenced("diff", &one.patch.unified(), MAX_PATCH);
+    format!(
+        "**Passes the tests, not verified:** {}\n{risks}\n\n{diff}",
+        sentence(&one.explanation)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::patch::{Blob, FileChange, Patch};
+    use super::*;
+
+    #[test]
+    fn what_is_not_verified_is_data() {
+        let hostile = "a\n```\n```suggestion\nrm -rf /\n```\n@everyone ghs_16C7e42F292c6912E7710c838347Ae178B4a\n";
+        let change = FileChange {
+            before: Some(Blob::regular("a\n")),
+            after: Some(Blob::regular(hostile)),
+        };
+        let shown = one(&Unverified {
+            patch: Patch::new([("a.py".parse().unwrap(), change)]),
+            explanation: "`a` became `b` <img src=x> @everyone".into(),
+            risks: vec!["it only removes @everyone".into(); 40],
+        });
+        assert!(!shown.contains("ghs_") && !shown.contains("<img"), "{shown}");
+        assert!(
+            shown.contains("````diff") && shown.trim_end().ends_with("````"),
+            "{shown}"
+        );
+        let (outside, _) = shown.split_once("````").unwrap();
+        assert!(
+            !outside.contains(" @everyone") && outside.lines().count() < 12,
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn how_it_was_found_is_said() {
+        let of = |rung| {
+            let how = FoundBy {
+                rung,
+                tried: 12,
+                wall_ms: 3_210,
+            };
+            found_by(&how)
+        };
+        assert_eq!(of(Rung::Search), "a small edit; 12 edits tried in 3.2 s");
+        assert_eq!(
+            of(Rung::Revert),
+            "a part of the pull request, put back; 12 edits tried in 3.2 s"
+        );
+        assert_eq!(of(Rung::Tool), "a tool's own fix, in 3.2 s");
+    }
+}

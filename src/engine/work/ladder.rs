@@ -1,0 +1,188 @@
+//! The ladder: what can make red tests green without a model, the cheapest first. What a tool would do by itself, what
+//! was accepted for the same failure before, and small edits. The first that proves itself is proposed.
+
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{Author, Claim, Evidence, Proposal};
+use crate::domain::search::{FoundBy, Rung, Search};
+use crate::guard;
+use crate::repair::{self, ToolFix};
+use crate::suite::Suite;
+
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::{Brief, Red, Watch, prove, remembered, searched};
+
+/// So many fixes of tools are tried; each costs a run of the tests.
+const MAX_TOOL_FIXES: usize = 8;
+
+/// How far up it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rungs {
+    /// No further than what was accepted before.
+    Memory,
+    /// All of them; where a model goes on, the search is short and no test is said to be wrong.
+    All { before_a_model: bool },
+}
+
+/// Where it ended.
+pub(super) enum Top {
+    Proposed(Box<Proposal>),
+    /// With all that was searched so far.
+    NotFound(Box<Search>),
+    Interrupted,
+}
+
+/// What it stands on.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) desk: &'a Desk,
+    pub(super) suite: &'a Suite,
+    pub(super) red: Red<'a>,
+    pub(super) brief: &'a Brief<'a>,
+    /// Patches that were turned down.
+    pub(super) excluded: &'a [String],
+}
+
+/// Goes up until something holds.
+///
+/// # Errors
+/// When the sandbox or the journal cannot be used.
+pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_, '_>) -> Result<Top, Broken> {
+    let so_far = ground.brief.search;
+    if so_far.is_over {
+        return Ok(Top::NotFound(Box::new(so_far.clone())));
+    }
+    let began = Instant::now();
+    let mut of_tools = Vec::new();
+    if rungs != Rungs::Memory {
+        of_tools = tool_fixes(ground, watch.cancel).await?;
+        let fixes = of_tools.iter().filter(|fix| fix.claim == Claim::Fix);
+        if let Some(proposal) = with_tools(ground, fixes, began, watch.cancel).await? {
+            return Ok(Top::Proposed(proposal));
+        }
+    }
+    let known = (ground.brief.memory, ground.brief.turned_down);
+    let (desk, suite) = (ground.desk, ground.suite);
+    if let Some(mut proposal) = remembered::remembered(desk, suite, known, &ground.red, watch.cancel).await? {
+        if let Some(found_by) = &mut proposal.found_by {
+            found_by.wall_ms = millis(began.elapsed());
+        }
+        return Ok(Top::Proposed(proposal));
+    }
+    if watch.cancel.is_cancelled() {
+        return Ok(Top::Interrupted);
+    }
+    let Rungs::All { before_a_model } = rungs else {
+        return Ok(Top::NotFound(Box::new(so_far.clone())));
+    };
+    let search = match searched::search(ground, before_a_model, watch).await? {
+        Top::NotFound(search) => search,
+        top => return Ok(top),
+    };
+    // That a test is wrong is the last thing to think of.
+    let snapshots = of_tools.iter().filter(|fix| fix.claim == Claim::TestMayBeWrong);
+    let snapshots = snapshots.filter(|_| !before_a_model);
+    if let Some(proposal) = with_tools(ground, snapshots, began, watch.cancel).await? {
+        return Ok(Top::Proposed(proposal));
+    }
+    Ok(match watch.cancel.is_cancelled() {
+        true => Top::Interrupted,
+        false => Top::NotFound(search),
+    })
+}
+
+/// What tools would do, but for what was turned down.
+async fn tool_fixes(ground: Ground<'_>, cancel: &CancellationToken) -> Result<Vec<ToolFix>, Broken> {
+    let desk = ground.desk;
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let task = ground.task(&is_protected, &[]);
+    let mut fixes = repair::tool_fixes(&task, cancel).await?;
+    fixes.retain(|fix| !ground.excluded.contains(&fix.patch.digest()));
+    fixes.truncate(MAX_TOOL_FIXES);
+    Ok(fixes)
+}
+
+/// Proposes the first of these that holds.
+async fn with_tools(
+    ground: Ground<'_>,
+    fixes: impl Iterator<Item = &ToolFix>,
+    began: Instant,
+    cancel: &CancellationToken,
+) -> Result<Option<Box<Proposal>>, Broken> {
+    let mut tried = 0;
+    for fix in fixes {
+        if cancel.is_cancelled() {
+            break;
+        }
+        tried += 1;
+        let proved = prove(ground.desk, ground.suite, (&fix.patch, fix.claim), &ground.red, cancel).await?;
+        if let (false, Ok(evidence)) = (cancel.is_cancelled(), proved) {
+            let summary = format!("{}, as `{}` does it", fix.explanation, fix.tool.replace('`', "'"));
+            let found_by = FoundBy {
+                rung: Rung::Tool,
+                tried,
+                wall_ms: millis(began.elapsed()),
+            };
+            let mut proposal = ground.proposal((fix.patch.clone(), summary), evidence, found_by);
+            if fix.claim == Claim::TestMayBeWrong {
+                let inputs = ground.desk.inputs(Some(ground.red.before));
+                proposal.weakens = guard::weakenings(&fix.patch, &inputs);
+            }
+            return Ok(Some(Box::new(proposal)));
+        }
+    }
+    Ok(None)
+}
+
+impl<'a> Ground<'a> {
+    /// What a search works on; `tried` are candidates that are not tried again.
+    pub(super) fn task<'t>(
+        &self,
+        protected: &'t (dyn Fn(&RepoPath) -> bool + Sync),
+        tried: &'t [String],
+    ) -> repair::Task<'t>
+    where
+        'a: 't,
+    {
+        let Ground { desk, suite, red, .. } = *self;
+        repair::Task {
+            checkout: &desk.checkout,
+            suite,
+            before: red.before,
+            changed: &desk.changed,
+            originals: &desk.originals,
+            protected,
+            excluded: self.excluded,
+            tried,
+        }
+    }
+
+    /// A proposal that no model made.
+    pub(super) fn proposal(
+        &self,
+        (patch, summary): (Patch, String),
+        evidence: Evidence,
+        found_by: FoundBy,
+    ) -> Proposal {
+        Proposal {
+            head: self.red.head.clone(),
+            patch,
+            summary,
+            author: Author::BuiltIn,
+            evidence: Some(evidence),
+            weakens: Vec::new(),
+            tests_first: None,
+            measures: None,
+            found_by: Some(found_by),
+        }
+    }
+}
+
+pub(super) fn millis(wall: Duration) -> u64 {
+    u64::try_from(wall.as_millis()).unwrap_or(u64::MAX)
+}

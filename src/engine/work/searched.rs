@@ -1,0 +1,351 @@
+//! The search among the rungs: its budget, what is written down of it while it goes on, and what it came to.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent;
+use crate::config::repository::RepoConfig;
+use crate::domain::budget::Left;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Claim, Evidence, Unfit};
+use crate::domain::search::{FoundBy, Limit, Search, Unverified};
+use crate::domain::test_run::Location;
+use crate::guard;
+use crate::repair::{self, Budget, Found, Tried};
+
+use super::super::Broken;
+use super::ladder::{Ground, Top, millis};
+use super::{Outcome, Watch, confirm};
+
+/// A part is written down after so long, or so many candidates.
+const PART: Duration = Duration::from_secs(5);
+const PART_CANDIDATES: u32 = 500;
+
+/// How many patches that are not proposed are kept, and how long one of them is at most, in bytes.
+const MAX_UNVERIFIED: usize = 5;
+const MAX_PATCH: usize = 64 << 10;
+
+/// How many suspects a reason names.
+const NAMED: usize = 3;
+
+/// What is not written down yet.
+struct Part {
+    search: Search,
+    since: Instant,
+    /// How many were tried when the last part was written down.
+    told: u32,
+    /// How many digests may still be kept.
+    room: usize,
+}
+
+/// Searches small edits, and proposes the one that holds.
+///
+/// # Errors
+/// When the sandbox or the journal cannot be used.
+pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut Watch<'_, '_>) -> Result<Top, Broken> {
+    let mut whole = ground.brief.search.clone();
+    let config = &ground.desk.config;
+    let budget = budget(config, &ground.desk.left, before_a_model, &whole);
+    if before_a_model && config.repair.before_model.is_zero() {
+        return Ok(Top::NotFound(Box::new(whole)));
+    }
+    let part = Mutex::new(Part {
+        search: Search::default(),
+        since: Instant::now(),
+        told: 0,
+        room: Search::MAX_DIGESTS.saturating_sub(whole.digests.len()),
+    });
+    let end = watched(ground, &budget, (&part, &mut whole), watch).await?;
+    let mut last = taken(&part);
+    let (tried, found) = match end {
+        repair::End::Cancelled => {
+            write_down(last, &mut whole, watch).await?;
+            return Ok(Top::Interrupted);
+        }
+        repair::End::Found(found) => (
+            Tried {
+                suspects: found.suspects.clone(),
+                ..Tried::default()
+            },
+            Some(*found),
+        ),
+        repair::End::NotFound(tried) => (tried, None),
+        repair::End::BudgetSpent(tried) => {
+            let all = whole.tried.saturating_add(last.tried);
+            let is_full = all >= config.repair.candidates;
+            last.limit = Some(if is_full { Limit::Candidates } else { Limit::Wall });
+            (tried, None)
+        }
+    };
+    last.suspects = places(tried.suspects);
+    last.unverified = bounded(tried.unverified);
+    let Some(found) = found else {
+        last.is_over = true;
+        write_down(last, &mut whole, watch).await?;
+        return Ok(Top::NotFound(Box::new(whole)));
+    };
+    match proved(ground, &found, watch.cancel).await? {
+        _ if watch.cancel.is_cancelled() => {
+            write_down(last, &mut whole, watch).await?;
+            Ok(Top::Interrupted)
+        }
+        Ok(evidence) => {
+            write_down(last, &mut whole, watch).await?;
+            let found_by = FoundBy {
+                rung: found.rung,
+                tried: whole.tried,
+                wall_ms: whole.wall_ms,
+            };
+            let proposal = ground.proposal((found.patch, found.explanation), evidence, found_by);
+            Ok(Top::Proposed(Box::new(proposal)))
+        }
+        Err(unfit) => {
+            last.unverified = bounded(vec![Unverified {
+                patch: found.patch,
+                explanation: found.explanation,
+                risks: vec![format!("it is not suggested because {unfit}")],
+            }]);
+            last.is_over = true;
+            write_down(last, &mut whole, watch).await?;
+            Ok(Top::NotFound(Box::new(whole)))
+        }
+    }
+}
+
+/// What of the budget is left.
+fn budget(config: &RepoConfig, left: &Left, before_a_model: bool, so_far: &Search) -> Budget {
+    let mine = match before_a_model {
+        true => config.repair.before_model.min(config.repair.wall),
+        false => config.repair.wall,
+    };
+    let left = left
+        .wall_ms
+        .map_or(Duration::MAX, |amount| Duration::from_millis(amount.left));
+    let wall = mine.saturating_sub(Duration::from_millis(so_far.wall_ms));
+    Budget {
+        candidates: config.repair.candidates.saturating_sub(so_far.tried),
+        wall: wall.min(left),
+    }
+}
+
+/// Searches, and writes down how far it is every now and then.
+async fn watched(
+    ground: Ground<'_>,
+    budget: &Budget,
+    (part, whole): (&Mutex<Part>, &mut Search),
+    watch: &mut Watch<'_, '_>,
+) -> Result<repair::End, Broken> {
+    let desk = ground.desk;
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let before = whole.digests.clone();
+    let task = ground.task(&is_protected, &before);
+    let is_due = Notify::new();
+    let Watch {
+        progress,
+        searched,
+        cancel,
+        ..
+    } = watch;
+    let mut heard = |now: repair::Progress| {
+        let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+        part.search.tried = now.tried.saturating_sub(part.told);
+        if let Some(digest) = now.failed.clone().filter(|_| part.room > 0) {
+            part.room -= 1;
+            part.search.digests.push(digest);
+        }
+        if part.search.tried >= PART_CANDIDATES || part.since.elapsed() >= PART {
+            is_due.notify_one();
+        }
+        drop(part);
+        progress(now);
+    };
+    let searching = repair::search(&task, budget, &mut heard, cancel);
+    tokio::pin!(searching);
+    loop {
+        tokio::select! {
+            biased;
+            end = &mut searching => return Ok(end?),
+            () = is_due.notified() => {
+                let due = taken(part);
+                whole.join(due.clone());
+                searched(due).await.map_err(agent::Error::Journal)?;
+            }
+        }
+    }
+}
+
+/// What there is to write down, and nothing of it any more.
+fn taken(part: &Mutex<Part>) -> Search {
+    let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut taken = std::mem::take(&mut part.search);
+    taken.wall_ms = millis(part.since.elapsed());
+    part.told = part.told.saturating_add(taken.tried);
+    part.since = Instant::now();
+    taken
+}
+
+async fn write_down(part: Search, whole: &mut Search, watch: &mut Watch<'_, '_>) -> Result<(), Broken> {
+    whole.join(part.clone());
+    Ok((watch.searched)(part).await.map_err(agent::Error::Journal)?)
+}
+
+/// What the run of the search proves, and what is asked of every patch besides.
+async fn proved(
+    ground: Ground<'_>,
+    found: &Found,
+    cancel: &CancellationToken,
+) -> Result<Result<Evidence, Unfit>, Broken> {
+    let Ground { desk, suite, red, .. } = ground;
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let inputs = desk.inputs(Some(red.before));
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let fits = proposal::check(&found.patch, Claim::Fix, &desk.bounds(&is_protected, &weakenings));
+    let proved = fits.and_then(|_| proposal::prove(red.head, &found.patch, red.before.clone(), found.after.clone()));
+    let evidence = match proved {
+        Ok(evidence) => evidence,
+        Err(unfit) => return Ok(Err(unfit)),
+    };
+    let mut patched = desk.checkout.clone();
+    patched.reset();
+    patched.apply(&found.patch);
+    let confirmed = confirm::confirm(desk, suite, &patched, &red, cancel).await?;
+    Ok(confirmed.map(|confirmed| Evidence {
+        triage: red.triage.cloned(),
+        install: super::installed(desk, suite),
+        confirmed,
+        ..evidence
+    }))
+}
+
+fn places(suspects: Vec<(RepoPath, u32)>) -> Vec<Location> {
+    let place = |(path, line): (RepoPath, u32)| Location {
+        path: path.to_string(),
+        line,
+    };
+    suspects.into_iter().map(place).collect()
+}
+
+fn bounded(mut unverified: Vec<Unverified>) -> Vec<Unverified> {
+    unverified.retain(|one| one.patch.unified().len() <= MAX_PATCH);
+    unverified.truncate(MAX_UNVERIFIED);
+    unverified
+}
+
+/// How it ends when nothing was found and nobody goes on.
+pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> Outcome {
+    Outcome::NotFound {
+        reason: reason(&search, config),
+        is_limit: search.limit.is_some(),
+        search,
+    }
+}
+
+/// What was tried, in sentences; the last is without its full stop.
+fn reason(search: &Search, config: &RepoConfig) -> String {
+    if search.tried == 0 && search.limit.is_none() && search.unverified.is_empty() {
+        return "The built-in engine found nothing that it could edit: it makes small edits to code of languages that \
+                it knows and that builds, outside of tests and protected paths. A model can do more"
+            .into();
+    }
+    let edits = if search.tried == 1 { "edit" } else { "edits" };
+    let took = humantime::format_duration(Duration::from_secs(search.wall_ms.div_ceil(1_000).max(1)));
+    let came_to = match search.unverified.len() {
+        0 => "none makes the tests pass".to_string(),
+        1 => "one makes the tests pass, but it is not sure enough to be suggested".into(),
+        count => format!("{count} make the tests pass, but none is sure enough to be suggested"),
+    };
+    let mut text = format!(
+        "The built-in engine tried {} small {edits} in {took}, and {came_to}",
+        search.tried
+    );
+    let named: Vec<String> = search.suspects.iter().take(NAMED).map(place).collect();
+    if !named.is_empty() {
+        text += &format!(". It looked first at {}", named.join(", "));
+    }
+    match search.limit {
+        None => {}
+        Some(Limit::Candidates) => {
+            text += &format!(
+                ". There are more, but `[repair] candidates` allows {}",
+                config.repair.candidates
+            );
+        }
+        Some(Limit::Wall) => {
+            let wall = config.repair.wall.min(config.limits.wall);
+            let field = if config.repair.wall <= config.limits.wall {
+                "repair"
+            } else {
+                "limits"
+            };
+            let wall = humantime::format_duration(wall);
+            text += &format!(". There are more, but the time was up: `[{field}] wall` is {wall}");
+        }
+    }
+    text
+}
+
+fn place(at: &Location) -> String {
+    format!("`{}:{}`", at.path.replace('`', "'"), at.line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::budget::{Allowance, Scope, Used, left};
+
+    fn config(repair: &str) -> RepoConfig {
+        RepoConfig::parse(&format!("[repair]\n{repair}")).unwrap()
+    }
+
+    #[test]
+    fn what_was_searched_before_counts() {
+        let config = config("candidates = 100\nwall = \"90s\"\nbefore_model = \"20s\"");
+        let so_far = Search {
+            tried: 30,
+            wall_ms: 15_000,
+            ..Search::default()
+        };
+        let budget = |before_a_model, left: &Left| budget(&config, left, before_a_model, &so_far);
+        let none = Left::default();
+        assert_eq!(budget(false, &none).candidates, 70);
+        assert_eq!(budget(false, &none).wall, Duration::from_secs(75));
+        assert_eq!(budget(true, &none).wall, Duration::from_secs(5));
+        let allowance = Allowance {
+            wall: Some(Duration::from_secs(3)),
+            ..Allowance::default()
+        };
+        let left = left(&[(Scope::Day, allowance, Used::default())]);
+        assert_eq!(budget(false, &left).wall, Duration::from_secs(3));
+    }
+
+    #[test]
+    fn a_search_that_found_nothing_says_what_it_did() {
+        let place = |line| Location {
+            path: "src/a.py".into(),
+            line,
+        };
+        let search = Search {
+            tried: 412,
+            wall_ms: 61_900,
+            suspects: (1..=5).map(place).collect(),
+            limit: Some(Limit::Wall),
+            ..Search::default()
+        };
+        insta::assert_snapshot!(reason(&search, &config("wall = \"1m\"")), @"The built-in engine tried 412 small edits in 1m 2s, and none makes the tests pass. It looked first at `src/a.py:1`, `src/a.py:2`, `src/a.py:3`. There are more, but the time was up: `[repair] wall` is 1m");
+        let search = Search {
+            tried: 1,
+            unverified: vec![Unverified {
+                patch: Patch::default(),
+                explanation: String::new(),
+                risks: Vec::new(),
+            }],
+            ..Search::default()
+        };
+        insta::assert_snapshot!(reason(&search, &config("")), @"The built-in engine tried 1 small edit in 1s, and one makes the tests pass, but it is not sure enough to be suggested");
+        insta::assert_snapshot!(reason(&Search::default(), &config("")), @"The built-in engine found nothing that it could edit: it makes small edits to code of languages that it knows and that builds, outside of tests and protected paths. A model can do more");
+    }
+}

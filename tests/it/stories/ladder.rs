@@ -1,0 +1,105 @@
+//! What takes no model is done without one; what was searched is said, told to the model, and not suggested unless it
+//! holds.
+
+use greenlight::domain::run::End;
+use serde_json::json;
+
+use crate::harness::model::calls;
+use crate::harness::story::{Scene, Story};
+
+/// Takes more than one small edit.
+const UNDONE: &str = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    return None\n";
+const TESTS: &str = "import unittest\n\nfrom fare import change\n\n\nclass Fares(unittest.TestCase):\n    def test_change(self):\n        \
+                     self.assertEqual([change(500, 2), change(900, 4), change(700, 1)], [200, 500, 450])\n";
+
+fn undone() -> Scene {
+    Scene::default().adds("fare.py", UNDONE).adds("test_fare.py", TESTS)
+}
+
+#[tokio::test]
+async fn a_small_bug_takes_no_model() {
+    let story = Scene::default().auto().model([]).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let review = story.review().body;
+    assert!(review.contains("Found without a model: a small edit"), "{review}");
+    let run = story.run().await;
+    assert_eq!((run.spent.turns, run.search.tried), (0, 0));
+    assert!(run.proposal.unwrap().found_by.unwrap().tried > 0);
+    assert!(story.model().requests().is_empty());
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_small_edits_do_not_mend_is_for_the_model_that_hears_of_the_search() {
+    let edit = json!({ "path": "fare.py", "old": "return None", "new": "return paid - fare(stops)" });
+    let turns = [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ];
+    let story = undone().auto().model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let asked = story.model().requests()[0].to_string();
+    assert!(asked.contains("What a search over small edits found (data)"), "{asked}");
+    assert!(asked.contains("fare.py:6"), "{asked}");
+    let run = story.run().await;
+    assert!(run.search.is_over && run.search.tried > 0, "{:?}", run.search);
+    // The search is not made again after its rejection, nor is its share of the ladder claimed for it.
+    assert_eq!(run.proposal.unwrap().found_by, None);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+async fn without_a_model(scene: Scene) -> Story {
+    let story = scene.begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.has_no_review();
+    assert_eq!(story.check().conclusion.as_deref(), Some("failure"));
+    story
+}
+
+#[tokio::test]
+async fn what_was_tried_is_said_when_nothing_was_found() {
+    let story = without_a_model(undone()).await;
+    let sticky = story.sticky();
+    assert!(sticky.contains("**No fix found**"), "{sticky}");
+    assert!(sticky.contains("The built-in engine tried"), "{sticky}");
+    assert!(sticky.contains("It looked first at `fare.py:"), "{sticky}");
+    let run = story.run().await;
+    let Some(End::NotFound { search, .. }) = run.end else {
+        panic!("{:?}", run.end)
+    };
+    assert!(
+        search.is_over && search.digests.is_empty() && search.tried > 0,
+        "{search:?}"
+    );
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn the_limit_that_ended_a_search_is_named() {
+    let story = without_a_model(undone().config("[repair]\ncandidates = 1\n")).await;
+    let sticky = story.sticky();
+    assert!(sticky.contains("tried 1 small edit in"), "{sticky}");
+    assert!(sticky.contains("`[repair] candidates` allows 1"), "{sticky}");
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn without_time_for_it_nothing_is_searched_before_the_model() {
+    let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
+    let turns = [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ];
+    let scene = Scene::default().config("[repair]\nbefore_model = \"0s\"\n");
+    let story = scene.auto().model(turns).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert_eq!(story.model().requests().len(), 2);
+    assert_eq!(story.run().await.search.tried, 0);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
