@@ -111,7 +111,7 @@ def judged(library, tree, made, known, run):
     grown = len(lines[1]) - len(lines[0])
     return {
         "language": library["language"], "library": library["name"], "version": library["version"],
-        "path": each["path"], "line": each["line"], "function": function and [function[0], function[1] + grown],
+        "path": each["path"], "line": each["line"], "function": function and [function[0], max(function[0], function[1] + grown)],
         "tool": tool[0], "tool_version": tool[1], "operator": each["operator"], "kind": each["kind"],
         "fault": "".join(difflib.unified_diff(*lines, f"a/{each['path']}", f"b/{each['path']}")),
         "seen_by": sorted(seeing)[:40], "seen_by_count": len(seeing), "hidden_seeing_count": len(seeing & set(hidden)),
