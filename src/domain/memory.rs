@@ -3,6 +3,7 @@
 //! Nothing in here is believed. A remembered fix is tried first and proved like any other; a remembered command is only
 //! preferred among those that the tree offers by itself; a remembered reason is a remark.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
@@ -12,8 +13,10 @@ use sha2::{Digest, Sha256};
 
 use super::id::{CommitSha, RunId};
 use super::patch::Patch;
+use super::proposal::Author;
 use super::redact;
 use super::run::{End, Run};
+use super::search::Rung;
 use super::test_run::TestRun;
 
 /// How many of each kind are kept.
@@ -89,6 +92,17 @@ pub struct Memory {
     pub fixes: Vec<Fix>,
     /// Newest first.
     pub rejections: Vec<Rejection>,
+    /// How many proposals each rung of the ladder made.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rungs: BTreeMap<Rung, u32>,
+    /// How many proposals took a model.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub by_a_model: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Recalls what runs taught; they come newest first.
@@ -103,6 +117,15 @@ pub fn recall<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Memory {
 
 impl Memory {
     fn learn(&mut self, run: &Run) {
+        let turned_down = run.turned_down.iter().map(|down| &down.proposal);
+        for proposal in turned_down.chain(&run.proposal) {
+            match (&proposal.found_by, &proposal.author) {
+                (Some(found_by), _) => *self.rungs.entry(found_by.rung).or_default() += 1,
+                (None, Author::Model(_)) => self.by_a_model += 1,
+                // Of an earlier version, which did not say.
+                (None, _) => {}
+            }
+        }
         let before = run.reproduced.as_ref().map(|(before, _)| before);
         let fingerprint = before.and_then(Fingerprint::of);
         if let Some(evidence) = &run.evidence {

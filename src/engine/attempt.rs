@@ -85,17 +85,23 @@ pub(super) async fn attempt(
         live: &live,
         cancel,
     };
-    Ok(match Box::pin(work::work(desk, suite, engine, &brief, watch)).await? {
-        Outcome::Proposed(mut proposal) => {
-            if let Some(found_by) = &proposal.found_by {
-                tracing::info!(run.id = %before.id(), ?found_by, "found without a model");
-            }
-            let spent = shared.into_inner().spent;
-            if let Some(evidence) = &mut proposal.evidence {
-                evidence.spent = Some(spent).filter(|spent| spent.turns > 0);
-            }
-            Step::Proposed(proposal)
+    let mut outcome = Box::pin(work::work(desk, suite, engine, &brief, watch)).await?;
+    if let Outcome::Proposed(proposal) = &mut outcome {
+        if let Some(found_by) = &proposal.found_by {
+            tracing::info!(run.id = %before.id(), ?found_by, "found without a model");
         }
+        let spent = shared.into_inner().spent;
+        if let Some(evidence) = &mut proposal.evidence {
+            evidence.spent = Some(spent).filter(|spent| spent.turns > 0);
+        }
+    }
+    Ok(step(outcome))
+}
+
+/// An outcome as the journal has it.
+fn step(outcome: Outcome) -> Step {
+    match outcome {
+        Outcome::Proposed(proposal) => Step::Proposed(proposal),
         Outcome::TestsWritten(tests) => Step::TestsWritten(tests),
         Outcome::Explained(explanation) => Step::Ended(End::Explained(explanation)),
         Outcome::Deferred(deferred) => Step::Deferred(deferred),
@@ -114,5 +120,5 @@ pub(super) async fn attempt(
             Step::Ended(End::GaveUp { reason })
         }
         Outcome::Interrupted => Step::Ended(End::Cancelled { by: None }),
-    })
+    }
 }

@@ -218,13 +218,7 @@ async fn again(
             Err(broken) => break broken_told(&broken),
         }
     };
-    for at_item in 0..recorded.len().max(now.len()) {
-        let text = |items: &[&Value]| items.get(at_item).map(ToString::to_string).unwrap_or_default();
-        let place = format!("{at}, item {}", at_item + 1);
-        replayed.compare(&place, &text(&recorded), &text(&now.iter().collect::<Vec<_>>()));
-    }
-    replayed.turns += recorded.iter().filter(|value| value.get("reply").is_some()).count();
-    replayed.results += recorded.iter().filter(|value| value.get("result").is_some()).count();
+    replayed.compare_items(&at, &recorded, &now);
     let expected = attempt
         .last()
         .filter(|last| is_answer(last))
@@ -280,6 +274,17 @@ fn said(step: &Step) -> Option<&Value> {
 }
 
 impl Replayed {
+    /// Holds two transcripts against each other.
+    fn compare_items(&mut self, at: &str, recorded: &[&Value], now: &[Value]) {
+        for at_item in 0..recorded.len().max(now.len()) {
+            let recorded = recorded.get(at_item).map(ToString::to_string).unwrap_or_default();
+            let now = now.get(at_item).map(ToString::to_string).unwrap_or_default();
+            self.compare(&format!("{at}, item {}", at_item + 1), &recorded, &now);
+        }
+        self.turns += recorded.iter().filter(|value| value.get("reply").is_some()).count();
+        self.results += recorded.iter().filter(|value| value.get("result").is_some()).count();
+    }
+
     fn compare(&mut self, at: &str, recorded: &str, now: &str) {
         if recorded != now && steady(recorded) != steady(now) {
             self.differences.push(Difference {

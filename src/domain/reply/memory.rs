@@ -2,6 +2,7 @@
 
 use super::super::memory::{Fix, Memory, Rejection};
 use super::super::redact;
+use super::super::search::Rung;
 use super::state::folded;
 
 /// How many of each kind are shown.
@@ -23,11 +24,29 @@ pub fn memory(memory: &Memory) -> Option<String> {
     lines.extend(more(memory.fixes.len(), "accepted fixes"));
     lines.extend(memory.rejections.iter().take(SHOWN).map(turned_down));
     lines.extend(more(memory.rejections.len(), "rejections"));
+    lines.extend(shares(memory));
     let note = "Tried first when the same failure comes back, and verified again like anything else.";
     Some(folded(
         "What I remember of this repository",
         &format!("{}\n\n{note}", lines.join("\n")),
     ))
+}
+
+/// How much was done without a model, and by what.
+fn shares(memory: &Memory) -> Option<String> {
+    let of = |rung| memory.rungs.get(&rung).copied().unwrap_or_default();
+    let without: u32 = memory.rungs.values().sum();
+    (without > 0).then(|| {
+        format!(
+            "- Proposals: {} by tools' own fixes, {} by accepted fixes, {} by putting back a part of the pull request, \
+             {} by small edits, {} by a model.",
+            of(Rung::Tool),
+            of(Rung::Memory),
+            of(Rung::Revert),
+            of(Rung::Search),
+            memory.by_a_model
+        )
+    })
 }
 
 fn accepted(fix: &Fix) -> String {
