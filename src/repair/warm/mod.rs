@@ -21,6 +21,7 @@ use super::candidates::Candidate;
 use super::runner::{Behaviour, Verdict};
 use super::spectrum::{Hits, Spectrum};
 use crate::domain::id::RepoPath;
+use crate::sandbox::Language;
 use crate::suite::{self, Framework};
 
 use self::lane::{Harness, Lane, Said, millis};
@@ -88,6 +89,11 @@ impl<'a> Pool<'a> {
             count,
             lost: Mutex::default(),
         }))
+    }
+
+    /// Whether [`Self::behaviours`] has answers.
+    pub(super) fn can_compare(&self) -> bool {
+        self.harness.language == Language::Python
     }
 
     pub(super) fn lanes(&self) -> usize {
