@@ -169,7 +169,7 @@ fn searched(search: &Search) -> String {
         let _infallible = writeln!(data, "{}:{}", bounded(&at.path, 200), at.line);
     }
     if !data.is_empty() {
-        text += " The most suspicious places, by what the failing tests execute, the worst first:\n";
+        text += " The most suspicious places, the worst first:\n";
         text += &fenced("text", &data, MAX_FILES);
     }
     let mut data = String::new();

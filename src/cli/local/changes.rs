@@ -1,7 +1,6 @@
 //! What was changed in a local checkout last, where faults are looked for first: what is not committed yet, or else what
 //! the commits of this branch are ahead of where it came from. Where that is not clear, nothing is said to be changed.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
 

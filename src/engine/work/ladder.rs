@@ -114,12 +114,10 @@ async fn with_tools(
     began: Instant,
     cancel: &CancellationToken,
 ) -> Result<Option<Box<Proposal>>, Broken> {
-    let mut tried = 0;
-    for fix in fixes {
+    for (tried, fix) in (1..).zip(fixes) {
         if cancel.is_cancelled() {
             break;
         }
-        tried += 1;
         let proved = prove(ground.desk, ground.suite, (&fix.patch, fix.claim), &ground.red, cancel).await?;
         if let (false, Ok(evidence)) = (cancel.is_cancelled(), proved) {
             let summary = format!("{}, as `{}` does it", fix.explanation, fix.tool.replace('`', "'"));

@@ -259,9 +259,13 @@ async fn ladder(
     brief: &Brief<'_>,
     watch: &mut Watch<'_, '_>,
 ) -> Result<Option<Top>, Broken> {
-    let (Mode::Debug, Some(suite), Some(before), []) = (brief.mode, suite, brief.before, brief.said) else {
+    let (Mode::Debug, Some(suite), Some(before)) = (brief.mode, suite, brief.before) else {
         return Ok(None);
     };
+    // A model that has begun goes on; what it said is nothing to an engine without one.
+    if !brief.said.is_empty() && !matches!(engine, Engine::BuiltIn) {
+        return Ok(None);
+    }
     let (head, triage) = (brief.head, brief.triage);
     let (remembered, _) = brief.memory.turned_down(before);
     let turned_down = brief.turned_down.iter().map(|down| down.proposal.patch.digest());

@@ -42,7 +42,7 @@ async fn what_small_edits_do_not_mend_is_for_the_model_that_hears_of_the_search(
     story.maintainer_says("/greenlight fix").await;
     let asked = story.model().requests()[0].to_string();
     assert!(asked.contains("What a search over small edits found (data)"), "{asked}");
-    assert!(asked.contains("fare.py:6"), "{asked}");
+    assert!(asked.contains(r"the worst first:\n```text\nfare.py:"), "{asked}");
     let run = story.run().await;
     assert!(run.search.is_over && run.search.tried > 0, "{:?}", run.search);
     // The search is not made again after its rejection, nor is its share of the ladder claimed for it.
