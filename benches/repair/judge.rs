@@ -213,8 +213,16 @@ fn normalised(text: &str, language: &str) -> Vec<String> {
         } else {
             0
         };
-        let words: Vec<&str> = line.split_whitespace().collect();
-        format!("{:depth$}{}", "", words.join(" "))
+        // Between names and words a space means something; beside anything else it does not.
+        let mut bare = String::new();
+        for word in line.split_whitespace() {
+            let is_name = |c: char| c.is_alphanumeric() || c == '_';
+            if bare.ends_with(is_name) && word.starts_with(is_name) {
+                bare.push(' ');
+            }
+            bare.push_str(word);
+        }
+        format!("{:depth$}{bare}", "")
     };
     lines.map(bare).collect()
 }

@@ -34,7 +34,9 @@ pub(super) struct Candidate {
     /// What they are replaced by.
     pub(super) replacement: String,
     pub(super) template: Template,
-    /// How promising it is, from 0 to 1: suspicion times prior.
+    /// How likely such an edit is the fix, wherever it is.
+    pub(super) weight: f32,
+    /// How promising it is, from 0 to 1: suspicion times weight.
     pub(super) score: f32,
     /// The line that is edited, from 1.
     pub(super) line: u32,
@@ -207,6 +209,7 @@ impl Candidates {
             range: edit.range.clone(),
             replacement: edit.replacement.clone(),
             template: edit.template,
+            weight: edit.weight(),
             score,
             line: read.rows.line(edit.range.start),
             within: suspect.around(&edit.range).map(|d| d.name.clone()).unwrap_or_default(),

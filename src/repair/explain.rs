@@ -53,6 +53,7 @@ mod tests {
             range: 0..1,
             replacement: after.into(),
             template: Template::Bound,
+            weight: 1.0,
             score: 1.0,
             line: 12,
             within: "last_index".into(),

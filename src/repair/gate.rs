@@ -17,10 +17,10 @@ use super::suspect::Ranking;
 use super::templates::Kind;
 use super::{Task, explain};
 
-/// Edits of a lower prior are seldom the fix.
-const MIN_PRIOR: f32 = 0.25;
+/// Edits of a lower weight are seldom the fix.
+const MIN_WEIGHT: f32 = 0.3;
 /// What a score may fall behind another to be about as likely: where behaviour can be compared, and where it cannot.
-const COMPARED: f32 = 0.75;
+const COMPARED: f32 = 0.6;
 const UNCOMPARED: f32 = 0.9;
 /// So many rivals are compared.
 const MAX_RIVALS: usize = 12;
@@ -99,7 +99,7 @@ impl Gate<'_> {
             Kind::Insertion => risks.push("it adds a way around the code that fails"),
             _ => {}
         }
-        if candidate.template.prior() < MIN_PRIOR {
+        if candidate.weight < MIN_WEIGHT {
             risks.push("edits of its kind are seldom the fix");
         }
         risks
@@ -112,7 +112,8 @@ impl Gate<'_> {
             || self.ranking.has(&candidate.path, &candidate.range)
     }
 
-    /// Whether all do the same with the same inputs, as far as that can be seen.
+    /// Whether all do the same with the same inputs, as far as that can be seen. Where it cannot, any that is as likely
+    /// may do something else.
     async fn agree(
         &self,
         candidate: &Candidate,
@@ -123,8 +124,10 @@ impl Gate<'_> {
             return Ok(true);
         }
         let all: Vec<Candidate> = [candidate].into_iter().chain(rivals).cloned().collect();
-        let behaviours = self.runner.behaviours(&all, stop).await?;
-        Ok(behaviours.is_some_and(|behaviours| alike(&behaviours)))
+        Ok(match self.runner.behaviours(&all, stop).await? {
+            Some(behaviours) => alike(&behaviours),
+            None => rivals.iter().all(|rival| rival.score < candidate.score * UNCOMPARED),
+        })
     }
 
     /// Proves the likeliest of these candidates and says what makes each of them unsure.

@@ -66,6 +66,7 @@ fn candidate(path: &RepoPath, now: &str, hunk: Hunk) -> Option<Candidate> {
         range: hunk.range,
         replacement: hunk.original,
         template: Template::Revert,
+        weight: 1.0,
         score: SCORE,
     })
 }

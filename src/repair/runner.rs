@@ -38,11 +38,11 @@ pub(super) struct Behaviour {
 /// Where candidates are tried.
 pub(super) enum Runner<'a> {
     /// In an interpreter that has everything loaded.
-    Warm(warm::Pool<'a>),
+    Warm(Box<warm::Pool<'a>>),
     /// Many compiled into one program, each behind a switch.
-    Schemata(schemata::Build<'a>),
+    Schemata(Box<schemata::Build<'a>>),
     /// A new process of the test command each.
-    Process(process::Bench<'a>),
+    Process(Box<process::Bench<'a>>),
 }
 
 impl<'a> Runner<'a> {
@@ -50,15 +50,19 @@ impl<'a> Runner<'a> {
     /// when stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         if !super::is_searched(task.before.outcome) {
-            return Ok(process::Bench::set_up(task, stop).await?.map(Self::Process));
+            return Ok(process::Bench::set_up(task, stop)
+                .await?
+                .map(|bench| Self::Process(Box::new(bench))));
         }
         if let Some(pool) = warm::Pool::set_up(task, stop).await? {
-            return Ok(Some(Self::Warm(pool)));
+            return Ok(Some(Self::Warm(Box::new(pool))));
         }
         if let Some(build) = schemata::Build::set_up(task, stop).await? {
-            return Ok(Some(Self::Schemata(build)));
+            return Ok(Some(Self::Schemata(Box::new(build))));
         }
-        Ok(process::Bench::set_up(task, stop).await?.map(Self::Process))
+        Ok(process::Bench::set_up(task, stop)
+            .await?
+            .map(|bench| Self::Process(Box::new(bench))))
     }
 
     /// How many batches may be judged at the same time.

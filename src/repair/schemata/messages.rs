@@ -114,10 +114,10 @@ pub(super) fn read(printed: &str) -> Built {
                     name: message.target.name,
                 });
             }
-            ("compiler-message", _, Some(said)) if said.level.starts_with("error") => {
-                if !said.spans.is_empty() && built.errors.len() < MAX_ERRORS {
-                    built.errors.push(said.trouble());
-                }
+            ("compiler-message", _, Some(said))
+                if said.level.starts_with("error") && !said.spans.is_empty() && built.errors.len() < MAX_ERRORS =>
+            {
+                built.errors.push(said.trouble());
             }
             _ => {}
         }

@@ -138,8 +138,12 @@ fn other_part(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
         .get(&(owner(place, value), value.into()))
         .into_iter()
         .flatten();
-    for other in others.filter(|other| *other != name).take(MAX_OTHERS) {
-        found.push(place.edit(other.as_str(), Template::Attribute));
+    // Names that Python gives a meaning to are not mistaken for those of the project.
+    let is_special = |name: &str| name.starts_with("__");
+    let others = others.filter(|other| *other != name && is_special(other) == is_special(name));
+    for other in others.take(MAX_OTHERS) {
+        let alike = 0.5 + 0.5 * strsim::normalized_levenshtein(name, other) as f32;
+        found.push(place.edit(other.as_str(), Template::Attribute).similar(alike));
     }
 }
 

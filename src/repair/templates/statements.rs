@@ -56,7 +56,8 @@ fn before(place: &Place<'_, '_>, text: &str, template: Template) -> Edit {
 
 /// The statement is taken away.
 fn surplus(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
-    if place.source.language.functions.contains(&place.kind()) || place.kind().contains("class") {
+    let kind = place.kind();
+    if place.source.language.functions.contains(&kind) || kind.contains("class") || kind == "decorated_definition" {
         return;
     }
     let is_only = place.above(1).is_some_and(|block| block.node.named_child_count() <= 1);
@@ -225,7 +226,7 @@ fn guard(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 }
 
 /// Statements that stand elsewhere in the file, the nearest first.
-fn nearest<'k>(known: &'k Known, own: usize, at: usize) -> Vec<&'k Piece> {
+fn nearest(known: &Known, own: usize, at: usize) -> Vec<&Piece> {
     let from = known
         .statements
         .partition_point(|piece| piece.at < at)

@@ -21,10 +21,16 @@ class Followed:
         end = time.monotonic() + wall
         failing = self.follow_failing(end)
         self.follow_passing(end)
+        self.count_imports(failing)
         files = collections.defaultdict(list)
         for (name, line), (red, green) in sorted(self.lines.items())[:MOST_LINES]:
             files[self.tree.path(name)].append([line, red, green])
         return {"failing": failing, "files": files}
+
+    def count_imports(self, failing):
+        """What ran while the tests were loaded has been executed by all of them."""
+        for line in self.judge.tests.lines_at_import:
+            self.lines.setdefault(line, [failing, len(self.judge.passing)])
 
     def follow_failing(self, end):
         count = 0

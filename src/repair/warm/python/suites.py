@@ -1,5 +1,6 @@
 """Loads the tests with the framework itself, and runs some of them in this process."""
 
+import dis
 import os
 import sys
 
@@ -18,7 +19,7 @@ def load(tree, argv, framework):
 
 def watched(tree, load):
     """The tests, with the places of the functions that ran while they were loaded."""
-    seen, here = set(), set()
+    seen, here, lines = set(), set(), set()
 
     def profile(frame, event, _):
         code = frame.f_code
@@ -27,13 +28,14 @@ def watched(tree, load):
             path = tree.path(code.co_filename)
             if path and code.co_flags & FUNCTION == FUNCTION:
                 here.add((tree.whole(path), code.co_firstlineno, code.co_name))
+                lines.update((tree.whole(path), row) for _, row in dis.findlinestarts(code) if row)
 
     sys.setprofile(profile)
     try:
         tests = load()
     finally:
         sys.setprofile(None)
-    tests.at_import = here
+    tests.at_import, tests.lines_at_import = here, lines
     return tests
 
 
