@@ -27,7 +27,7 @@ const MAX_PASSING: usize = 50;
 /// How a hunt ended.
 pub(super) enum End {
     Found(Box<Found>),
-    /// Every candidate was tried.
+    /// Every candidate was tried, or no further one can change what was found.
     NothingLeft,
     /// At a limit, or from outside.
     Stopped,
@@ -71,7 +71,7 @@ pub(super) async fn hunt(
     let mut passing: Vec<Candidate> = Vec::new();
     let mut window: Option<Window> = None;
     let mut judging = FuturesOrdered::new();
-    let mut is_done = false;
+    let (mut is_done, mut is_settled) = (false, false);
     loop {
         while !is_done && judging.len() < gate.runner.lanes() && started < limit && !stop.is_cancelled() {
             let batch = batch(gate.runner, quarry, started, limit);
@@ -88,7 +88,10 @@ pub(super) async fn hunt(
                     let candidate = passing.swap_remove(index);
                     return Ok(End::Found(Box::new(found(gate, &candidate, tried, *after))));
                 }
-                Decision::Disagreement => break,
+                Decision::Disagreement => {
+                    is_settled = true;
+                    break;
+                }
                 Decision::Wait => {
                     is_done = false;
                     continue;
@@ -119,7 +122,7 @@ pub(super) async fn hunt(
             least < window.least || tried.candidates >= window.tried || Instant::now() >= window.until
         });
     }
-    let is_complete = !stop.is_cancelled() && quarry.next().is_none();
+    let is_complete = is_settled || (!stop.is_cancelled() && quarry.next().is_none());
     // What was found is said even when the time is up.
     tried.unverified = gate.findings(&passing).await?;
     Ok(if is_complete { End::NothingLeft } else { End::Stopped })

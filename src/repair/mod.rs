@@ -123,7 +123,7 @@ pub struct Tried {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Found(Box<Found>),
-    /// Every candidate was tried.
+    /// Every candidate was tried, or what passes the tests is as likely as something else that does, too.
     NotFound(Tried),
     /// There are more candidates than the budget has room for.
     BudgetSpent(Tried),

@@ -142,7 +142,9 @@ fn other_part(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     let is_special = |name: &str| name.starts_with("__");
     let others = others.filter(|other| *other != name && is_special(other) == is_special(name));
     for other in others.take(MAX_OTHERS) {
-        let alike = 0.5 + 0.5 * strsim::normalized_levenshtein(name, other) as f32;
+        let distance = u16::try_from(strsim::levenshtein(name, other)).unwrap_or(u16::MAX);
+        let longest = u16::try_from(name.chars().count().max(other.chars().count())).unwrap_or(u16::MAX);
+        let alike = 1.0 - 0.5 * f32::from(distance) / f32::from(longest.max(1));
         found.push(place.edit(other.as_str(), Template::Attribute).similar(alike));
     }
 }

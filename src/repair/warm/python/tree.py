@@ -66,6 +66,8 @@ class File:
         if len(self.data) > LONGEST_FILE:
             raise Refused("too long a file")
         self.flags = 0
+        # Some versions of Python compile a call of what was imported in another way.
+        self.imports = b""
         self.parts = []
         self.codes = {}
         try:
@@ -76,6 +78,8 @@ class File:
     def split(self):
         """Notes the byte ranges of statements that have their lines for themselves."""
         body = ast.parse(self.data).body
+        names = sorted(imported(body))
+        self.imports = b"\nimport " + ", ".join(names).encode() + b"\n" if names else b""
         plain = not (b"\r" in self.data or b"\f" in self.data or self.data.startswith(b"\xef\xbb\xbf"))
         self.data.decode()
         starts = [0]
@@ -116,12 +120,25 @@ class File:
             return compiled(self.edited(start, end, text), self.name, 0)
         low, high, first = part
         data = self.data[low:start] + text.encode() + self.data[end:high] if end else self.data[low:high]
-        return compiled(b"\n" * (first - 1) + data, self.name, self.flags)
+        return compiled(b"\n" * (first - 1) + data + self.imports, self.name, self.flags)
 
     def original(self, part):
         if part not in self.codes:
             self.codes[part] = compiled(self.data, self.name, 0) if part is None else self.compiled(part)
         return self.codes[part]
+
+
+def imported(body):
+    """The names that a module imports, not those that its functions do."""
+    names, left = set(), list(body)
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            if getattr(node, "module", None) != "__future__":
+                names.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            left.extend(ast.iter_child_nodes(node))
+    return names - {"*"}
 
 
 def compiled(data, name, flags):
