@@ -176,6 +176,7 @@ impl Judge {
 }
 
 /// What the tests find in a shell where the environment is active.
+#[expect(clippy::disallowed_methods, reason = "the bench is started from a shell")]
 pub(super) fn variables_of_tests(tree: &Path) -> [(&'static str, String); 2] {
     let rest = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{rest}", tree.join(".venv/bin").display());

@@ -4,13 +4,10 @@ use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
-
-/// Between two looks.
-const INTERVAL: Duration = Duration::from_millis(20);
 
 pub(super) struct Ended {
     /// None when it was ended.
@@ -38,8 +35,7 @@ pub(super) fn run(
         .stderr(said(directory))
         .process_group(0);
     let began = Instant::now();
-    let mut child = command.spawn()?;
-    let code = wait(&mut child, began + at_most)?;
+    let code = wait(command.spawn()?, at_most)?;
     let wall = began.elapsed();
     let printed = String::from_utf8_lossy(&std::fs::read(printed.path())?).into_owned();
     Ok(Ended { code, printed, wall })
@@ -50,23 +46,20 @@ fn said(directory: &Path) -> Stdio {
     File::create(directory.with_extension("stderr")).map_or_else(|_| Stdio::null(), Stdio::from)
 }
 
-fn wait(child: &mut Child, until: Instant) -> anyhow::Result<Option<i32>> {
+fn wait(mut child: Child, at_most: Duration) -> anyhow::Result<Option<i32>> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let code = loop {
-        if let Some(status) = child.try_wait()? {
-            break Some(status.code().unwrap_or(-1));
-        }
-        if Instant::now() > until {
-            break None;
-        }
-        sleep(INTERVAL);
-    };
+    let (tell, told) = channel();
+    std::thread::spawn(move || tell.send(child.wait()));
+    let ended = told.recv_timeout(at_most);
     // What it left behind goes too.
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    if code.is_none() {
-        child.wait()?;
+    match ended {
+        Ok(status) => Ok(Some(status?.code().unwrap_or(-1))),
+        Err(_) => {
+            told.recv()??;
+            Ok(None)
+        }
     }
-    Ok(code)
 }

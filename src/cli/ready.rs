@@ -1,11 +1,14 @@
 //! What a checkout needs before its tests run: a way to run them, and what they import.
 
+use std::path::{Path, PathBuf};
+
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, terminal};
+use crate::config::environment::Environment;
 use crate::config::repository::REGISTRIES;
 use crate::engine::desk::{CONFIG_FILE, Desk};
-use crate::suite::{Suite, TestCommand};
+use crate::suite::{self, Suite, TestCommand};
 
 /// The test command, or what to do about there being none.
 pub(super) fn found(desk: &Desk) -> Result<TestCommand, Exit> {
@@ -18,8 +21,16 @@ pub(super) fn found(desk: &Desk) -> Result<TestCommand, Exit> {
     })
 }
 
-/// Says that something would be installed, where nobody said that it may be.
-pub(super) fn offer(desk: &Desk) {
+/// The virtual environment that the person works in.
+pub(super) fn active(environment: &Environment) -> Option<PathBuf> {
+    let active = environment.get("VIRTUAL_ENV").or(environment.get("CONDA_PREFIX"));
+    active.map(PathBuf::from)
+}
+
+/// Lends what lies beside the checkout to its tests, and says that something would be installed, where nobody said that it
+/// may be.
+pub(super) fn offer(desk: &Desk, suite: &mut Suite, active: Option<&Path>) {
+    suite.installed = suite::lend(desk.checkout.root(), &suite.command, active);
     if desk.install_settings(Vec::new()).asks_for_something() {
         terminal::tell(&format!(
             "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"

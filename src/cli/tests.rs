@@ -64,8 +64,7 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
         ..Flags::default()
     };
     let environment = Environment::of_this_process().for_local_work();
-    let active = environment.get("VIRTUAL_ENV").or(environment.get("CONDA_PREFIX"));
-    let active = active.map(PathBuf::from);
+    let active = ready::active(&environment);
     let settings = Settings::new(flags, &environment)?;
     terminal::start_logging(&settings, Some("warn"));
     let named = folder::checkout(&arguments.path)?;

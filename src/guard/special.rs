@@ -77,8 +77,15 @@ pub(super) fn compare(
             );
         }
     }
+    // What was always true or always false before compares nothing, whichever of the two it is.
+    let of_truth = |text: &str| {
+        text.split_once(": ")
+            .map(|(method, _)| method.to_string())
+            .filter(|it| it.ends_with("__bool__"))
+    };
     for (text, line) in &after.answers {
-        if !before.answers.iter().any(|(other, _)| other == text) {
+        let is_known = |other: &String| other == text || of_truth(other).is_some_and(|it| Some(it) == of_truth(text));
+        if !before.answers.iter().any(|(other, _)| is_known(other)) {
             said.say(
                 Kind::SpecialCased,
                 *line,

@@ -11,7 +11,7 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 
-use super::outline::line;
+use super::outline::Rows;
 use super::suspect::Suspect;
 use super::syntax::Source;
 use super::templates::{self, Edit, Known, Stage, Template};
@@ -50,10 +50,8 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Names the candidate: the file, and the text it would have.
     pub(super) fn digest(&self) -> String {
-        digest(&self.path, &self.text)[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        let digest = digest(&self.path, &self.text);
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The edit on top of what the checkout has.
@@ -250,19 +248,6 @@ fn digest(path: &RepoPath, text: &str) -> [u8; 32] {
     hash.update([0]);
     hash.update(text);
     hash.finalize().into()
-}
-
-/// Where the lines of a text start.
-struct Rows(Vec<usize>);
-
-impl Rows {
-    fn of(text: &str) -> Self {
-        Self(text.match_indices('\n').map(|(at, _)| at + 1).collect())
-    }
-
-    fn line(&self, byte: usize) -> u32 {
-        line(self.0.partition_point(|start| *start <= byte))
-    }
 }
 
 impl Ord for Entry {

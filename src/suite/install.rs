@@ -74,6 +74,8 @@ pub struct Installed {
     pub mounts: Vec<Mount>,
     /// What a person should know of it.
     pub notes: Vec<String>,
+    /// Whether nothing was installed: it lay beside a person's own checkout.
+    pub is_lent: bool,
 }
 
 /// Why tests cannot be run. The first two are the machine's or the configuration's matter, not that of the code.
@@ -347,6 +349,7 @@ fn installed(plan: &Plan, sandbox: &Sandbox, result: store::Kept) -> Installed {
             access: Access::ReadOnly,
         }],
         notes: result.notes,
+        is_lent: false,
     }
 }
 

@@ -95,7 +95,9 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
         log: arguments.log.clone(),
         ..Flags::default()
     };
-    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    let environment = Environment::of_this_process();
+    let active = ready::active(&environment);
+    let settings = Settings::new(flags, &environment.for_local_work())?;
     terminal::start_logging(&settings, Some("warn"));
     let model = chosen(&settings, mode)?;
     if let Some((model, _)) = &model {
@@ -117,11 +119,11 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     report.clocks.0 = suite.clock.clone();
     if arguments.install {
         ready::install(&desk, &mut suite, cancel).await?;
-        for note in &suite.installed.notes {
-            terminal::tell(&format!("note: {note}"));
-        }
     } else {
-        ready::offer(&desk);
+        ready::offer(&desk, &mut suite, active.as_deref());
+    }
+    for note in &suite.installed.notes {
+        terminal::tell(&format!("note: {note}"));
     }
     let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
     let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;

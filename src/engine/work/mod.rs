@@ -210,7 +210,8 @@ async fn run_with(desk: &Desk, suite: &Suite, patch: &Patch, cancel: &Cancellati
 fn installed(desk: &Desk, suite: &Suite) -> Option<String> {
     let something = !suite.installed.env.is_empty() || !suite.installed.mounts.is_empty();
     let command = desk.install_settings(Vec::new()).command;
-    something.then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
+    (something && !suite.installed.is_lent)
+        .then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
 }
 
 /// Works out a patch. With a suite it is proved; without, nothing is executed and it is only read.

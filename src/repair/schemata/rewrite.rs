@@ -282,6 +282,7 @@ mod tests {
             range: at..at + from.len(),
             replacement: to.into(),
             template: Template::Comparison,
+            weight: 1.0,
             score: 1.0,
             line: 1,
             within: String::new(),

@@ -15,7 +15,10 @@ use super::{Installed, TestCommand};
 /// Finds what lies beside the tree in `root` that this command's tests need; `active` is the virtual environment of
 /// Python that the person works in.
 pub fn lend(root: &Path, command: &TestCommand, active: Option<&Path>) -> Installed {
-    let mut lent = Installed::default();
+    let mut lent = Installed {
+        is_lent: true,
+        ..Installed::default()
+    };
     if javascript::lend(root, command, &mut lent) {
         built::lend(root, command, &mut lent);
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use greenlight::repair::{Budget, End};
 
-use super::patient::{BUDGET, Patient};
+use super::patient::Patient;
 
 const MANIFEST: &str = "[package]\nname = \"shapes\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
 

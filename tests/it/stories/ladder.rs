@@ -107,11 +107,11 @@ async fn without_time_for_it_nothing_is_searched_before_the_model() {
 /// Two edits that are as likely make the only test pass, and differ in what no test says.
 #[tokio::test]
 async fn what_passes_the_tests_and_is_not_sure_is_shown_and_cannot_be_committed() {
-    let tests = "import unittest\n\nfrom rank import is_above\n\n\nclass Ranks(unittest.TestCase):\n    def test_above(self):\n        \
+    let tests = "import unittest\n\nfrom fare import is_above\n\n\nclass Ranks(unittest.TestCase):\n    def test_above(self):\n        \
                  self.assertFalse(is_above(1, 2))\n";
     let scene = Scene::default()
-        .adds("rank.py", "def is_above(rank, other):\n    return rank < other\n")
-        .adds("test_rank.py", tests);
+        .adds("fare.py", "def is_above(rank, other):\n    return rank < other\n")
+        .adds("test_fare.py", tests);
     let story = without_a_model(scene).await;
     let run = story.run().await;
     assert!(run.gates.is_empty() && run.proposal.is_none(), "{:?}", run.gates);
