@@ -20,7 +20,7 @@ use super::{Task, explain};
 /// Edits of a lower weight are seldom the fix.
 const MIN_WEIGHT: f32 = 0.3;
 /// What a score may fall behind another to be about as likely: where behaviour can be compared, and where it cannot.
-const COMPARED: f32 = 0.6;
+const COMPARED: f32 = 0.7;
 const UNCOMPARED: f32 = 0.9;
 /// So many rivals are compared.
 const MAX_RIVALS: usize = 12;
@@ -120,7 +120,8 @@ impl Gate<'_> {
         rivals: &[Candidate],
         stop: &CancellationToken,
     ) -> Result<bool, suite::Error> {
-        if rivals.is_empty() {
+        // Who turned one down wants to see another, and chooses between those that are as likely.
+        if rivals.is_empty() || !self.task.excluded.is_empty() {
             return Ok(true);
         }
         let all: Vec<Candidate> = [candidate].into_iter().chain(rivals).cloned().collect();
