@@ -235,6 +235,21 @@ impl Checkout {
         }))
     }
 
+    /// The same as [`Checkout::workspace`], for those that must not wait for a disk.
+    ///
+    /// # Errors
+    /// When the disk is full or not writable.
+    pub async fn fresh_copy(&self, within: &Path) -> Result<Workspace, Error> {
+        let (checkout, at) = (self.clone(), within.to_path_buf());
+        let copied = tokio::task::spawn_blocking(move || checkout.workspace(&at)).await;
+        copied.unwrap_or_else(|panicked| {
+            Err(Error::Io {
+                path: within.display().to_string(),
+                source: io::Error::other(panicked),
+            })
+        })
+    }
+
     /// Copies the edited tree into a fresh directory for untrusted code to run in.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, Shell};
-use crate::checkout::{self, Checkout, Workspace};
+use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::test_run::TestRun;
@@ -57,7 +57,7 @@ impl Shell<'_> {
         let Some(suite) = self.tests.clone() else {
             return Ok(None);
         };
-        let workspace = fresh_workspace(&self.checkout, &suite.workspaces).await?;
+        let workspace = self.checkout.fresh_copy(&suite.workspaces).await?;
         let ran = suite::execute(&suite, &workspace, job, packages, stop).await?;
         tokio::task::spawn_blocking(move || drop(workspace));
         Ok(Some(ran))
@@ -69,7 +69,7 @@ impl Shell<'_> {
         Ok(match self.workspace.take() {
             Some(in_use) if in_use.bring_up_to(&patch) => InUse { patch, ..in_use },
             _ => InUse {
-                workspace: fresh_workspace(&self.checkout, within).await?,
+                workspace: self.checkout.fresh_copy(within).await?,
                 patch,
             },
         })
@@ -99,16 +99,4 @@ impl InUse {
             .chain(reverted)
             .all(|(path, blob)| blob.is_some_and(|blob| self.workspace.put(path, blob).is_ok()))
     }
-}
-
-/// A new copy of the edited tree.
-pub(super) async fn fresh_workspace(checkout: &Checkout, within: &Path) -> Result<Workspace, checkout::Error> {
-    let (checkout, at) = (checkout.clone(), within.to_path_buf());
-    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&at)).await;
-    copied.unwrap_or_else(|panicked| {
-        Err(checkout::Error::Io {
-            path: within.display().to_string(),
-            source: std::io::Error::other(panicked),
-        })
-    })
 }

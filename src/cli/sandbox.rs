@@ -109,11 +109,9 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
         Reach::Loopback => Network::Loopback,
         Reach::Registries => Network::Registries(registries(&sandbox, &desk, cancel).await?),
     };
-    let (checkout, within) = (desk.checkout.clone(), sandbox.workspaces(&desk.workspaces));
-    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
-    let workspace = copied
-        .map_err(|error| Exit::Fault(error.to_string()))?
-        .map_err(|error| Exit::Usage(error.to_string()))?;
+    let within = sandbox.workspaces(&desk.workspaces);
+    let workspace = desk.checkout.fresh_copy(&within).await;
+    let workspace = workspace.map_err(|error| Exit::Usage(error.to_string()))?;
     let command = Command::new(&arguments.command, workspace.path());
     let output = sandbox.exec(&command, &policy, cancel).await;
     let output = output.map_err(|error| Exit::Fault(error.to_string()))?;

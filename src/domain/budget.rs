@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::clock::millis;
 use super::spend::Spend;
 
 /// For whom an amount is counted together.
@@ -103,10 +104,6 @@ pub fn left(limits: &[(Scope, Allowance, Used)]) -> Left {
         wall_ms: least(|may| may.wall.map(millis), |used| used.spend.wall_ms),
         patch_lines: least(|may| may.patch_lines, |used| used.patch_lines),
     }
-}
-
-fn millis(wall: Duration) -> u64 {
-    u64::try_from(wall.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Left {

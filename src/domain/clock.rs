@@ -1,4 +1,5 @@
-//! How often something of others was waited for, and for how long: what of a run's time is not greenlight's own.
+//! Times as they are counted: how often something of others was waited for, and for how long: what of a run's time is not
+//! greenlight's own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,4 +32,9 @@ impl Clock {
     pub fn wall(&self) -> Duration {
         Duration::from_micros(self.0.micros.load(Ordering::Relaxed))
     }
+}
+
+/// A time in whole milliseconds, as records have it.
+pub fn millis(wall: Duration) -> u64 {
+    u64::try_from(wall.as_millis()).unwrap_or(u64::MAX)
 }

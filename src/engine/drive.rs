@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use crate::agent::{Model as _, Speech};
+use crate::domain::clock::millis;
 use crate::domain::execution::Resolution;
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
@@ -142,7 +143,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
                 let begun = Instant::now();
                 // None if interrupted: the top of the loop says by what.
                 let step = Box::pin(execute(context, run, (desk, &next), working)).await?;
-                let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let wall_ms = millis(begun.elapsed());
                 let spent = Step::Spent(Spend {
                     wall_ms,
                     ..Spend::default()

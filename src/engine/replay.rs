@@ -69,7 +69,7 @@ pub async fn replay(
             break;
         }
         if let (Step::Reproduced { before, .. }, Some(suite)) = (&step, suite) {
-            let workspace = work::copied(&desk.checkout, suite).await?;
+            let workspace = desk.checkout.fresh_copy(&suite.workspaces).await?;
             let now = suite::run(suite, &workspace, &[], cancel)
                 .await
                 .map_err(suite::Error::from)?;

@@ -54,11 +54,16 @@ impl Candidate {
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The edit on top of what the checkout has.
-    pub(super) fn patch(&self, checkout: &Checkout) -> Patch {
+    /// The checkout with the edit.
+    pub(super) fn tree(&self, checkout: &Checkout) -> Checkout {
         let mut edited = checkout.clone();
         edited.edit_text(self.path.clone(), self.text.as_str());
-        edited.patch()
+        edited
+    }
+
+    /// The edit on top of what the checkout has.
+    pub(super) fn patch(&self, checkout: &Checkout) -> Patch {
+        self.tree(checkout).patch()
     }
 }
 

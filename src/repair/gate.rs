@@ -6,7 +6,6 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::id::RepoPath;
 use crate::domain::search::Unverified;
 use crate::domain::test_run::{TestRun, is_better};
 use crate::suite;
@@ -173,10 +172,7 @@ async fn confirmed(
     candidate: &Candidate,
     stop: &CancellationToken,
 ) -> Result<Option<TestRun>, suite::Error> {
-    let mut edited = task.checkout.clone();
-    let path: RepoPath = candidate.path.clone();
-    edited.edit_text(path, candidate.text.as_str());
-    let fresh = suite::run_fresh(task.suite, &edited, &[], stop).await?;
+    let fresh = suite::run_fresh(task.suite, &candidate.tree(task.checkout), &[], stop).await?;
     Ok(is_better(task.before, &fresh).is_ok().then_some(fresh))
 }
 

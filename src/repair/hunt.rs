@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::search::Rung;
+use crate::domain::test_run::TestRun;
 use crate::suite;
 
 use super::candidates::{Candidate, Candidates};
@@ -156,7 +157,7 @@ fn note(
     });
 }
 
-fn found(gate: &Gate<'_>, candidate: &Candidate, tried: &Tried, after: crate::domain::test_run::TestRun) -> Found {
+fn found(gate: &Gate<'_>, candidate: &Candidate, tried: &Tried, after: TestRun) -> Found {
     let is_revert = candidate.template.kind() == Kind::Revert;
     Found {
         patch: candidate.patch(gate.task.checkout),

@@ -1,11 +1,13 @@
-//! Fixes without a model: single small edits, the most promising first, each judged by the tests.
+//! Fixes without a model: what the tools would do by themselves, hunks of the pull request put back, and single small edits,
+//! the most promising first, each judged by the tests.
 //!
-//! The order decides how long it takes. Code is ranked by what failing tests mention, by what failures point at and
-//! by what the pull request changed ([`localise`]); edits by the idea behind them ([`templates`]); and a candidate by
-//! both ([`candidates`]). A candidate counts only when the whole suite is better with it in a fresh copy of the tree
-//! ([`hunt`]). Test code is never edited, nor is what the caller protects.
+//! The order decides how long it takes. Code is ranked by what failing tests mention and execute, by what failures point
+//! at and by what the pull request changed ([`localise`], [`suspect`]); edits by the idea behind them ([`templates`]); and a
+//! candidate by both ([`candidates`]). They are tried in the fastest way there is ([`runner`]); a candidate counts only when
+//! the whole suite is better with it in a fresh copy of the tree, and is proposed only when it is sure enough ([`gate`]).
+//! Test code is never edited, nor is what the caller protects.
 //!
-//! Not here: whether a patch that passes is good enough to be proposed, and the tools' own fixes.
+//! Not here: in which order all of that is done, and what becomes of it.
 
 mod candidates;
 mod evidence;

@@ -21,10 +21,8 @@ use crate::suite::{self, Framework, Suite};
 
 use super::Task;
 use super::candidates::Candidate;
-use super::runner::Verdict;
+use super::runner::{Verdict, workers};
 
-/// At most so many trials run at a time.
-const MAX_LANES: usize = 8;
 /// How long a candidate may take where the tests without it never end, so that nothing can be measured.
 const UNMEASURED: Duration = Duration::from_secs(30);
 
@@ -65,9 +63,7 @@ impl<'a> Bench<'a> {
         let lanes = match task.suite.command.framework {
             // Cargo uses all cores itself, and every lane would be a build of its own.
             Framework::Cargo => 1,
-            _ => std::thread::available_parallelism()
-                .map_or(1, usize::from)
-                .min(MAX_LANES),
+            _ => workers(),
         };
         let mut bench = Self {
             task,
@@ -85,14 +81,13 @@ impl<'a> Bench<'a> {
             return Ok(None);
         }
         // As if there were a candidate, so that what is rebuilt for one is measured too.
-        let first = task
+        let mut places = task
             .before
             .failures
             .iter()
-            .find_map(|failure| failure.location.as_ref()?.path.parse().ok());
-        if let Some((path, original)) = first
-            .and_then(|path| Some((task.checkout.read(&path)?, path)))
-            .map(|(blob, path)| (path, blob))
+            .filter_map(|failure| failure.location.as_ref());
+        if let Some(path) = places.find_map(|place| place.path.parse().ok())
+            && let Some(original) = task.checkout.read(&path)
         {
             lane.put(task, &path, &original).await?;
         }
@@ -164,9 +159,7 @@ impl<'a> Bench<'a> {
             Some(lane) => lane,
             None => Lane::new(self.task).await?,
         };
-        let mut edited = self.task.checkout.clone();
-        edited.edit_text(candidate.path.clone(), candidate.text.as_str());
-        if let Some(blob) = edited.read(&candidate.path) {
+        if let Some(blob) = candidate.tree(&self.task.checkout).read(&candidate.path) {
             lane.put(self.task, &candidate.path, &blob).await?;
         }
         let passes = self.passes(&lane, stop).await?;
@@ -207,11 +200,8 @@ impl<'a> Bench<'a> {
 
 impl Lane {
     async fn new(task: &Task<'_>) -> Result<Self, suite::Error> {
-        let (checkout, within) = (task.checkout.clone(), task.suite.workspaces.clone());
-        let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
-        let workspace = copied.map_err(|error| sandbox::Error::Broken(io::Error::other(error)))??;
         Ok(Self {
-            workspace,
+            workspace: task.checkout.fresh_copy(&task.suite.workspaces).await?,
             edited: None,
         })
     }

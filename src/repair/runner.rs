@@ -14,6 +14,9 @@ use super::schemata;
 use super::spectrum::Spectrum;
 use super::warm;
 
+/// Candidates that are tried at the same time at most, whatever the machine.
+const MAX_WORKERS: usize = 8;
+
 /// What came of trying a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -33,6 +36,12 @@ pub(super) enum Verdict {
 pub(super) struct Behaviour {
     /// One for each input; a value, an error or a timeout, as a digest or as text.
     pub(super) answers: Vec<String>,
+}
+
+/// How many candidates are tried at the same time: as many as there are cores, within reason.
+pub(super) fn workers() -> usize {
+    let cores = std::thread::available_parallelism();
+    cores.map_or(1, usize::from).min(MAX_WORKERS)
 }
 
 /// Where candidates are tried.
@@ -79,7 +88,7 @@ impl<'a> Runner<'a> {
     pub(super) fn batch(&self, judged: u32) -> usize {
         match self {
             Self::Warm(pool) => pool.batch(judged),
-            Self::Schemata(build) => build.batch(judged),
+            Self::Schemata(_) => schemata::Build::batch(judged),
             Self::Process(_) => 1,
         }
     }
@@ -124,8 +133,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
         match self {
             Self::Warm(pool) => pool.behaviours(candidates, stop).await,
-            Self::Schemata(build) => build.behaviours(candidates, stop).await,
-            Self::Process(_) => Ok(None),
+            Self::Schemata(_) | Self::Process(_) => Ok(None),
         }
     }
 }

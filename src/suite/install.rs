@@ -170,10 +170,7 @@ async fn make(
     cancel: &CancellationToken,
 ) -> Result<store::Kept, InstallError> {
     let new = store.begin().map_err(|error| at(request.store, error))?;
-    let (part, within) = (files.tree(empty)?, request.workspaces.to_path_buf());
-    let workspace = tokio::task::spawn_blocking(move || part.workspace(&within))
-        .await
-        .map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))??;
+    let workspace = files.tree(empty)?.fresh_copy(request.workspaces).await?;
     let run = Run {
         request,
         proxy: Proxy::start(&hosts(request.settings, tools, plan), World::internet()).map_err(sandbox::Error::from)?,

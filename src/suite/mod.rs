@@ -35,7 +35,7 @@ pub use self::framework::Framework;
 pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
 pub use self::lend::lend;
 pub use self::read::{Report, read};
-pub use self::run::{Error, Suite, place_of_tests, run, run_fresh};
+pub use self::run::{Error, Suite, place_of_tests, prepare, run, run_fresh};
 pub use self::select::package;
 pub use self::text::clean;
 pub use self::workflow::{Failed, ReadFile, failed_step};

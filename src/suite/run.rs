@@ -59,9 +59,7 @@ pub async fn run_fresh(
     only: &[String],
     cancel: &CancellationToken,
 ) -> Result<TestRun, Error> {
-    let (checkout, within) = (checkout.clone(), suite.workspaces.clone());
-    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
-    let workspace = copied.map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))??;
+    let workspace = checkout.fresh_copy(&suite.workspaces).await?;
     let run = run(suite, &workspace, only, cancel).await?;
     // Removing a large tree takes a while too.
     tokio::task::spawn_blocking(move || drop(workspace));
@@ -107,7 +105,7 @@ pub async fn run(
             .filter(|(name, _)| name != "NO_COLOR" || command.framework.is_linter())
             .chain(heap)
             .chain(suite.installed.env.clone())
-            .chain(of_the_command(&command.env))
+            .chain(not_our_own(&command.env))
             .chain(asked.env)
             .collect(),
         mounts: suite.installed.mounts.clone(),
@@ -176,8 +174,24 @@ pub(super) fn environment() -> BTreeMap<String, String> {
     .into()
 }
 
-/// Where an interpreter runs the tests of a suite by itself: in the directory of the command, with its variables, and with
-/// what the wrapper would read left to the interpreter. `GREENLIGHT_UP` is the way from there to the root of the tree.
+/// Puts into a workspace what every run of the tests puts there first, such as links to the packages that were lent.
+///
+/// # Errors
+/// When the sandbox fails. That something could not be put there is seen by the tests.
+pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &CancellationToken) -> Result<(), sandbox::Error> {
+    let directory = suite.command.directory.as_ref();
+    let nothing = sandbox::Command {
+        cwd: PathBuf::from(directory.map_or("", |directory| directory.as_str())),
+        env: environment().into_iter().chain(suite.installed.env.clone()).collect(),
+        mounts: suite.installed.mounts.clone(),
+        ..sandbox::Command::new(wrapped(&suite.command, vec!["true".into()]), workspace.path())
+    };
+    suite.sandbox.exec(&nothing, &suite.policy, cancel).await?;
+    Ok(())
+}
+
+/// Where an interpreter runs the tests of a suite by itself: in the directory of the command, with its variables, in a
+/// workspace that is [prepared](prepare). `GREENLIGHT_UP` is the way from there to the root of the tree.
 pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
@@ -185,8 +199,8 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
     let up: Vec<&str> = ["."].into_iter().chain(parts.map(|_| "..")).collect();
     let mut env = environment();
     env.remove("NO_COLOR");
-    env.extend(suite.installed.env.clone());
-    env.extend(of_the_command(&command.env));
+    env.extend(not_our_own(&suite.installed.env));
+    env.extend(not_our_own(&command.env));
     env.insert("GREENLIGHT_UP".into(), up.join("/"));
     if let Some(root) = &command.import_root {
         let theirs = env
@@ -209,8 +223,8 @@ pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
     place
 }
 
-/// The variables of a command, without those that are greenlight's own.
-fn of_the_command(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+/// Variables, without those by which greenlight speaks to its wrapper.
+fn not_our_own(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut env = env.clone();
     env.retain(|name, _| !name.starts_with(OWN_VARIABLES));
     env
@@ -286,6 +300,6 @@ mod tests {
             pairs.collect::<BTreeMap<_, _>>()
         };
         let step = variables(&["GREENLIGHT_GENERATED", "GREENLIGHT_MODULES", "LEVEL"]);
-        assert_eq!(of_the_command(&step), variables(&["LEVEL"]));
+        assert_eq!(not_our_own(&step), variables(&["LEVEL"]));
     }
 }

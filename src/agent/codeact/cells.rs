@@ -9,7 +9,7 @@ use super::functions;
 use super::past::{self, Past, RESTARTED, STATE_LOST};
 use super::told;
 use crate::agent::model::ToolSpec;
-use crate::agent::running::{InUse, fresh_workspace};
+use crate::agent::running::InUse;
 use crate::agent::tools::Answer;
 use crate::agent::transcript::ToolCall;
 use crate::agent::{Error, Exit, Journal, Shell, Transcript, catch_up, edits_but_of};
@@ -159,7 +159,7 @@ impl Cells {
             .unwrap_or_default();
         let in_use = InUse {
             patch: shell.checkout.patch(),
-            workspace: fresh_workspace(&shell.checkout, &within).await?,
+            workspace: shell.checkout.fresh_copy(&within).await?,
         };
         let sessions = Vec::new();
         Ok(Self { in_use, sessions })

@@ -1,10 +1,11 @@
 //! The ladder: what can make red tests green without a model, the cheapest first. What a tool would do by itself, what
 //! was accepted for the same failure before, and small edits. The first that proves itself is proposed.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Author, Claim, Evidence, Proposal};
@@ -179,8 +180,4 @@ impl<'a> Ground<'a> {
             found_by: Some(found_by),
         }
     }
-}
-
-pub(super) fn millis(wall: Duration) -> u64 {
-    u64::try_from(wall.as_millis()).unwrap_or(u64::MAX)
 }

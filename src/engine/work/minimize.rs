@@ -116,13 +116,9 @@ impl<'a> Trial<'a> {
             _ => false,
         };
         let workspace = if patch.files().all(|(_, change)| stays(change)) {
-            let (checkout, within) = (desk.checkout.clone(), suite.workspaces.clone());
-            let copied = tokio::task::spawn_blocking(move || {
-                let mut clean = checkout;
-                clean.reset();
-                clean.workspace(&within)
-            });
-            Some(copied.await.map_err(|error| Broken::Bug(error.to_string()))??)
+            let mut clean = desk.checkout.clone();
+            clean.reset();
+            Some(clean.fresh_copy(&suite.workspaces).await?)
         } else {
             None
         };

@@ -21,7 +21,6 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Live, Recorded};
-use crate::checkout::{Checkout, Workspace};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
@@ -188,22 +187,12 @@ pub struct Watch<'a, 'k> {
     pub cancel: &'a CancellationToken,
 }
 
-/// A new copy of a tree, for its tests to run in.
-pub(super) async fn copied(checkout: &Checkout, suite: &Suite) -> Result<Workspace, Broken> {
-    let (checkout, within) = (checkout.clone(), suite.workspaces.clone());
-    let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
-    Ok(copied.map_err(|error| Broken::Bug(error.to_string()))??)
-}
-
 /// Runs the whole suite on a fresh copy of the head with a patch.
 async fn run_with(desk: &Desk, suite: &Suite, patch: &Patch, cancel: &CancellationToken) -> Result<TestRun, Broken> {
     let mut patched = desk.checkout.clone();
     patched.reset();
     patched.apply(patch);
-    let workspace = copied(&patched, suite).await?;
-    let ran = suite::run(suite, &workspace, &[], cancel).await?;
-    tokio::task::spawn_blocking(move || drop(workspace));
-    Ok(ran)
+    Ok(suite::run_fresh(suite, &patched, &[], cancel).await?)
 }
 
 /// What was installed, as an approval says it; none if nothing was.

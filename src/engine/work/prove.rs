@@ -57,7 +57,7 @@ pub async fn prove(
             Err(unfit) => return Ok(Err(unfit)),
         },
     };
-    let workspace = super::copied(&patched, suite).await?;
+    let workspace = patched.fresh_copy(&suite.workspaces).await?;
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
     let evidence = match proposal::prove(red.head, patch, before.clone(), after) {
@@ -92,7 +92,7 @@ async fn with_own_tests(
     let mut patched = desk.checkout.clone();
     patched.reset();
     patched.apply(&own);
-    let workspace = super::copied(&patched, suite).await?;
+    let workspace = patched.fresh_copy(&suite.workspaces).await?;
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
     Ok(match is_better(before, &after) {
@@ -114,7 +114,7 @@ async fn refused_early(
     if before.outcome != Outcome::Failed || Duration::from_millis(before.duration_ms) < QUICK {
         return Ok(None);
     }
-    let workspace = super::copied(patched, suite).await?;
+    let workspace = patched.fresh_copy(&suite.workspaces).await?;
     let failing: Vec<String> = before.failing_names().map(ToString::to_string).collect();
     let touched: Vec<RepoPath> = patch.paths().cloned().collect();
     let mut parts = vec![(suite.clone(), failing)];

@@ -127,7 +127,7 @@ impl Place {
         Ok(Self {
             checkout: checkout.clone(),
             suite: suite.clone(),
-            workspace: super::copied(checkout, suite).await?,
+            workspace: checkout.fresh_copy(&suite.workspaces).await?,
             pace: Pace::new(suite.command.timeout),
         })
     }
@@ -135,13 +135,13 @@ impl Place {
     /// Runs some tests where it costs least: what is built stays built, and nothing else is shared between runs.
     pub(super) async fn run(&mut self, tests: &[String], cancel: &CancellationToken) -> Result<TestRun, Broken> {
         if !is_built(self.suite.command.framework) {
-            self.workspace = super::copied(&self.checkout, &self.suite).await?;
+            self.workspace = self.checkout.fresh_copy(&self.suite.workspaces).await?;
         }
         self.pace.run(&self.suite, &self.workspace, tests, cancel).await
     }
 
     pub(super) async fn run_all_afresh(&mut self, cancel: &CancellationToken) -> Result<TestRun, Broken> {
-        self.workspace = super::copied(&self.checkout, &self.suite).await?;
+        self.workspace = self.checkout.fresh_copy(&self.suite.workspaces).await?;
         self.pace.run(&self.suite, &self.workspace, &[], cancel).await
     }
 }

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::config::repository::RepoConfig;
 use crate::domain::budget::Left;
+use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Claim, Evidence, Unfit};
@@ -18,7 +19,7 @@ use crate::guard;
 use crate::repair::{self, Budget, Found, Tried};
 
 use super::super::Broken;
-use super::ladder::{Ground, Top, millis};
+use super::ladder::{Ground, Top};
 use super::{Outcome, Watch, confirm};
 
 /// A part is written down after so long, or so many candidates.

@@ -26,7 +26,7 @@ use self::program::{Limit, Target};
 use self::rewrite::{Rewritten, Spot};
 use super::Task;
 use super::candidates::Candidate;
-use super::runner::{Behaviour, Verdict};
+use super::runner::Verdict;
 use super::spectrum::Spectrum;
 use super::syntax::Source;
 use crate::checkout::Workspace;
@@ -109,8 +109,7 @@ impl<'a> Build<'a> {
         }))
     }
 
-    #[expect(clippy::unused_self, reason = "how many are best may depend on the build")]
-    pub(super) fn batch(&self, judged: u32) -> usize {
+    pub(super) fn batch(judged: u32) -> usize {
         if judged == 0 { FIRST } else { LATER }
     }
 
@@ -291,16 +290,6 @@ impl<'a> Build<'a> {
     ) -> Result<BTreeMap<u32, Verdict>, sandbox::Error> {
         program::trials((self.task.suite, &tree.workspace), &self.targets, ids, self.limit, stop).await
     }
-
-    #[expect(clippy::unused_async, reason = "the same for every runner")]
-    pub(super) async fn behaviours(
-        &self,
-        _candidates: &[Candidate],
-        _stop: &CancellationToken,
-    ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
-        let _ = self.limit;
-        Ok(None)
-    }
 }
 
 /// Whether a printed path means a file of the tree: compilers name it from the root of a package or of all packages.
@@ -314,11 +303,8 @@ fn is_same(printed: &str, path: &str) -> bool {
 
 impl Tree {
     async fn new(task: &Task<'_>) -> Result<Self, suite::Error> {
-        let (checkout, within) = (task.checkout.clone(), task.suite.workspaces.clone());
-        let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
-        let workspace = copied.map_err(|error| sandbox::Error::Broken(io::Error::other(error)))??;
         Ok(Self {
-            workspace,
+            workspace: task.checkout.fresh_copy(&task.suite.workspaces).await?,
             edited: BTreeSet::new(),
         })
     }

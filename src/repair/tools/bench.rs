@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::checkout::{Checkout, MAX_FILE_BYTES, Workspace};
+use crate::checkout::{MAX_FILE_BYTES, Workspace};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 use crate::repair::Task;
@@ -41,9 +41,7 @@ impl<'a> Bench<'a> {
     pub(super) async fn new(task: &'a Task<'a>) -> Result<Self, suite::Error> {
         let mut suite = task.suite.clone();
         suite.policy.limits.output = suite.policy.limits.output.max(OUTPUT);
-        let (checkout, within): (Checkout, _) = (task.checkout.clone(), suite.workspaces.clone());
-        let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
-        let workspace = copied.map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))??;
+        let workspace = task.checkout.fresh_copy(&suite.workspaces).await?;
         Ok(Self {
             task,
             suite,

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use crate::checkout::Workspace;
+use crate::domain::clock::millis;
 use crate::repair::Task;
 use crate::sandbox::{self, CellOutcome, Language, Session};
 use crate::suite;
@@ -57,9 +58,8 @@ impl Lane {
         harness: &Harness,
         stop: &CancellationToken,
     ) -> Result<Option<Self>, suite::Error> {
-        let (checkout, within) = (task.checkout.clone(), task.suite.workspaces.clone());
-        let copied = tokio::task::spawn_blocking(move || checkout.workspace(&within)).await;
-        let workspace = copied.map_err(|error| sandbox::Error::Broken(std::io::Error::other(error)))??;
+        let workspace = task.checkout.fresh_copy(&task.suite.workspaces).await?;
+        suite::prepare(task.suite, &workspace, stop).await?;
         let place = suite::place_of_tests(task.suite, &workspace);
         let mut policy = task.suite.policy.clone();
         policy.limits.wall = LIFE;
@@ -72,6 +72,7 @@ impl Lane {
         };
         let loaded = lane.session.execute(&harness.code, START, stop).await?;
         if loaded.outcome != CellOutcome::Ok {
+            tracing::debug!(cell = ?loaded, "the harness cannot be loaded");
             return Ok(None);
         }
         let Some(framework) = framework(task) else {
@@ -88,6 +89,7 @@ impl Lane {
         let said = lane.ask::<Started>(&Request::Start(start), START, stop).await?;
         let Said::Answer(started) = said else { return Ok(None) };
         if started.why.is_some() || started.failing.is_empty() {
+            tracing::debug!(why = started.why, "the failure is not seen in a warm interpreter");
             return Ok(None);
         }
         lane.started = started;
@@ -173,8 +175,4 @@ fn few(names: &[String]) -> &[String] {
     };
     let count = names.iter().take_while(fits).count();
     names.get(..count).unwrap_or_default()
-}
-
-pub(super) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -18,17 +18,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::Task;
 use super::candidates::Candidate;
-use super::runner::{Behaviour, Verdict};
+use super::runner::{Behaviour, Verdict, workers};
 use super::spectrum::{Hits, Spectrum};
+use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
 use crate::sandbox::Language;
 use crate::suite::{self, Framework};
 
-use self::lane::{Harness, Lane, Said, millis};
+use self::lane::{Harness, Lane, Said};
 use self::wire::{Behaved, Edit, Followed, Judged, Request, Word};
 
-/// At most so many interpreters.
-const MAX_LANES: usize = 8;
 /// Candidates of one request: of the first ones, and later.
 const FIRST_BATCH: usize = 8;
 const BATCH: usize = 64;
@@ -69,9 +68,7 @@ impl<'a> Pool<'a> {
         let Some(harness) = harness(task.suite.command.framework) else {
             return Ok(None);
         };
-        let count = std::thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(MAX_LANES);
+        let count = workers();
         let starting = (0..count).map(|_| Lane::new(task, &harness, stop));
         let mut lanes = Vec::new();
         for started in join_all(starting).await {

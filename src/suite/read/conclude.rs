@@ -1,6 +1,7 @@
 //! Holds what was read against how the process ended: green takes both, red takes either.
 
 use super::{MAX_MESSAGE, MAX_TAIL, Reading, Trouble, recognise};
+use crate::domain::clock::millis;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::sandbox::{self, Output};
 use crate::suite::{Framework, text};
@@ -90,7 +91,7 @@ pub(super) fn conclude(framework: Framework, output: &Output, mut reading: Readi
         expected_failures,
         tally,
         tail,
-        duration_ms: u64::try_from(output.wall.as_millis()).unwrap_or(u64::MAX),
+        duration_ms: millis(output.wall),
     }
 }
 

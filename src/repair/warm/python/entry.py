@@ -72,17 +72,7 @@ class Desk:
 
 
 def prepare():
-    """Does what the wrapper of the test command does before it becomes the command."""
-    import subprocess
-
-    up = os.environ.get("GREENLIGHT_UP", ".")
-    copies = [("GREENLIGHT_GENERATED", "-Rn", "."), ("GREENLIGHT_BUILT", "-Rpn", up)]
-    for variable, options, to in copies:
-        source = os.environ.pop(variable, "")
-        if source and os.path.isdir(source):
-            subprocess.call(["cp", options, source + "/.", to], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for name in [name for name in os.environ if name.startswith("GREENLIGHT_") and name != "GREENLIGHT_UP"]:
-        del os.environ[name]
+    """Says places as the test command would: as whole paths."""
     here = os.getcwd()
     whole = [os.path.join(here, part) for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     if whole:
