@@ -87,7 +87,10 @@ impl Lane {
             limit_ms: millis(START),
         };
         let said = lane.ask::<Started>(&Request::Start(start), START, stop).await?;
-        let Said::Answer(started) = said else { return Ok(None) };
+        let Said::Answer(started) = said else {
+            tracing::debug!("the harness does not answer");
+            return Ok(None);
+        };
         if started.why.is_some() || started.failing.is_empty() {
             tracing::debug!(why = started.why, "the failure is not seen in a warm interpreter");
             return Ok(None);

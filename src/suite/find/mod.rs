@@ -219,11 +219,32 @@ fn needs_shell(line: &str) -> bool {
         line.split_whitespace().next(),
         Some("cd" | "source" | "." | "export" | "set" | "if" | "for" | "while" | "exec" | "eval")
     );
-    assigns
-        || builtin
-        || line.contains([
-            '|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '~', '{', '\n',
-        ])
+    assigns || builtin || has_meaning(line)
+}
+
+/// Whether a character of the line, as it is quoted, is more than itself to a shell.
+fn has_meaning(line: &str) -> bool {
+    let mut characters = line.chars();
+    let mut quote = None;
+    while let Some(character) = characters.next() {
+        let means = match (quote, character) {
+            (None, '\'') | (None | Some('"'), '"') => {
+                quote = quote.is_none().then_some(character);
+                false
+            }
+            (Some('\''), _) => {
+                quote = quote.filter(|_| character != '\'');
+                false
+            }
+            (_, '\\') => characters.next() == Some('\n'),
+            (Some(_), _) => matches!(character, '$' | '`'),
+            (None, _) => "|&;<>()$`*?[#~{\n".contains(character),
+        };
+        if means {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a command without shell syntax runs.

@@ -162,6 +162,12 @@ fn what_is_configured_comes_first() {
     check("python3 -m mypy src", "python3 -m mypy src [Mypy]");
     check("pytest -q -k 'a or b'", "pytest -q -k 'a or b' [Pytest]");
     check("python -m pytest", "python -m pytest [Pytest]");
+    check("pytest 'a.py::t[1-2]' \"b.py::t[x y]\"", "pytest 'a.py::t[1-2]' 'b.py::t[x y]' [Pytest]");
+    check("pytest a.py::t\\[1\\]", "pytest 'a.py::t[1]' [Pytest]");
+    check("npx mocha -g '^(a|b)$'", "npx mocha -g '^(a|b)$' [Mocha]");
+    check("pytest -k \"$WHICH\"", "pytest -k \"$WHICH\" [Other]");
+    check("pytest 'a'*", "pytest 'a'* [Other]");
+    check("pytest \\'*'", "pytest \\'*' [Other]");
     check("npm test", "npx vitest run [Vitest]");
     check("npx jest", "npx jest [Jest]");
     check("make check", "make check [Other]");

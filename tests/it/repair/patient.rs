@@ -13,7 +13,7 @@ use greenlight::domain::patch::Blob;
 use greenlight::domain::test_run::TestRun;
 use greenlight::repair::{self, Budget, End, Found, Progress, Task, ToolFix};
 use greenlight::sandbox::Policy;
-use greenlight::suite::{self, Installed, Suite, TestSettings};
+use greenlight::suite::{self, Suite, TestSettings};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +31,7 @@ pub(crate) struct Patient {
     pub(crate) originals: BTreeMap<RepoPath, String>,
     pub(crate) protected: Vec<&'static str>,
     pub(crate) excluded: Vec<String>,
-    _directories: [TempDir; 2],
+    _directories: Vec<TempDir>,
 }
 
 impl Patient {
@@ -40,33 +40,25 @@ impl Patient {
     }
 
     pub(crate) async fn written(files: &[(&str, &str)]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = directory.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        Self::new(directory.path()).await
+        Self::new(directory_with(files).path()).await
     }
 
-    /// The same with `[test] command` set, and files that can be run.
+    /// The same, with other files beside the person's own checkout that are lent.
+    pub(crate) async fn lent(files: &[(&str, &str)], beside: &[(&str, &str)]) -> Self {
+        let beside = directory_with(beside);
+        Self::with(directory_with(files).path(), None, Some(beside)).await
+    }
+
+    /// The same with `[test] command` set.
     pub(crate) async fn commanded(files: &[(&str, &str)], command: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = directory.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, text).unwrap();
-            let mode = if text.starts_with("#!") { 0o755 } else { 0o644 };
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-        }
-        Self::with(directory.path(), Some(command)).await
+        Self::with(directory_with(files).path(), Some(command), None).await
     }
 
     async fn new(root: &Path) -> Self {
-        Self::with(root, None).await
+        Self::with(root, None, None).await
     }
 
-    async fn with(root: &Path, command: Option<&str>) -> Self {
+    async fn with(root: &Path, command: Option<&str>, beside: Option<TempDir>) -> Self {
         let settings = TestSettings {
             command: command.map(Into::into),
             timeout: None,
@@ -75,12 +67,14 @@ impl Patient {
         let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         copy(root, directories[0].path());
         let checkout = Checkout::open(directories[0].path()).unwrap();
+        let command = suite::find(&checkout, &settings, &suite::Hints::default()).unwrap();
+        let lent = beside.as_ref().map(|beside| suite::lend(beside.path(), &command, None));
         let suite = Suite {
             sandbox: crate::harness::sandbox().await,
-            command: suite::find(&checkout, &settings, &suite::Hints::default()).unwrap(),
+            command,
             policy: Policy::default(),
             workspaces: directories[1].path().to_path_buf(),
-            installed: Installed::default(),
+            installed: lent.unwrap_or_default(),
             clock: Clock::default(),
         };
         let before = suite::run_fresh(&suite, &checkout, &[], &CancellationToken::new())
@@ -94,7 +88,7 @@ impl Patient {
             originals: BTreeMap::new(),
             protected: Vec::new(),
             excluded: Vec::new(),
-            _directories: directories,
+            _directories: directories.into_iter().chain(beside).collect(),
         }
     }
 
@@ -145,6 +139,19 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures/repos")
         .join(name)
+}
+
+/// A new directory with these files, of which those that name their interpreter can be run.
+fn directory_with(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let mode = if text.starts_with("#!") { 0o755 } else { 0o644 };
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    directory
 }
 
 fn copy(from: &Path, to: &Path) {

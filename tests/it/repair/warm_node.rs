@@ -48,3 +48,35 @@ async fn tests_that_leave_the_process_forge_nothing() {
     let end = patient.search(BUDGET).await;
     assert!(!matches!(end, End::Cancelled), "{end:?}");
 }
+
+/// Packages that were lent are there for the thread as for a run of the tests; else every edit would take a process.
+#[tokio::test]
+async fn lent_packages_are_seen_without_a_process_for_each_edit() {
+    let patient = Patient::lent(
+        &[
+            (
+                "package.json",
+                "{\"scripts\":{\"test\":\"node --test\"},\"dependencies\":{\"two\":\"1\"}}\n",
+            ),
+            (
+                "sums.js",
+                "const two = require('two');\n\nfunction scale(a, b, c) {\n  const most = Math.max(a, b, c);\n  \
+                 return (a + b - c) * two + most;\n}\n\nmodule.exports = { scale };\n",
+            ),
+            (
+                "sums.test.js",
+                "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst { scale } = require('./sums');\n\n\
+                 test('scales', () => assert.strictEqual(scale(1, 2, 5), 1000));\n",
+            ),
+        ],
+        &[("node_modules/two/index.js", "module.exports = 2;\n")],
+    )
+    .await;
+    assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
+    let End::NotFound(tried) = patient.search(BUDGET).await else {
+        panic!("nothing makes that right");
+    };
+    assert!(tried.candidates > 20, "{tried:?}");
+    // The red run was one.
+    assert!(patient.suite.clock.times() < 5, "{} runs", patient.suite.clock.times());
+}
