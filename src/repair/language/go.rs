@@ -52,6 +52,10 @@ pub(super) static GO: Language = Language {
         "binary_expression",
     ],
     positions: &["index_expression", "slice_expression"],
+    iterables: &[("range_clause", "right")],
+    text_operators: &["+"],
+    errors: (&[], &[]),
+    binders: &[],
     values: &[
         ("expression_list", ""),
         ("parenthesized_expression", ""),

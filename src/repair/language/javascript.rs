@@ -104,6 +104,10 @@ const SCRIPT: Language = Language {
         "binary_expression",
     ],
     positions: &["subscript_expression"],
+    iterables: &[("for_in_statement", "right")],
+    text_operators: &["+"],
+    errors: (&["throw_statement"], &["Error", "TypeError", "RangeError", "SyntaxError"]),
+    binders: &[],
     values: &[
         ("variable_declarator", "value"),
         ("assignment_expression", "right"),

@@ -54,6 +54,15 @@ pub(super) struct Language {
     pub(super) operands: &'static [&'static str],
     /// Where positions in a sequence stand: ranges, slices, subscripts.
     pub(super) positions: &'static [&'static str],
+    /// What is gone through item by item: the kind of the loop, and the field.
+    pub(super) iterables: &'static [(&'static str, &'static str)],
+    /// Operators that make a text of texts.
+    pub(super) text_operators: &'static [&'static str],
+    /// Where the errors are named that are caught or raised, and names of some that every program knows.
+    pub(super) errors: (&'static [&'static str], &'static [&'static str]),
+    /// What says how a method is bound, by the name of its first parameter, the last for any other; empty where nothing
+    /// does.
+    pub(super) binders: &'static [(&'static str, &'static str)],
     /// Statements and bindings whose value may be one off, and the field of the value.
     pub(super) values: &'static [(&'static str, &'static str)],
     /// What declares a variable, and the field of its name or pattern.

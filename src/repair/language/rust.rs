@@ -61,6 +61,10 @@ pub(super) static RUST: Language = Language {
         "binary_expression",
     ],
     positions: &["range_expression", "index_expression"],
+    iterables: &[("for_expression", "value")],
+    text_operators: &["+"],
+    errors: (&[], &[]),
+    binders: &[],
     values: &[
         ("let_declaration", "value"),
         ("assignment_expression", "right"),

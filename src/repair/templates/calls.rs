@@ -58,15 +58,6 @@ const SUFFIXES: &[(&str, &[&str])] = &[
     ),
     ("java", &[".trim()", ".toLowerCase()", ".length()", ".size()"]),
 ];
-const EXCEPTIONS: &[&str] = &[
-    "ValueError",
-    "TypeError",
-    "KeyError",
-    "IndexError",
-    "AttributeError",
-    "RuntimeError",
-    "Exception",
-];
 
 pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -85,7 +76,6 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
     }
     wrap(place, found);
     give_back(place, known, found);
-    exception(place, known, found);
 }
 
 /// `a.b` becomes `a?.b` in JavaScript.
@@ -267,31 +257,5 @@ fn give_back(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
         if text != own {
             found.push(place.edit(text, Template::Return).similar(falling(rank)));
         }
-    }
-}
-
-/// Another exception is caught or raised.
-fn exception(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
-    let is_class = place.text().ends_with("Error") || place.text().ends_with("Exception");
-    let is_caught = place.parent_kind() == "except_clause" && place.kind() == "identifier";
-    let is_raised =
-        place.above(2).is_some_and(|step| step.node.kind() == "raise_statement") && place.field() == "function";
-    if !(is_caught || (is_raised && is_class)) {
-        return;
-    }
-    let mut names: Vec<&str> = known
-        .expressions
-        .iter()
-        .filter(|piece| {
-            piece.kind == "identifier" && (piece.text.ends_with("Error") || piece.text.ends_with("Exception"))
-        })
-        .map(|piece| piece.text.as_str())
-        .chain(EXCEPTIONS.iter().copied())
-        .filter(|name| *name != place.text())
-        .collect();
-    let mut seen = std::collections::BTreeSet::new();
-    names.retain(|name| seen.insert(*name));
-    for (rank, name) in names.into_iter().take(2 * MAX_VALUES).enumerate() {
-        found.push(place.edit(name, Template::Text).similar(falling(rank)));
     }
 }

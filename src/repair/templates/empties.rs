@@ -6,6 +6,7 @@ use super::names::functions;
 use super::{Edit, Known, Place, Template};
 
 const MAX_VALUES: usize = 8;
+const MAX_COLLECTIONS: usize = 24;
 const MAX_CONDITIONS: usize = 24;
 const MAX_BODIES: usize = 16;
 const MAX_PARTS: usize = 8;
@@ -59,6 +60,7 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
         body(place, known, found);
     }
     sign(place, found);
+    binding(place, found);
 }
 
 /// `break` becomes `continue`, and the other way round.
@@ -128,12 +130,14 @@ fn condition(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     }
 }
 
-/// A variable for `None`, `null` and the like.
+/// A variable for `None`, `null` and the like, and for a collection that is gone through and has nothing in it.
 fn something(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let text = place.text();
     let is_nothing = (text == language.nothing || text == "undefined") && place.node().child_count() == 0;
-    if !is_nothing || place.parent_kind() == "comparison_operator" {
+    let is_empty = place.stands_in(language.iterables) && text.chars().all(|c| "[](){}&".contains(c));
+    let most = if is_empty { MAX_COLLECTIONS } else { MAX_VALUES };
+    if !(is_nothing || is_empty) || place.parent_kind() == "comparison_operator" {
         return;
     }
     // `size=None` most likely was `size=size`.
@@ -150,7 +154,7 @@ fn something(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
         .filter(|name| Some(*name) != bound)
         .collect();
     ranked.sort_by_key(|name| Some(*name) != keyword);
-    for (rank, name) in ranked.iter().take(MAX_VALUES).enumerate() {
+    for (rank, name) in ranked.iter().take(most).enumerate() {
         found.push(place.edit(*name, Template::Something).similar(falling(rank)));
     }
     let at = place.node().start_byte();
@@ -171,8 +175,45 @@ fn something(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     }
 }
 
+/// A method gets what says how it is bound, as the name of its first parameter has it.
+fn binding(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let is_method = language.functions.contains(&place.kind())
+        && place.above(2).is_some_and(|step| language.owners.iter().any(|(kind, _)| *kind == step.node.kind()));
+    if !is_method {
+        return;
+    }
+    let parameters = place.node().child_by_field_name("parameters");
+    let first = parameters.and_then(|list| list.named_child(0));
+    let first = first.map_or("", |first| place.source.text_of(first));
+    let binder = language.binders.iter().find(|(name, _)| *name == first || name.is_empty());
+    let Some((_, binder)) = binder else { return };
+    // What takes arguments is no attribute.
+    if first == language.this && parameters.is_some_and(|list| list.named_child_count() > 1) {
+        return;
+    }
+    let start = place.node().start_byte();
+    let line = place.source.text.get(..start).and_then(|before| before.rsplit('\n').next());
+    if let Some(indent) = line.filter(|line| line.trim().is_empty()) {
+        found.push(Edit {
+            range: start..start,
+            replacement: format!("{binder}\n{indent}"),
+            template: Template::Binding,
+            similarity: 1.0,
+        });
+    }
+}
+
 /// `-x` becomes `x`.
 fn sign(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let inside = place.text().strip_prefix(language.negation.0);
+    // A position is a number.
+    if let Some(inside) = inside.filter(|_| place.kind() == language.negation.1)
+        && language.positions.contains(&place.parent_kind())
+    {
+        found.push(place.edit(format!("-{inside}"), Template::Sign));
+    }
     let is_unary = matches!(place.kind(), "unary_expression" | "unary_operator");
     let inside = place.text().strip_prefix(['-', '+', '~']);
     if let (true, Some(inside)) = (is_unary, inside)

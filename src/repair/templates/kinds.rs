@@ -42,6 +42,10 @@ pub(in crate::repair) enum Template {
     OtherText,
     /// Something for `None`, `null` or what else says that there is nothing.
     Something,
+    /// Another error that is caught or raised.
+    Exception,
+    /// A method bound to its object, its class or nothing.
+    Binding,
     /// A slice with a bound more or less.
     Slice,
     /// A call with an argument more or less.
@@ -96,7 +100,7 @@ impl Template {
             Self::Method | Self::Truth | Self::Jump | Self::Condition | Self::Body => 0.7,
             Self::Arguments | Self::Something => 0.65,
             Self::Negate => 0.6,
-            Self::Attribute | Self::OtherOperator | Self::Text => 0.5,
+            Self::Attribute | Self::OtherOperator | Self::Text | Self::Exception | Self::Binding => 0.5,
             Self::ShiftValue | Self::Variable | Self::Operands | Self::Sign => 0.45,
             Self::Slice | Self::Unwrap => 0.35,
             Self::OtherConstant | Self::RareOperator | Self::OtherText | Self::Return => 0.3,
@@ -127,6 +131,7 @@ impl Template {
             | Self::Attribute
             | Self::Variable
             | Self::Something
+            | Self::Exception
             | Self::Slice
             | Self::ArgumentCount
             | Self::Wrap
@@ -134,7 +139,7 @@ impl Template {
             | Self::Return => Kind::Replacement,
             Self::Unwrap | Self::Removal | Self::Surplus => Kind::Removal,
             Self::Condition | Self::Body | Self::Donor => Kind::Donor,
-            Self::Statement | Self::Guard => Kind::Insertion,
+            Self::Statement | Self::Guard | Self::Binding => Kind::Insertion,
         }
     }
 }

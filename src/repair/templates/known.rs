@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{functions, is_bound, owner, part};
-use super::{Place, is_untouched};
+use super::{Place, errors, is_untouched};
 use crate::repair::syntax::{Below, Source};
 
 /// Pieces that are remembered of a file, and how long one may be.
@@ -22,6 +22,8 @@ pub(in crate::repair) struct Known {
     pub(super) parts: BTreeMap<(usize, String), BTreeSet<String>>,
     /// Variables and constants outside functions.
     pub(super) constants: Vec<String>,
+    /// Errors that are named anywhere, as they come.
+    pub(super) errors: Vec<String>,
     pub(super) strings: Vec<Piece>,
     pub(super) numbers: Vec<Piece>,
     pub(super) expressions: Vec<Piece>,
@@ -56,6 +58,7 @@ impl Known {
             variables: BTreeMap::new(),
             parts: BTreeMap::new(),
             constants: Vec::new(),
+            errors: Vec::new(),
             strings: Vec::new(),
             numbers: Vec::new(),
             expressions: Vec::new(),
@@ -85,6 +88,12 @@ impl Known {
             let name = place.text().to_string();
             if variables.len() < MAX_LITERALS && !variables.contains(&name) {
                 variables.push(name);
+            }
+        }
+        if errors::is_name(place) && errors::sounds_like_one(place.text()) {
+            let name = place.text().to_string();
+            if self.errors.len() < MAX_CONSTANTS && !self.errors.contains(&name) {
+                self.errors.push(name);
             }
         }
         if place.kind() == "field_identifier" && place.parent_kind() == "field_declaration" {

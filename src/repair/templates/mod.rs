@@ -5,6 +5,7 @@ mod bounds;
 mod calls;
 mod donors;
 mod empties;
+mod errors;
 mod kinds;
 mod known;
 mod literals;
@@ -175,6 +176,7 @@ pub(super) fn edits(
                     logic::edits(&place, &mut found);
                     names::edits(&place, known, &mut found);
                     empties::edits(&place, known, &mut found);
+                    errors::edits(&place, known, &mut found);
                 }
                 Stage::Wider => {
                     literals::edits(&place, known, &mut found);

@@ -78,7 +78,7 @@ const ORDERED: &[&str] = &["-", "/", "//", "%", "**", "<<", ">>"];
 
 /// Operators that a tool or a slip may have put for any other of the same row.
 const ROWS: &[&[&str]] = &[
-    &["+", "-", "*", "/", "%"],
+    &["+", "-", "*", "/", "%", "<<", ">>"],
     &["==", "<", ">", "<=", ">="],
     &["&", "|", "^"],
     &["+=", "-=", "*=", "/=", "%="],
@@ -86,6 +86,8 @@ const ROWS: &[&[&str]] = &[
     &["<<=", ">>="],
     &["&", "&^"],
 ];
+/// Operators that mean nothing, or something else, beside a text.
+const NOT_OF_TEXTS: &[&str] = &["-", "/", "//", "%", "&", "|", "^", "<<", ">>", "**"];
 /// Statements that give a variable another value.
 const ASSIGNMENTS: &[&str] = &["assignment", "assignment_expression", "assignment_statement"];
 
@@ -99,6 +101,7 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     }
     let operator = place.kind();
     if !stands_between_operands(place) {
+        beside_text(place, found);
         return;
     }
     for (from, to) in SWAPS.iter().chain(language.swaps) {
@@ -123,6 +126,21 @@ fn stands_between_operands(place: &Place<'_, '_>) -> bool {
         return false;
     }
     place.parent_kind() != "token_tree" || sides.iter().all(|side| side.is_some_and(|side| side.is_named()))
+}
+
+/// Texts are put together, not computed with.
+fn beside_text(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    if !NOT_OF_TEXTS.contains(&place.kind()) || place.parent_kind() == "token_tree" {
+        return;
+    }
+    let own = place.source.language.text_operators;
+    for other in own.iter().filter(|other| **other != place.kind()) {
+        let template = match own.contains(&place.kind()) {
+            true => Template::OtherOperator,
+            false => Template::Arithmetic,
+        };
+        found.push(place.edit(*other, template));
+    }
 }
 
 fn swap_operands(place: &Place<'_, '_>, found: &mut Vec<Edit>) {

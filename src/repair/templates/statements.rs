@@ -23,7 +23,6 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
     if !is_statement || place.kind().contains("comment") || place.text().len() > MAX_STATEMENT {
         return;
     }
-    decorate(place, found);
     guard(place, known, found);
     swap(place, found);
     leave_block(place, found);
@@ -291,22 +290,5 @@ fn empty_block(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
             format!("{{ {text} }}")
         };
         found.push(place.edit(text, Template::Donor).similar(falling(rank)));
-    }
-}
-
-/// A decorator that is missing in Python.
-fn decorate(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
-    if place.kind() == "function_definition" && is_python(place) {
-        for (rank, decorator) in [
-            "@property",
-            "@staticmethod",
-            "@classmethod",
-            "@functools.cached_property",
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            found.push(before(place, decorator, Template::Statement).similar(falling(rank)));
-        }
     }
 }

@@ -70,6 +70,14 @@ fn python_faults_have_their_fix_among_the_edits() {
     let line = |line: &str| format!("def f(a, n, m=1):\n    {line}\n");
     for (fault, fix) in [
         ("return a < n", "return a <= n"),
+        ("for i in []: pass", "for i in m: pass"),
+        ("return [i for i in ()]", "return [i for i in a]"),
+        ("return 'a%s' ^ n", "return 'a%s' % n"),
+        ("return '[' >> n", "return '[' + n"),
+        ("return n % ']'", "return n + ']'"),
+        ("return n << m", "return n + m"),
+        ("return a[not 1]", "return a[-1]"),
+        ("raise KeyError(a)", "raise IndexError(a)"),
         ("return a is None", "return a is not None"),
         ("return a not in n", "return a in n"),
         ("if a and n: pass", "if a or n: pass"),
@@ -95,6 +103,38 @@ fn python_faults_have_their_fix_among_the_edits() {
     ] {
         offers("f.py", &line(fault), &[&line(fix)]);
     }
+}
+
+#[test]
+fn other_errors_are_caught_and_raised() {
+    let caught = |names: &str| format!("import x\n\ntry:\n    a()\nexcept {names}:\n    raise OwnError()\n");
+    offers("a.py", &caught("KeyError"), &[&caught("OwnError"), &caught("ValueError")]);
+    offers(
+        "a.py",
+        &caught("(ValueError, TypeError) as error"),
+        &[&caught("(ValueError, KeyError) as error"), &caught("(IndexError, TypeError) as error")],
+    );
+    let twice = versions("a.py", &caught("(ValueError, TypeError)"));
+    assert!(!twice.contains(&caught("(TypeError, TypeError)")), "{twice:#?}");
+    let caught = |name: &str| format!("class A {{ void f() {{ try {{ g(); }} catch ({name} e) {{ h(e); }} }} }}\n");
+    offers("A.java", &caught("IOException"), &[&caught("RuntimeException")]);
+}
+
+#[test]
+fn methods_are_bound_as_their_first_parameter_says() {
+    let class = |before: &str, parameters: &str| {
+        format!("class A:\n    x = 1\n\n    {before}def f({parameters}):\n        return 1\n")
+    };
+    for (parameters, binder) in [("self", "@property"), ("cls, a", "@classmethod"), ("a", "@staticmethod")] {
+        offers("a.py", &class("", parameters), &[&class(&format!("{binder}\n    "), parameters)]);
+    }
+    let none = |text: &str| {
+        let versions = versions("a.py", text);
+        let bound = versions.iter().find(|version| version.contains('@'));
+        assert_eq!(bound, None);
+    };
+    none(&class("", "self, a"));
+    none("def f(a):\n    return 1\n");
 }
 
 #[test]
