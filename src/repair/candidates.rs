@@ -128,12 +128,9 @@ impl Candidates {
     /// How many are left, roughly.
     pub(super) fn estimate(&self) -> u32 {
         let bytes = |entry: &Entry, index: usize| {
-            entry
-                .suspect
-                .outline
-                .definitions
-                .get(index)
-                .map_or(0, |d| d.bytes.len())
+            let outline = &entry.suspect.outline;
+            let own = outline.definitions.get(index).map(|d| outline.own_bytes(d));
+            own.into_iter().flatten().map(|bytes| bytes.len()).sum::<usize>()
         };
         let left = self.heap.iter().map(|entry| match &entry.what {
             What::Edit(..) => 1,
@@ -215,7 +212,7 @@ impl Candidates {
             weight: edit.weight(),
             score,
             line: read.rows.line(edit.range.start),
-            within: suspect.around(&edit.range).map(|d| d.name.clone()).unwrap_or_default(),
+            within: named(suspect, &edit.range).unwrap_or_default(),
             before: before.into(),
             after: after.concat(),
             text,
@@ -245,6 +242,12 @@ impl Iterator for Candidates {
         }
         None
     }
+}
+
+/// The name of what is around a range, if it has one of its own.
+fn named(suspect: &Suspect, bytes: &Range<usize>) -> Option<String> {
+    let around = suspect.around(bytes).filter(|definition| !definition.is_module);
+    around.map(|definition| definition.name.clone())
 }
 
 fn digest(path: &RepoPath, text: &str) -> [u8; 32] {

@@ -2,6 +2,7 @@
 //! failures point at, and what the pull request changed. Nothing is executed for it.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use tokio_util::sync::CancellationToken;
 
@@ -111,6 +112,13 @@ fn mark_test_modules(outlines: &mut [Outline]) {
     }
 }
 
+/// Whether a definition has one of these lines.
+fn touches(outline: &Outline, definition: &Definition, lines: &RangeInclusive<u32>) -> bool {
+    let from = *lines.start().max(definition.lines.start());
+    let to = *lines.end().min(definition.lines.end());
+    from <= to && (!definition.is_module || (from..=to).any(|line| outline.has_line(definition, line)))
+}
+
 /// Kinds of evidence are taken as independent of each other.
 fn scores(outline: &Outline, reached: &[f32], evidence: &Evidence) -> Vec<f32> {
     let changed = evidence.changed.get(&outline.path);
@@ -121,10 +129,10 @@ fn scores(outline: &Outline, reached: &[f32], evidence: &Evidence) -> Vec<f32> {
             let is_changed = changed
                 .into_iter()
                 .flatten()
-                .any(|range| range.start() <= definition.lines.end() && definition.lines.start() <= range.end());
+                .any(|range| touches(outline, definition, range));
             let pointed = frames.into_iter().flatten();
             let pointed = pointed
-                .filter(|(line, _)| definition.lines.contains(line))
+                .filter(|(line, _)| outline.has_line(definition, **line))
                 .fold(0.0_f32, |most, (_, weight)| most.max(*weight));
             let innocent = (1.0 - MENTIONED * reached)
                 * (1.0 - POINTED_AT * pointed)
@@ -249,7 +257,12 @@ def test_count():
             .iter()
             .map(|score| score.unwrap_or(0.0) > 0.5)
             .collect();
-        assert_eq!(certain, [true, false, false, false], "{:?}", suspects[0].definitions);
+        assert_eq!(
+            certain,
+            [true, false, false, false, false],
+            "{:?}",
+            suspects[0].definitions
+        );
     }
 
     #[test]

@@ -16,7 +16,8 @@ use crate::guard;
 #[derive(Debug)]
 pub(super) struct Outline {
     pub(super) path: RepoPath,
-    /// By their start; a nested one comes after the one around it.
+    /// By their start; a nested one comes after the one around it. Last comes what the file does outside of all others,
+    /// in languages where a file does anything by itself.
     pub(super) definitions: Vec<Definition>,
     /// Classes, each with what it is derived from.
     pub(super) bases: Vec<(String, String)>,
@@ -24,7 +25,7 @@ pub(super) struct Outline {
     pub(super) test_modules: Vec<String>,
 }
 
-/// A function, a constant outside functions, or a default in a class.
+/// A function, a constant outside functions, a default in a class, or what a file does by itself.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) name: String,
@@ -34,6 +35,8 @@ pub(super) struct Definition {
     /// From 1.
     pub(super) lines: RangeInclusive<u32>,
     pub(super) is_test_code: bool,
+    /// Whether it is what the file does by itself. Its bytes and lines are the whole file's.
+    pub(super) is_module: bool,
     pub(super) mentions: BTreeSet<String>,
     /// Methods that it calls without naming them, such as those of operators.
     pub(super) implied: BTreeSet<&'static str>,
@@ -48,12 +51,16 @@ impl Outline {
             test_modules: Vec::new(),
         };
         let is_test_path = is_test_path(path.as_str());
+        let mut module = None;
         // Where the test item ends that the walk is in.
         let mut tests_until = 0;
         source.walk(|steps| {
             let Some(step) = steps.last() else {
                 return Below::Enter;
             };
+            if steps.len() == 1 && source.language.blocks.contains(&step.node.kind()) {
+                module = Some(Definition::of_module(path, source, is_test_path));
+            }
             if guard::is_test_item(step.node, &source.text) {
                 tests_until = tests_until.max(step.node.end_byte());
                 outline
@@ -64,21 +71,53 @@ impl Outline {
             if let Some(definition) = definition(source, steps, is_test_code) {
                 outline.definitions.push(definition);
             } else {
-                outline.mention(source, steps);
+                outline.mention(source, steps, module.as_mut());
                 outline.derive(source, step);
             }
             Below::Enter
         });
+        outline.definitions.extend(module);
         outline
     }
 
     /// The innermost definition around a range of bytes.
     pub(super) fn around(&self, bytes: &Range<usize>) -> Option<usize> {
-        let from = self.definitions.partition_point(|d| d.bytes.start <= bytes.start);
-        self.definitions[..from].iter().rposition(|d| d.bytes.end >= bytes.end)
+        let is_module = |definition: &Definition| definition.is_module;
+        let module = self
+            .definitions
+            .len()
+            .checked_sub(1)
+            .filter(|last| is_module(&self.definitions[*last]));
+        let named = &self.definitions[..module.unwrap_or(self.definitions.len())];
+        let from = named.partition_point(|d| d.bytes.start <= bytes.start);
+        named[..from].iter().rposition(|d| d.bytes.end >= bytes.end).or(module)
     }
 
-    fn mention(&mut self, source: &Source, steps: &[Step<'_>]) {
+    /// Whether a line belongs to a definition: to what the file does by itself only those outside of all others.
+    pub(super) fn has_line(&self, definition: &Definition, line: u32) -> bool {
+        definition.lines.contains(&line) && !(definition.is_module && self.named().any(|d| d.lines.contains(&line)))
+    }
+
+    /// The bytes of a definition: of what the file does by itself those outside of all others.
+    pub(super) fn own_bytes(&self, definition: &Definition) -> Vec<Range<usize>> {
+        if !definition.is_module {
+            return vec![definition.bytes.clone()];
+        }
+        let mut own = Vec::new();
+        let mut from = definition.bytes.start;
+        for named in self.named() {
+            own.extend((from < named.bytes.start).then_some(from..named.bytes.start));
+            from = from.max(named.bytes.end);
+        }
+        own.extend((from < definition.bytes.end).then_some(from..definition.bytes.end));
+        own
+    }
+
+    fn named(&self) -> impl Iterator<Item = &Definition> {
+        self.definitions.iter().filter(|definition| !definition.is_module)
+    }
+
+    fn mention(&mut self, source: &Source, steps: &[Step<'_>], module: Option<&mut Definition>) {
         let [.., above, step] = steps else { return };
         let language = source.language;
         if step.field == "name" && language.functions.contains(&above.node.kind()) {
@@ -91,10 +130,12 @@ impl Outline {
         if name.is_none() && implied.is_none() {
             return;
         }
-        let Some(index) = self.around(&step.node.byte_range()) else {
+        let Some(definition) = (match self.around(&step.node.byte_range()) {
+            Some(index) => self.definitions.get_mut(index),
+            None => module,
+        }) else {
             return;
         };
-        let definition = &mut self.definitions[index];
         definition.mentions.extend(name.map(String::from));
         definition
             .implied
@@ -129,6 +170,28 @@ impl Outline {
             let base = source.text_of(base);
             let base = base.rsplit('.').next().unwrap_or(base);
             self.bases.push((source.text_of(class).into(), base.into()));
+        }
+    }
+}
+
+impl Definition {
+    /// It is called as others call the file: by its name, or by that of its folder.
+    fn of_module(path: &RepoPath, source: &Source, is_test_code: bool) -> Self {
+        let mut parts = path
+            .as_str()
+            .rsplit('/')
+            .map(|part| part.split('.').next().unwrap_or(part));
+        let is_telling = |part: &&str| !matches!(*part, "index" | "__init__" | "__main__" | "main" | "src" | "lib");
+        let end = source.text.len();
+        Self {
+            name: parts.find(is_telling).unwrap_or_default().into(),
+            owner: None,
+            bytes: 0..end,
+            lines: 1..=line(source.text.matches('\n').count()),
+            is_test_code,
+            is_module: true,
+            mentions: BTreeSet::new(),
+            implied: BTreeSet::new(),
         }
     }
 }
@@ -174,6 +237,7 @@ fn definition(source: &Source, steps: &[Step<'_>], is_test_code: bool) -> Option
         bytes: step.node.byte_range(),
         lines: line(step.node.start_position().row)..=line(step.node.end_position().row),
         is_test_code,
+        is_module: false,
         mentions: BTreeSet::new(),
         implied: BTreeSet::new(),
     })
@@ -267,11 +331,7 @@ mod tests {
             "pkg/a.py",
             "LIMIT = 3\nclass Plan:\n    attempts: int = 5\n    def f(self):\n        def g(): return LIMIT\n        x = 1\n",
         );
-        let seen: Vec<_> = outline
-            .definitions
-            .iter()
-            .map(|d| (d.name.as_str(), d.owner.as_deref()))
-            .collect();
+        let seen: Vec<_> = outline.named().map(|d| (d.name.as_str(), d.owner.as_deref())).collect();
         assert_eq!(
             seen,
             [
@@ -286,7 +346,32 @@ mod tests {
 
     fn names(path: &str, text: &str) -> Vec<(String, Option<String>, bool)> {
         let found = outline(path, text).definitions.into_iter();
+        let found = found.filter(|definition| !definition.is_module);
         found.map(|d| (d.name, d.owner, d.is_test_code)).collect()
+    }
+
+    #[test]
+    fn what_a_file_does_by_itself_belongs_to_the_file() {
+        let text = "import x\n\ndef f():\n    return 1\n\nrun(x)\nfor a in b:\n    g(a)\n";
+        let outline = outline("pkg/tool/__init__.py", text);
+        let module = outline.definitions.last().unwrap();
+        assert!(module.is_module && !module.is_test_code && module.name == "tool");
+        assert!(module.mentions.contains("run") && !module.mentions.contains("f"));
+        let lines: Vec<u32> = (1..=9).filter(|line| outline.has_line(module, *line)).collect();
+        assert_eq!(lines, [1, 2, 5, 6, 7, 8, 9]);
+        let own: Vec<&str> = outline
+            .own_bytes(module)
+            .into_iter()
+            .map(|bytes| &text[bytes])
+            .collect();
+        assert_eq!(own, ["import x\n\n", "\n\nrun(x)\nfor a in b:\n    g(a)\n"]);
+        let at = |part: &str| text.find(part).map(|at| at..at + part.len()).unwrap();
+        assert_eq!(outline.around(&at("return 1")), Some(0));
+        assert_eq!(outline.around(&at("run(x)")), Some(1));
+        let rust = "fn f() {}\n";
+        let source = Source::parse("a.rs", rust.into()).unwrap();
+        let rust = Outline::of(&"a.rs".parse().unwrap(), &source);
+        assert!(rust.definitions.iter().all(|definition| !definition.is_module));
     }
 
     #[test]

@@ -85,8 +85,9 @@ impl Suspect {
         suspicious
             .filter_map(|(definition, suspicion)| Some((definition, suspicion.filter(|score| *score > 0.0)?)))
             .map(|(definition, suspicion)| {
-                let frame = self.frames.keys().find(|line| definition.lines.contains(line));
-                let changed = || self.changed.iter().find(|line| definition.lines.contains(line));
+                let is_own = |line: &&u32| self.outline.has_line(definition, **line);
+                let frame = self.frames.keys().find(is_own);
+                let changed = || self.changed.iter().find(is_own);
                 let line = frame.or_else(changed).unwrap_or(definition.lines.start());
                 (suspicion, *line)
             })
@@ -107,9 +108,13 @@ pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
             .collect();
         for (definition, score) in suspect.outline.definitions.iter().zip(&mut suspect.definitions) {
             let Some(score) = score else { continue };
-            let most = executed.range(definition.lines.clone()).map(|(_, score)| *score);
-            let most = most.fold(0.0, f32::max);
-            *score = if most > 0.0 {
+            let lines = executed.range(definition.lines.clone());
+            let own = lines.filter(|(line, _)| suspect.outline.has_line(definition, **line));
+            let most = own.map(|(_, score)| *score).fold(0.0, f32::max);
+            *score = if definition.is_module {
+                // Whatever a test does, the file was loaded before.
+                CONSTANT * (EXECUTED * most + (1.0 - EXECUTED) * *score)
+            } else if most > 0.0 {
                 EXECUTED * most + (1.0 - EXECUTED) * *score
             } else if is_constant(definition) {
                 // It was executed before any test.
@@ -138,16 +143,17 @@ impl Ranking {
         let scored = |suspect: &Suspect| {
             let definitions = suspect.outline.definitions.iter().zip(&suspect.definitions);
             let all: Vec<_> = definitions
-                .filter_map(|(definition, score)| Some(((*score)?, definition.bytes.clone())))
+                .filter_map(|(definition, score)| Some(((*score)?, suspect.outline.own_bytes(definition))))
                 .map(|(score, bytes)| (score, suspect.path().clone(), bytes))
                 .collect();
             all
         };
-        let mut all: Vec<(f32, RepoPath, Range<usize>)> = suspects.iter().flat_map(scored).collect();
+        let mut all: Vec<(f32, RepoPath, Vec<Range<usize>>)> = suspects.iter().flat_map(scored).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
         let least = all.get(MAX_FIRST - 1).map_or(0.0, |(score, ..)| *score);
         let first = all.into_iter().filter(|(score, ..)| *score > 0.0 && *score >= least);
-        Self(first.map(|(_, path, bytes)| (path, bytes)).collect())
+        let ranges = first.flat_map(|(_, path, bytes)| bytes.into_iter().map(move |bytes| (path.clone(), bytes)));
+        Self(ranges.collect())
     }
 
     /// Whether an edit of these bytes is inside one of them.

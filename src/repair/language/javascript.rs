@@ -106,7 +106,10 @@ const SCRIPT: Language = Language {
     positions: &["subscript_expression"],
     iterables: &[("for_in_statement", "right")],
     text_operators: &["+"],
-    errors: (&["throw_statement"], &["Error", "TypeError", "RangeError", "SyntaxError"]),
+    errors: (
+        &["throw_statement"],
+        &["Error", "TypeError", "RangeError", "SyntaxError"],
+    ),
     binders: &[],
     values: &[
         ("variable_declarator", "value"),

@@ -199,17 +199,13 @@ impl Cargo {
 
     fn target(&self, task: &Task<'_>, program: &Program, tests: &[&str], libraries: &str) -> Target {
         let directory = program.manifest.trim_end_matches("/Cargo.toml").to_string();
+        let excused: Vec<&str> = task.before.excused.iter().filter_map(|name| test_name(name)).collect();
         let mut whole = self.harness.clone();
-        whole.push("--exact".into());
-        for name in &task.before.excused {
-            whole.extend(
-                test_name(name)
-                    .into_iter()
-                    .flat_map(|name| ["--skip".to_string(), name.to_string()]),
-            );
+        if !excused.is_empty() {
+            whole = exact(whole);
+            whole.extend(excused.iter().flat_map(|name| ["--skip", name].map(String::from)));
         }
-        let mut failing = self.harness.clone();
-        failing.push("--exact".into());
+        let mut failing = exact(self.harness.clone());
         failing.extend(tests.iter().map(ToString::to_string));
         let env = [
             ("CARGO_MANIFEST_DIR", directory.as_str()),
@@ -235,6 +231,13 @@ impl Program {
     }
 }
 
+/// Options of the harness with the one that takes names as they are, which it refuses to hear twice.
+fn exact(mut options: Vec<String>) -> Vec<String> {
+    options.retain(|option| option != "--exact");
+    options.push("--exact".into());
+    options
+}
+
 /// The name by which the harness knows a test; none for those of the documentation.
 fn test_name(name: &str) -> Option<&str> {
     let is_plain = |name: &&str| !name.is_empty() && !name.starts_with('-');
@@ -246,6 +249,13 @@ fn test_name(name: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_taken_as_they_are_only_once() {
+        let options = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
+        assert_eq!(exact(options("--skip a")), ["--skip", "a", "--exact"]);
+        assert_eq!(exact(options("--exact --skip a")), ["--skip", "a", "--exact"]);
+    }
 
     #[test]
     fn tests_are_named_as_the_harness_knows_them() {

@@ -84,7 +84,10 @@ impl Target {
         let mut words = self.whole.clone();
         match self.failing.last().filter(|word| word.starts_with("-test.run=")) {
             Some(_) => words.push(format!("-test.run=^{}$", regex::escape(test))),
-            None => words.push(test.to_string()),
+            None => {
+                words.retain(|word| word != "--exact");
+                words.extend(["--exact", test].map(String::from));
+            }
         }
         words
     }

@@ -179,21 +179,30 @@ fn something(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
 fn binding(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     let language = place.source.language;
     let is_method = language.functions.contains(&place.kind())
-        && place.above(2).is_some_and(|step| language.owners.iter().any(|(kind, _)| *kind == step.node.kind()));
+        && place
+            .above(2)
+            .is_some_and(|step| language.owners.iter().any(|(kind, _)| *kind == step.node.kind()));
     if !is_method {
         return;
     }
     let parameters = place.node().child_by_field_name("parameters");
     let first = parameters.and_then(|list| list.named_child(0));
     let first = first.map_or("", |first| place.source.text_of(first));
-    let binder = language.binders.iter().find(|(name, _)| *name == first || name.is_empty());
+    let binder = language
+        .binders
+        .iter()
+        .find(|(name, _)| *name == first || name.is_empty());
     let Some((_, binder)) = binder else { return };
     // What takes arguments is no attribute.
     if first == language.this && parameters.is_some_and(|list| list.named_child_count() > 1) {
         return;
     }
     let start = place.node().start_byte();
-    let line = place.source.text.get(..start).and_then(|before| before.rsplit('\n').next());
+    let line = place
+        .source
+        .text
+        .get(..start)
+        .and_then(|before| before.rsplit('\n').next());
     if let Some(indent) = line.filter(|line| line.trim().is_empty()) {
         found.push(Edit {
             range: start..start,

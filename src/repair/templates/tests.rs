@@ -108,11 +108,18 @@ fn python_faults_have_their_fix_among_the_edits() {
 #[test]
 fn other_errors_are_caught_and_raised() {
     let caught = |names: &str| format!("import x\n\ntry:\n    a()\nexcept {names}:\n    raise OwnError()\n");
-    offers("a.py", &caught("KeyError"), &[&caught("OwnError"), &caught("ValueError")]);
+    offers(
+        "a.py",
+        &caught("KeyError"),
+        &[&caught("OwnError"), &caught("ValueError")],
+    );
     offers(
         "a.py",
         &caught("(ValueError, TypeError) as error"),
-        &[&caught("(ValueError, KeyError) as error"), &caught("(IndexError, TypeError) as error")],
+        &[
+            &caught("(ValueError, KeyError) as error"),
+            &caught("(IndexError, TypeError) as error"),
+        ],
     );
     let twice = versions("a.py", &caught("(ValueError, TypeError)"));
     assert!(!twice.contains(&caught("(TypeError, TypeError)")), "{twice:#?}");
@@ -125,8 +132,16 @@ fn methods_are_bound_as_their_first_parameter_says() {
     let class = |before: &str, parameters: &str| {
         format!("class A:\n    x = 1\n\n    {before}def f({parameters}):\n        return 1\n")
     };
-    for (parameters, binder) in [("self", "@property"), ("cls, a", "@classmethod"), ("a", "@staticmethod")] {
-        offers("a.py", &class("", parameters), &[&class(&format!("{binder}\n    "), parameters)]);
+    for (parameters, binder) in [
+        ("self", "@property"),
+        ("cls, a", "@classmethod"),
+        ("a", "@staticmethod"),
+    ] {
+        offers(
+            "a.py",
+            &class("", parameters),
+            &[&class(&format!("{binder}\n    "), parameters)],
+        );
     }
     let none = |text: &str| {
         let versions = versions("a.py", text);

@@ -162,7 +162,10 @@ fn what_is_configured_comes_first() {
     check("python3 -m mypy src", "python3 -m mypy src [Mypy]");
     check("pytest -q -k 'a or b'", "pytest -q -k 'a or b' [Pytest]");
     check("python -m pytest", "python -m pytest [Pytest]");
-    check("pytest 'a.py::t[1-2]' \"b.py::t[x y]\"", "pytest 'a.py::t[1-2]' 'b.py::t[x y]' [Pytest]");
+    check(
+        "pytest 'a.py::t[1-2]' \"b.py::t[x y]\"",
+        "pytest 'a.py::t[1-2]' 'b.py::t[x y]' [Pytest]",
+    );
     check("pytest a.py::t\\[1\\]", "pytest 'a.py::t[1]' [Pytest]");
     check("npx mocha -g '^(a|b)$'", "npx mocha -g '^(a|b)$' [Mocha]");
     check("pytest -k \"$WHICH\"", "pytest -k \"$WHICH\" [Other]");

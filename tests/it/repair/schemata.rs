@@ -201,3 +201,19 @@ async fn go_candidates_are_compiled_together() {
     let found = patient.found().await;
     assert!(found.explanation.contains("`Total`"), "{}", found.explanation);
 }
+
+/// The harness refuses to be told twice that names are exact.
+#[tokio::test]
+async fn a_command_with_exact_names_is_compiled_once_for_many() {
+    let library = shapes("<", "3");
+    let patient = Patient::commanded(
+        &[("Cargo.toml", MANIFEST), ("src/lib.rs", &library)],
+        "cargo test -- --exact --skip tests::nothing",
+    )
+    .await;
+    let found = patient.found().await;
+    assert!(found.explanation.contains("`largest`"), "{}", found.explanation);
+    // The red run, and the one that confirms.
+    let runs = patient.suite.clock.times();
+    assert!(runs < 5, "{runs} runs of the test command");
+}
