@@ -27,10 +27,26 @@ pub(super) fn active(environment: &Environment) -> Option<PathBuf> {
     active.map(PathBuf::from)
 }
 
-/// Lends what lies beside the checkout to its tests, and says that something would be installed, where nobody said that it
-/// may be.
-pub(super) fn offer(desk: &Desk, suite: &mut Suite, active: Option<&Path>) {
-    suite.installed = suite::lend(desk.checkout.root(), &suite.command, active);
+/// Installs what the tests import, or lends them what lies beside the checkout; and says what they got.
+pub(super) async fn supply(
+    desk: &Desk,
+    suite: &mut Suite,
+    (installs, active): (bool, Option<&Path>),
+    cancel: &CancellationToken,
+) -> Result<(), Exit> {
+    if installs {
+        install(desk, suite, cancel).await?;
+    } else {
+        suite.installed = suite::lend(desk.checkout.root(), &suite.command, active);
+    }
+    for note in &suite.installed.notes {
+        terminal::tell(&format!("note: {note}"));
+    }
+    Ok(())
+}
+
+/// Says that something would be installed, where nobody said that it may be.
+pub(super) fn offer(desk: &Desk) {
     if desk.install_settings(Vec::new()).asks_for_something() {
         terminal::tell(&format!(
             "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
@@ -39,7 +55,7 @@ pub(super) fn offer(desk: &Desk, suite: &mut Suite, active: Option<&Path>) {
 }
 
 /// Installs what the tests need, as the person at the terminal said: the checkout may be a stranger's.
-pub(super) async fn install(desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
+async fn install(desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
     let mut granted = desk.install_settings(Vec::new());
     granted.registries = true;
     let hosts = [REGISTRIES].into_iter().chain(granted.hosts.iter().map(String::as_str));

@@ -93,14 +93,7 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     }
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     let mut suite = desk.suite(&sandbox, command);
-    if arguments.install {
-        ready::install(&desk, &mut suite, cancel).await?;
-    } else {
-        suite.installed = suite::lend(&root, &suite.command, active.as_deref());
-    }
-    for note in &suite.installed.notes {
-        terminal::tell(&format!("note: {note}"));
-    }
+    ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
     let run = suite::run_fresh(&suite, &desk.checkout, &arguments.only, cancel)
         .await
         .map_err(|error| Exit::Fault(error.to_string()))?;

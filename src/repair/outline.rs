@@ -260,14 +260,13 @@ fn named_value<'t>(source: &Source, node: Node<'t>) -> Option<Node<'t>> {
 /// The title of a test that is a call: `it("adds", () => …)`.
 fn title<'t>(source: &Source, node: Node<'t>) -> Option<Node<'t>> {
     let language = source.language;
-    if language.this != "this" || node.kind() != "call_expression" {
+    if language.style.titled.is_empty() || !language.calls.contains(&node.kind()) {
         return None;
     }
     let called = source.text_of(node.child_by_field_name(language.callee)?);
     let first = called.split(['.', '(']).next().unwrap_or_default();
     let title = node.child_by_field_name("arguments")?.named_child(0)?;
-    let is_test = matches!(first, "it" | "test" | "specify" | "t" | "fit");
-    (is_test && language.strings.contains(&title.kind())).then_some(title)
+    (language.style.titled.contains(&first) && language.strings.contains(&title.kind())).then_some(title)
 }
 
 /// Where the lines of a text start.

@@ -95,9 +95,9 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
         log: arguments.log.clone(),
         ..Flags::default()
     };
-    let environment = Environment::of_this_process();
+    let environment = Environment::of_this_process().for_local_work();
     let active = ready::active(&environment);
-    let settings = Settings::new(flags, &environment.for_local_work())?;
+    let settings = Settings::new(flags, &environment)?;
     terminal::start_logging(&settings, Some("warn"));
     let model = chosen(&settings, mode)?;
     if let Some((model, _)) = &model {
@@ -117,13 +117,9 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     terminal::tell(&format!("running `{command}` (from {})", command.source));
     let mut suite = desk.suite(&sandbox, command);
     report.clocks.0 = suite.clock.clone();
-    if arguments.install {
-        ready::install(&desk, &mut suite, cancel).await?;
-    } else {
-        ready::offer(&desk, &mut suite, active.as_deref());
-    }
-    for note in &suite.installed.notes {
-        terminal::tell(&format!("note: {note}"));
+    ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
+    if !arguments.install {
+        ready::offer(&desk);
     }
     let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
     let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;

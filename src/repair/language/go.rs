@@ -1,6 +1,6 @@
 //! Go, as the search sees it.
 
-use super::Language;
+use super::{Language, Style};
 use crate::repair::templates::Template;
 
 pub(super) static GO: Language = Language {
@@ -91,4 +91,15 @@ pub(super) static GO: Language = Language {
         ("As", &["As", "Unwrap"]),
     ],
     untouched_macros: &[],
+    style: Style {
+        is_indented: false,
+        body: "{ return {} }",
+        branch: ["if ", " { ", " }"],
+        is_nothing: ("{} == nil", &["{} == nil"]),
+        has_named_arguments: false,
+        chaining: None,
+        wrappers: &["len", "int", "string", "float64"],
+        suffixes: &[],
+        titled: &[],
+    },
 };

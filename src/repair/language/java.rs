@@ -1,6 +1,6 @@
 //! Java, as the search sees it.
 
-use super::Language;
+use super::{Language, Style};
 use crate::repair::templates::Template;
 
 pub(super) static JAVA: Language = Language {
@@ -133,4 +133,15 @@ pub(super) static JAVA: Language = Language {
         ("try_with_resources_statement", &["close"]),
     ],
     untouched_macros: &[],
+    style: Style {
+        is_indented: false,
+        body: "{ return {}; }",
+        branch: ["if (", ") { ", " }"],
+        is_nothing: ("{} == null", &["{} == null"]),
+        has_named_arguments: false,
+        chaining: None,
+        wrappers: &["Math.abs", "String.valueOf"],
+        suffixes: &[".trim()", ".toLowerCase()", ".length()", ".size()"],
+        titled: &[],
+    },
 };

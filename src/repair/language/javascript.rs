@@ -1,6 +1,6 @@
 //! JavaScript and TypeScript, as the search sees them.
 
-use super::Language;
+use super::{Language, Style};
 use crate::repair::templates::Template;
 
 pub(super) static JAVASCRIPT: Language = SCRIPT;
@@ -166,4 +166,32 @@ const SCRIPT: Language = Language {
         ("await_expression", &["then"]),
     ],
     untouched_macros: &[],
+    style: Style {
+        is_indented: false,
+        body: "{ return {}; }",
+        branch: ["if (", ") { ", " }"],
+        is_nothing: ("!{}", &["{} === null", "{} === undefined"]),
+        has_named_arguments: false,
+        chaining: Some("?."),
+        wrappers: &[
+            "Math.abs",
+            "Math.floor",
+            "Math.ceil",
+            "Math.round",
+            "Number",
+            "String",
+            "Boolean",
+            "parseInt",
+        ],
+        suffixes: &[
+            ".trim()",
+            ".toLowerCase()",
+            ".toUpperCase()",
+            ".slice()",
+            ".reverse()",
+            ".sort()",
+            ".length",
+        ],
+        titled: &["it", "test", "specify", "t", "fit"],
+    },
 };

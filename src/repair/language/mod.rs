@@ -81,6 +81,30 @@ pub(super) struct Language {
     pub(super) implied: &'static [(&'static str, &'static [&'static str])],
     /// Calls of macros that are never edited either, by prefix of their name.
     pub(super) untouched_macros: &'static [&'static str],
+    pub(super) style: Style,
+}
+
+/// How code of a language is written. In texts, `{}` stands for what is put in.
+#[derive(Debug)]
+pub(super) struct Style {
+    /// Whether white space says where a block ends.
+    pub(super) is_indented: bool,
+    /// A body that gives this value back.
+    pub(super) body: &'static str,
+    /// What surrounds the condition and the only statement of a branch.
+    pub(super) branch: [&'static str; 3],
+    /// Whether a value is none or has nothing in it: the usual way, and all ways.
+    pub(super) is_nothing: (&'static str, &'static [&'static str]),
+    /// Whether arguments may be given by name.
+    pub(super) has_named_arguments: bool,
+    /// What reads a part of a value that may be none, in place of a dot.
+    pub(super) chaining: Option<&'static str>,
+    /// Functions that a value is often passed through.
+    pub(super) wrappers: &'static [&'static str],
+    /// Methods that are often forgotten.
+    pub(super) suffixes: &'static [&'static str],
+    /// Functions that are given the title of a test and what it does.
+    pub(super) titled: &'static [&'static str],
 }
 
 /// The language of a file by its name.

@@ -1,6 +1,6 @@
 //! Python, as the search sees it.
 
-use super::Language;
+use super::{Language, Style};
 use crate::repair::templates::Template;
 
 pub(super) static PYTHON: Language = Language {
@@ -163,4 +163,17 @@ pub(super) static PYTHON: Language = Language {
         ("attribute", &["__getattr__"]),
     ],
     untouched_macros: &[],
+    style: Style {
+        is_indented: true,
+        body: "return {}",
+        branch: ["if ", ": ", ""],
+        is_nothing: ("not {}", &["{} is None"]),
+        has_named_arguments: true,
+        chaining: None,
+        wrappers: &[
+            "len", "abs", "int", "str", "sorted", "list", "set", "bool", "float", "reversed", "tuple", "sum",
+        ],
+        suffixes: &[".strip()", ".lower()", ".upper()", ".copy()", ".items()"],
+        titled: &[],
+    },
 };

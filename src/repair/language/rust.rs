@@ -1,6 +1,6 @@
 //! Rust, as the search sees it.
 
-use super::Language;
+use super::{Language, Style};
 use crate::repair::templates::Template;
 
 pub(super) static RUST: Language = Language {
@@ -136,4 +136,22 @@ pub(super) static RUST: Language = Language {
         "unimplemented",
         "todo",
     ],
+    style: Style {
+        is_indented: false,
+        body: "{ {} }",
+        branch: ["if ", " { ", " }"],
+        is_nothing: ("{}.is_empty()", &["{}.is_empty()", "{} == 0"]),
+        has_named_arguments: false,
+        chaining: None,
+        wrappers: &[],
+        suffixes: &[
+            ".abs()",
+            ".trim()",
+            ".len()",
+            ".to_lowercase()",
+            ".is_empty()",
+            ".rev()",
+        ],
+        titled: &[],
+    },
 };

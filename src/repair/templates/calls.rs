@@ -6,58 +6,6 @@ use super::{Edit, Known, Place, Template};
 const MAX_ARGUMENTS: usize = 8;
 const MAX_VALUES: usize = 6;
 const MAX_TEXT: usize = 80;
-/// Functions that a value is often passed through.
-const WRAPS: &[(&str, &[&str])] = &[
-    (
-        "py",
-        &[
-            "len", "abs", "int", "str", "sorted", "list", "set", "bool", "float", "reversed", "tuple", "sum",
-        ],
-    ),
-    (
-        "js",
-        &[
-            "Math.abs",
-            "Math.floor",
-            "Math.ceil",
-            "Math.round",
-            "Number",
-            "String",
-            "Boolean",
-            "parseInt",
-        ],
-    ),
-    ("go", &["len", "int", "string", "float64"]),
-    ("java", &["Math.abs", "String.valueOf"]),
-];
-/// Methods that are often forgotten.
-const SUFFIXES: &[(&str, &[&str])] = &[
-    ("py", &[".strip()", ".lower()", ".upper()", ".copy()", ".items()"]),
-    (
-        "js",
-        &[
-            ".trim()",
-            ".toLowerCase()",
-            ".toUpperCase()",
-            ".slice()",
-            ".reverse()",
-            ".sort()",
-            ".length",
-        ],
-    ),
-    (
-        "rs",
-        &[
-            ".abs()",
-            ".trim()",
-            ".len()",
-            ".to_lowercase()",
-            ".is_empty()",
-            ".rev()",
-        ],
-    ),
-    ("java", &[".trim()", ".toLowerCase()", ".length()", ".size()"]),
-];
 
 pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -80,8 +28,12 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
 
 /// `a.b` becomes `a?.b` in JavaScript.
 fn chained(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
-    if place.kind() == "." && place.parent_kind() == "member_expression" && place.source.language.this == "this" {
-        found.push(place.edit("?.", Template::RareOperator));
+    let language = place.source.language;
+    if let Some(chaining) = language.style.chaining
+        && place.kind() == "."
+        && place.parent_kind() == language.attribute.0
+    {
+        found.push(place.edit(chaining, Template::RareOperator));
     }
 }
 
@@ -116,7 +68,7 @@ fn count(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
                 break;
             }
         }
-        if place.kind() == "argument_list" && place.source.language.nothing == "None" {
+        if place.source.language.style.has_named_arguments {
             let mut all = arguments.clone();
             let keyword = format!("{other}={other}");
             all.push(&keyword);
@@ -151,16 +103,6 @@ fn unwrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     }
 }
 
-fn language(place: &Place<'_, '_>) -> &'static str {
-    match (place.source.language.nothing, place.source.language.calls.first()) {
-        ("None", Some(&"call")) => "py",
-        ("None", _) => "rs",
-        ("nil", _) => "go",
-        (_, Some(&"method_invocation")) => "java",
-        _ => "js",
-    }
-}
-
 /// `x` becomes `f(x)`, or `x.f()`.
 fn wrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     let languages = place.source.language;
@@ -170,19 +112,12 @@ fn wrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     if !is_value || !languages.operands.contains(&place.kind()) || place.text().len() > MAX_TEXT {
         return;
     }
-    let own = language(place);
-    let of = |table: &'static [(&str, &'static [&'static str])]| {
-        table
-            .iter()
-            .find(|(name, _)| *name == own)
-            .map_or(&[][..], |(_, all)| *all)
-    };
     let text = place.text();
     if place.field() == "left" && place.parent_kind().contains("assignment") {
         return;
     }
     let is_operation = place.kind().starts_with("binary");
-    for (rank, suffix) in of(SUFFIXES).iter().enumerate().filter(|_| !is_operation) {
+    for (rank, suffix) in languages.style.suffixes.iter().enumerate().filter(|_| !is_operation) {
         found.push(
             place
                 .edit(format!("{text}{suffix}"), Template::Wrap)
@@ -191,7 +126,7 @@ fn wrap(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     }
     if place.field() != "object" {
         found.push(place.edit(format!("-{text}"), Template::Wrap).similar(0.7));
-        for (rank, function) in of(WRAPS).iter().enumerate() {
+        for (rank, function) in languages.style.wrappers.iter().enumerate() {
             found.push(
                 place
                     .edit(format!("{function}({text})"), Template::Wrap)

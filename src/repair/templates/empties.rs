@@ -106,14 +106,8 @@ fn condition(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     }
     texts.extend(names().flat_map(|name| [(*name).clone(), format!("{not}{name}")]));
     for name in names() {
-        match language.nothing {
-            "None" if language.this == "self" && not == "not " => texts.push(format!("{name} is None")),
-            "None" => texts.extend([format!("{name}.is_empty()"), format!("{name} == 0")]),
-            "null" if language.calls.contains(&"new_expression") => {
-                texts.extend(["null", "undefined"].map(|nothing| format!("{name} === {nothing}")));
-            }
-            nothing => texts.push(format!("{name} == {nothing}")),
-        }
+        let ways = language.style.is_nothing.1.iter();
+        texts.extend(ways.map(|way| way.replace("{}", name)));
         texts.extend([format!("{name} > 0"), format!("{name} < 0")]);
     }
     for pair in variables.windows(2).take(MAX_VALUES) {
@@ -270,16 +264,9 @@ fn body(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
             similarity: falling(rank),
         });
     };
-    let is_braced = text.trim_start().starts_with('{');
     let mut rank = 0;
     for value in by_name(place, known, name, parameters) {
-        let value = if !is_braced && source.language.nothing == "None" {
-            format!("return {value}")
-        } else if source.language.this == "this" {
-            format!("{{ return {value}; }}")
-        } else {
-            format!("{{ {value} }}")
-        };
+        let value = source.language.style.body.replace("{}", &value);
         push(value, rank);
         rank += 1;
     }

@@ -31,10 +31,6 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
     surplus(place, found);
 }
 
-fn is_python(place: &Place<'_, '_>) -> bool {
-    place.source.language.nothing == "None" && place.source.language.returns.2.is_empty()
-}
-
 /// White space before the statement on its line; none where something else stands there.
 fn indent<'t>(place: &Place<'_, 't>) -> Option<&'t str> {
     let before = place.source.text.get(..place.node().start_byte())?;
@@ -60,7 +56,11 @@ fn surplus(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         return;
     }
     let is_only = place.above(1).is_some_and(|block| block.node.named_child_count() <= 1);
-    let left = if is_python(place) && is_only { "pass" } else { "" };
+    let left = if place.source.language.style.is_indented && is_only {
+        "pass"
+    } else {
+        ""
+    };
     found.push(place.edit(left, Template::Surplus));
 }
 
@@ -100,7 +100,7 @@ fn leave_block(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     }
     let column = outer.node.start_position().column;
     let Some(outside) = own.get(..column) else { return };
-    if is_python(place) {
+    if place.source.language.style.is_indented {
         let moved = place.text().replace(&format!("\n{own}"), &format!("\n{outside}"));
         let start = place.node().start_byte() - own.len();
         let range = start..place.node().end_byte();
@@ -138,7 +138,7 @@ fn enter_block(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         return;
     }
     let Some(own) = indent(place) else { return };
-    if is_python(place) {
+    if place.source.language.style.is_indented {
         let column = block.start_position().column;
         if column <= own.len() || place.text().contains('\n') {
             return;
@@ -169,7 +169,7 @@ fn guard(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     let is_first = place
         .node()
         .prev_named_sibling()
-        .is_none_or(|previous| previous.kind() == "expression_statement" && is_python(place));
+        .is_none_or(|previous| previous.kind() == "expression_statement" && place.source.language.style.is_indented);
     let outer = place.above(2).map_or("", |step| step.node.kind());
     let is_function = place.source.language.functions.contains(&outer);
     let is_loop = LOOPS.iter().any(|kind| outer.starts_with(kind));
@@ -183,6 +183,7 @@ fn guard(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     }
     let language = place.source.language;
     let (_, keyword, end) = language.returns;
+    let [before_it, then, after_it] = language.style.branch;
     let own = functions(place).next().unwrap_or(0);
     let returned = known
         .returns
@@ -201,20 +202,9 @@ fn guard(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
         .filter(|name| *name != language.this)
         .take(MAX_VALUES)
     {
-        let condition = match language.nothing {
-            _ if is_python(place) => format!("not {name}"),
-            "None" => format!("{name}.is_empty()"),
-            "null" if language.calls.contains(&"new_expression") => format!("!{name}"),
-            nothing => format!("{name} == {nothing}"),
-        };
+        let condition = language.style.is_nothing.0.replace("{}", name);
         for value in &values {
-            let text = if is_python(place) {
-                format!("if {condition}: {keyword} {value}")
-            } else if language.calls.contains(&"call_expression") && language.nothing != "null" {
-                format!("if {condition} {{ {keyword} {value}{end} }}")
-            } else {
-                format!("if ({condition}) {{ {keyword} {value}{end} }}")
-            };
+            let text = format!("{before_it}{condition}{then}{keyword} {value}{end}{after_it}");
             found.push(before(place, &text, Template::Guard).similar(falling(count)));
             count += 1;
             if count >= MAX_GUARDS {
@@ -284,7 +274,7 @@ fn empty_block(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     let near = near.into_iter().take(24).map(|piece| piece.text.clone());
     let jumps = language.jumps.iter().map(ToString::to_string);
     for (rank, text) in near.chain(jumps).chain(variables).chain(plain).enumerate() {
-        let text = if is_python(place) {
+        let text = if place.source.language.style.is_indented {
             text
         } else {
             format!("{{ {text} }}")
