@@ -98,8 +98,20 @@ pub fn claimed(text: &str) -> Option<Cause> {
     let is_telling = |line: &&str| !COMPARES.iter().any(|word| line.contains(word));
     let lines: Vec<&str> = text.lines().filter(is_telling).collect();
     let text = lines.join("\n") + "\n";
-    let found = MARKS.iter().find(|(mark, _)| text.contains(mark));
+    let found = MARKS.iter().find(|(mark, _)| has_word(&text, mark));
     found.map(|(_, cause)| *cause)
+}
+
+/// Whether a mark stands in a text by itself: `ModuleNotFoundError` is no `ENOTFOUND`.
+fn has_word(text: &str, mark: &str) -> bool {
+    text.match_indices(mark).any(|(at, _)| {
+        let goes_on = |inside: Option<char>, outside: Option<char>| {
+            [inside, outside].into_iter().all(|c| c.is_some_and(char::is_alphanumeric))
+        };
+        let (before, after) = (&text[..at], &text[at + mark.len()..]);
+        !goes_on(mark.chars().next(), before.chars().next_back())
+            && !goes_on(mark.chars().next_back(), after.chars().next())
+    })
 }
 
 /// The cause that a run as a whole names by its outcome or in its last lines.

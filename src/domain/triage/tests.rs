@@ -148,6 +148,8 @@ fn the_machine_is_blamed_only_where_the_base_is_not_green() {
     }
     for text in [
         "AssertionError: 404 not found != 200",
+        "ModuleNotFoundError: No module named 'six'",
+        "class SessionNotFoundException",
         "E   AssertionError: assert '503 Service Unavailable' == '200 OK'",
         "expected: \"no such host\"\nactual  : \"\"",
         "    Expected: \"ENOTFOUND\"\n    Received: \"EAI_AGAIN\"",
