@@ -120,3 +120,26 @@ async fn what_a_test_prints_does_not_steer_a_terminal() {
         assert!(!shown.lines().any(|line| line.starts_with("::")), "{shown}");
     }
 }
+
+/// Linters and test tools are where the person has them: in the virtual environment they work in.
+#[tokio::test]
+async fn the_active_virtual_environment_is_lent() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let checkout = written(&[
+        ("greenlight.toml", b"[test]\ncommand = \"ruff check .\"\n"),
+        ("sums.py", CODE),
+    ]);
+    let environment = written(&[
+        ("pyvenv.cfg", b"home = /usr/bin\n"),
+        ("bin/python", b"#!/bin/sh\n"),
+        ("bin/ruff", b"#!/bin/sh\necho \"All checks passed! $*\"\n"),
+    ]);
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(environment.path().join("bin/ruff"), executable).unwrap();
+    let words = [OsStr::new("tests"), checkout.path().as_os_str()];
+    let active = environment.path().display().to_string();
+    let door = Door::new().with("VIRTUAL_ENV", active.as_str());
+    let ended = door.run(words).await.with(0);
+    ended.saying(&format!("the tests use the virtual environment {active}"));
+    Door::new().run(words).await.with(1).saying("could not be started");
+}
