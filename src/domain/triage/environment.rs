@@ -106,7 +106,9 @@ pub fn claimed(text: &str) -> Option<Cause> {
 fn has_word(text: &str, mark: &str) -> bool {
     text.match_indices(mark).any(|(at, _)| {
         let goes_on = |inside: Option<char>, outside: Option<char>| {
-            [inside, outside].into_iter().all(|c| c.is_some_and(char::is_alphanumeric))
+            [inside, outside]
+                .into_iter()
+                .all(|c| c.is_some_and(char::is_alphanumeric))
         };
         let (before, after) = (&text[..at], &text[at + mark.len()..]);
         !goes_on(mark.chars().next(), before.chars().next_back())

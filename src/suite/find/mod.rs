@@ -9,6 +9,7 @@ mod jvm;
 mod others;
 mod parts;
 mod python;
+mod recipes;
 mod rust;
 mod step;
 

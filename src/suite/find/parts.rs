@@ -5,15 +5,15 @@
 use std::collections::BTreeMap;
 
 use super::step::{expanded, line_directory, patterned, script, tool};
-use super::{Place, javascript};
+use super::{Place, javascript, recipes};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::suite::TestCommand;
 
 /// More programs than this are not told.
 const MAX_PARTS: usize = 30;
-/// Substitutions in substitutions are looked into so deep.
-const MAX_DEPTH: usize = 3;
+/// Scripts in scripts, and substitutions in substitutions, are looked into so deep.
+const MAX_DEPTH: usize = 5;
 /// A longer script is not looked into.
 const MAX_SCRIPT: usize = 100_000;
 
@@ -73,6 +73,10 @@ fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Vec<Part>)
         checkout,
         directory: part.directory.clone(),
     };
+    if let Some(script) = recipes::script(&place, &argv) {
+        let argv = ["sh", "-c", &script].map(str::to_owned).to_vec();
+        return collect(checkout, Part { argv, ..part }, depth, found);
+    }
     match javascript::plain(&place, &argv) {
         Some(commands) => found.extend(commands.into_iter().filter_map(|words| {
             let mut part = part.clone();
@@ -132,6 +136,11 @@ mod tests {
         std::fs::create_dir(tree.path().join("web")).unwrap();
         let package = r#"{"scripts": {"lint": "eslint . && npm run format -- --log-level=warn", "format": "A=b prettier --check 'src/*.js' *.md"}}"#;
         std::fs::write(tree.path().join("web/package.json"), package).unwrap();
+        std::fs::write(
+            tree.path().join("Makefile"),
+            "lint:\n\truff check .\n\tcd web && npm run lint\n",
+        )
+        .unwrap();
         let checkout = Checkout::open(tree.path()).unwrap();
         let argv = argv.iter().map(ToString::to_string).collect();
         let command = TestCommand::new(argv, Framework::Other, Source::Settings);
@@ -164,6 +173,14 @@ mod tests {
         check(
             &["sh", "-c", "cd web && npm run lint"],
             &[
+                "web: eslint|.",
+                "web: A=b sh|-c|prettier --check src/*.js *.md '--log-level=warn'",
+            ],
+        );
+        check(
+            &["make", "lint"],
+            &[
+                "ruff|check|.",
                 "web: eslint|.",
                 "web: A=b sh|-c|prettier --check src/*.js *.md '--log-level=warn'",
             ],

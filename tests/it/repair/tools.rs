@@ -103,6 +103,26 @@ async fn a_lock_file_is_brought_up_to_date() {
 }
 
 #[tokio::test]
+async fn checks_are_found_behind_make() {
+    let patient = Patient::commanded(
+        &[
+            (
+                "Makefile",
+                "CARGO ?= cargo\n\nlint: format\n\nformat:\n\t@$(CARGO) fmt --check\n",
+            ),
+            ("Cargo.toml", MANIFEST),
+            ("src/lib.rs", "pub fn  one()->u32 {1}\n"),
+        ],
+        "make lint",
+    )
+    .await;
+    assert!(patient.before.outcome.is_red(), "{:#?}", patient.before);
+    let (files, explanation) = proved(&patient).await;
+    assert_eq!(files[0].1, "pub fn one() -> u32 {\n    1\n}\n");
+    assert_eq!(explanation, "`cargo fmt` mends `src/lib.rs`");
+}
+
+#[tokio::test]
 async fn gofmt_is_found_in_the_shell_around_it() {
     let patient = Patient::commanded(
         &[
