@@ -42,6 +42,11 @@ fn integer(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     if value > 2 {
         offer(1, Template::OtherConstant);
     }
+    let stands_alone = place.stands_in(place.source.language.values)
+        || matches!(place.field(), "value" | "consequence" | "alternative" | "body" | "right");
+    if value > 0 && !is_negative && stands_alone {
+        found.push(place.edit(format!("-{}", place.text()), Template::Sign));
+    }
 }
 
 /// `-1` becomes `0` and `1`.
