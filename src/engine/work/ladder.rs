@@ -121,7 +121,11 @@ async fn with_tools(
         }
         let proved = prove(ground.desk, ground.suite, (&fix.patch, fix.claim), &ground.red, cancel).await?;
         if let (false, Ok(evidence)) = (cancel.is_cancelled(), proved) {
-            let summary = format!("{}, as `{}` does it", fix.explanation, fix.tool.replace('`', "'"));
+            let tool = format!("`{}`", fix.tool.replace('`', "'"));
+            let summary = match fix.explanation.contains(&tool) {
+                true => fix.explanation.clone(),
+                false => format!("{}, as {tool} does it", fix.explanation),
+            };
             let found_by = FoundBy {
                 rung: Rung::Tool,
                 tried,

@@ -60,6 +60,8 @@ pub(super) struct RunView {
     summary: RunSummary,
     /// Every request so far, oldest first.
     gates: Vec<GateView>,
+    /// What found the proposal where no model did: `tool`, `memory`, `revert` or `search`.
+    rung: Option<&'static str>,
     /// The commit that landed.
     commit: Option<CommitSha>,
     /// The comment of the pull request, in GitHub's Markdown.
@@ -95,9 +97,11 @@ struct GateView {
 
 impl RunView {
     pub(super) fn of(run: &Run, branch: &str) -> Self {
+        let found_by = run.proposal.as_ref().and_then(|proposal| proposal.found_by.as_ref());
         Self {
             summary: RunSummary::of(run),
             gates: run.gates.iter().map(|asked| GateView::of(run, asked, branch)).collect(),
+            rung: found_by.map(|found_by| found_by.rung.name()),
             commit: match &run.end {
                 Some(End::Landed { commit }) => Some(commit.clone()),
                 _ => None,

@@ -61,6 +61,16 @@ async fn gate(story: &Story) -> String {
 }
 
 #[tokio::test]
+async fn what_found_a_fix_is_told() {
+    let story = Scene::default().auto().model([]).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let path = format!("/runs/{}", story.run().await.id());
+    let (status, run) = get(&story, &path, AUTHOR).await;
+    assert_eq!((status, run["rung"].as_str()), (200, Some("search")), "{run}");
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn whoever_may_read_the_repository_reads_its_runs() {
     let story = waiting([]).await;
     let (status, listed) = get(&story, "/runs?repository=acme/rail&limit=5", MAINTAINER).await;
