@@ -184,7 +184,12 @@ impl Definition {
         let is_telling = |part: &&str| !matches!(*part, "index" | "__init__" | "__main__" | "main" | "src" | "lib");
         let end = source.text.len();
         Self {
-            name: parts.find(is_telling).unwrap_or_default().into(),
+            // A file of tests is often called as what it tests.
+            name: parts
+                .find(is_telling)
+                .filter(|_| !is_test_code)
+                .unwrap_or_default()
+                .into(),
             owner: None,
             bytes: 0..end,
             lines: 1..=line(source.text.matches('\n').count()),

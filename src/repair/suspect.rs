@@ -57,7 +57,12 @@ impl Suspect {
         let Some(index) = self.outline.around(bytes) else {
             return 0.0;
         };
-        let lines = &self.outline.definitions[index].lines;
+        let definition = &self.outline.definitions[index];
+        if definition.is_module {
+            // Its lines are between those of others, which were changed, executed or pointed at by themselves.
+            return self.score(index) * self.module_factor(line);
+        }
+        let lines = &definition.lines;
         let mut factor = 1.0;
         if !self.changed.contains(&line) && self.changed.range(lines.clone()).next().is_some() {
             factor *= 0.6;
@@ -77,6 +82,17 @@ impl Suspect {
             };
         }
         self.score(index) * factor
+    }
+
+    /// The same for what a file does by itself: that a line was not executed says nothing where it is not known which were.
+    fn module_factor(&self, line: u32) -> f32 {
+        let executed = self
+            .executed
+            .as_ref()
+            .is_none_or(|executed| executed.contains_key(&line));
+        let changed = self.changed.is_empty() || self.changed.contains(&line);
+        let factor = |holds: bool, otherwise: f32| if holds { 1.0 } else { otherwise };
+        factor(executed, 0.8) * factor(changed, 0.6)
     }
 
     /// The most suspicious definitions, each by its most telling line.

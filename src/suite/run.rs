@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +22,9 @@ const MAX_OUTPUT: usize = 8 << 20;
 /// Prepares the workspace and becomes the command. Everything that others name stays in its arguments and variables, so
 /// that no name is read by the shell.
 const WRAPPER: &str = include_str!("run/wrapper.sh");
+
+/// How long it may take to put into a workspace what was lent or built.
+const PREPARING: Duration = Duration::from_secs(60);
 
 /// What the variables begin with by which [`WRAPPER`] is told what was lent or installed.
 const OWN_VARIABLES: &str = "GREENLIGHT_";
@@ -174,11 +178,16 @@ pub(super) fn environment() -> BTreeMap<String, String> {
     .into()
 }
 
-/// Puts into a workspace what every run of the tests puts there first, such as links to the packages that were lent.
+/// Puts into a workspace what every run of the tests puts there first: links to packages that were lent, and what was built.
 ///
 /// # Errors
 /// When the sandbox fails. That something could not be put there is seen by the tests.
 pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &CancellationToken) -> Result<(), sandbox::Error> {
+    if !suite.installed.env.keys().any(|name| name.starts_with(OWN_VARIABLES)) {
+        return Ok(());
+    }
+    let mut policy = suite.policy.clone();
+    policy.limits.wall = PREPARING;
     let directory = suite.command.directory.as_ref();
     let nothing = sandbox::Command {
         cwd: PathBuf::from(directory.map_or("", |directory| directory.as_str())),
@@ -186,7 +195,7 @@ pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &Cancellation
         mounts: suite.installed.mounts.clone(),
         ..sandbox::Command::new(wrapped(&suite.command, vec!["true".into()]), workspace.path())
     };
-    suite.sandbox.exec(&nothing, &suite.policy, cancel).await?;
+    suite.sandbox.exec(&nothing, &policy, cancel).await?;
     Ok(())
 }
 

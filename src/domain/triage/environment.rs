@@ -108,7 +108,7 @@ fn has_word(text: &str, mark: &str) -> bool {
         let goes_on = |inside: Option<char>, outside: Option<char>| {
             [inside, outside]
                 .into_iter()
-                .all(|c| c.is_some_and(char::is_alphanumeric))
+                .all(|c| c.is_some_and(|c| c.is_ascii_alphanumeric()))
         };
         let (before, after) = (&text[..at], &text[at + mark.len()..]);
         !goes_on(mark.chars().next(), before.chars().next_back())

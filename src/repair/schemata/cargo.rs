@@ -37,7 +37,9 @@ impl Cargo {
         let (own, harness) = rest.split_at(at);
         let is_other =
             |word: &String| matches!(word.split('=').next(), Some("--doc" | "--message-format" | "--no-run"));
-        if own.iter().any(is_other) {
+        // Names that are parts of names here cannot be beside those that are whole.
+        let has_parts = harness.len() > 1 && !harness.iter().any(|word| word == "--exact");
+        if own.iter().any(is_other) || (has_parts && !task.before.excused.is_empty()) {
             return None;
         }
         Some(Self {

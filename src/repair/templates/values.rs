@@ -43,8 +43,11 @@ fn integer(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         offer(1, Template::OtherConstant);
     }
     let stands_alone = place.stands_in(place.source.language.values)
-        || matches!(place.field(), "value" | "consequence" | "alternative" | "body" | "right");
-    if value > 0 && !is_negative && stands_alone {
+        || matches!(
+            place.field(),
+            "value" | "consequence" | "alternative" | "body" | "right"
+        );
+    if value > 0 && !is_negative && stands_alone && !place.parent_kind().starts_with("binary") {
         found.push(place.edit(format!("-{}", place.text()), Template::Sign));
     }
 }

@@ -218,7 +218,26 @@ fn needs_shell(line: &str) -> bool {
     let assigns = line.split_whitespace().next().is_some_and(|word| word.contains('='));
     let builtin = matches!(
         line.split_whitespace().next(),
-        Some("cd" | "source" | "." | "export" | "set" | "if" | "for" | "while" | "exec" | "eval")
+        Some(
+            "!" | "cd"
+                | "source"
+                | "."
+                | "export"
+                | "set"
+                | "unset"
+                | "if"
+                | "for"
+                | "while"
+                | "until"
+                | "case"
+                | "exec"
+                | "eval"
+                | "command"
+                | "time"
+                | "trap"
+                | "ulimit"
+                | "umask"
+        )
     );
     assigns || builtin || has_meaning(line)
 }

@@ -14,6 +14,10 @@ use crate::suite::TestCommand;
 const MAX_PARTS: usize = 30;
 /// Scripts in scripts, and substitutions in substitutions, are looked into so deep.
 const MAX_DEPTH: usize = 5;
+/// Scripts and commands that are taken apart at most, whatever they lead to.
+const MAX_LOOKS: usize = 300;
+/// Substitutions of one script.
+const MAX_SUBSTITUTED: usize = 50;
 /// A longer script is not looked into.
 const MAX_SCRIPT: usize = 100_000;
 
@@ -46,15 +50,27 @@ pub fn parts(checkout: &Checkout, command: &TestCommand) -> Vec<Part> {
         env: command.env.clone(),
         has_pattern: false,
     };
-    let mut found = Vec::new();
+    let mut found = Found {
+        parts: Vec::new(),
+        looks: MAX_LOOKS,
+    };
     collect(checkout, whole, MAX_DEPTH, &mut found);
-    found.truncate(MAX_PARTS);
-    found
+    found.parts.truncate(MAX_PARTS);
+    found.parts
 }
 
-fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Vec<Part>) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    if found.len() >= MAX_PARTS {
+/// What was found, and how often something may still be taken apart.
+struct Found {
+    parts: Vec<Part>,
+    looks: usize,
+}
+
+fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Found) {
+    let (Some(depth), Some(looks)) = (depth.checked_sub(1), found.looks.checked_sub(1)) else {
+        return;
+    };
+    found.looks = looks;
+    if found.parts.len() >= MAX_PARTS {
         return;
     }
     if let Some(script) = shell_script(&part.argv) {
@@ -62,7 +78,7 @@ fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Vec<Part>)
             let below = of_line(&part, line);
             below.into_iter().for_each(|part| collect(checkout, part, depth, found));
         }
-        for inner in substituted(script) {
+        for inner in substituted(script).take(MAX_SUBSTITUTED) {
             let argv = ["sh", "-c", inner].map(str::to_owned).to_vec();
             collect(checkout, Part { argv, ..part.clone() }, depth, found);
         }
@@ -73,19 +89,22 @@ fn collect(checkout: &Checkout, part: Part, depth: usize, found: &mut Vec<Part>)
         checkout,
         directory: part.directory.clone(),
     };
-    if let Some(script) = recipes::script(&place, &argv) {
-        let argv = ["sh", "-c", &script].map(str::to_owned).to_vec();
-        return collect(checkout, Part { argv, ..part }, depth, found);
+    if let Some(scripts) = recipes::scripts(&place, &argv) {
+        for script in scripts {
+            let argv = ["sh", "-c", &script].map(str::to_owned).to_vec();
+            collect(checkout, Part { argv, ..part.clone() }, depth, found);
+        }
+        return;
     }
     match javascript::plain(&place, &argv) {
-        Some(commands) => found.extend(commands.into_iter().filter_map(|words| {
+        Some(commands) => found.parts.extend(commands.into_iter().filter_map(|words| {
             let mut part = part.clone();
             part.has_pattern |= words.has_pattern;
             part.env.extend(words.env);
             part.argv = words.argv;
             (!part.argv.is_empty()).then_some(part)
         })),
-        None => found.push(Part { argv, ..part }),
+        None => found.parts.push(Part { argv, ..part }),
     }
 }
 
@@ -138,9 +157,10 @@ mod tests {
         std::fs::write(tree.path().join("web/package.json"), package).unwrap();
         std::fs::write(
             tree.path().join("Makefile"),
-            "lint:\n\truff check .\n\tcd web && npm run lint\n",
+            "lint:\n\tcd web && npm run lint\n\truff check .\n",
         )
         .unwrap();
+        std::fs::write(tree.path().join("loop.sh"), "sh loop.sh\n".repeat(5_000)).unwrap();
         let checkout = Checkout::open(tree.path()).unwrap();
         let argv = argv.iter().map(ToString::to_string).collect();
         let command = TestCommand::new(argv, Framework::Other, Source::Settings);
@@ -180,13 +200,14 @@ mod tests {
         check(
             &["make", "lint"],
             &[
-                "ruff|check|.",
                 "web: eslint|.",
                 "web: A=b sh|-c|prettier --check src/*.js *.md '--log-level=warn'",
+                "ruff|check|.",
             ],
         );
         check(&["sh", "-c", "black $FILES"], &[]);
         check(&["sh", "-c", "cd .. && black ."], &[]);
         check(&["sh", "-c", &"$(".repeat(10_000)], &[]);
+        check(&["sh", "loop.sh"], &[]);
     }
 }

@@ -176,6 +176,7 @@ fn what_is_configured_comes_first() {
     check("make check", "make check [Other]");
     check("cd sub && pytest", "cd sub && pytest [Other]");
     check("FOO=1 pytest", "FOO=1 pytest [Other]");
+    check("! pytest", "! pytest [Other]");
     check("pytest $(evil)", "pytest $(evil) [Other]");
     check("echo 'unclosed", "echo 'unclosed [Other]");
 }

@@ -73,7 +73,7 @@ async fn lent_packages_are_seen_without_a_process_for_each_edit() {
     )
     .await;
     assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
-    let End::NotFound(tried) = patient.search(BUDGET).await else {
+    let (End::NotFound(tried) | End::BudgetSpent(tried)) = patient.search(BUDGET).await else {
         panic!("nothing makes that right");
     };
     assert!(tried.candidates > 20, "{tried:?}");

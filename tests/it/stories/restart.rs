@@ -60,6 +60,23 @@ async fn killed_at_every_change_it_pays_for_each_model_turn_once() {
 }
 
 #[tokio::test]
+async fn killed_at_every_change_a_small_edit_is_found_and_suggested_once() {
+    let mut story = Scene::default().auto().model([]).begin().await;
+    let gateway = story.gateway().await;
+    gateway.kill_at_every_change();
+    says_and_kills(&mut story, &gateway, "/greenlight fix").await;
+    assert!(gateway.deaths() >= 5, "{} requests were deadly", gateway.deaths());
+    let found_by = story.run().await.proposal.unwrap().found_by.unwrap();
+    assert_eq!(found_by.rung.name(), "search");
+    says_and_kills(&mut story, &gateway, "/greenlight approve").await;
+    story.has_landed();
+    assert_eq!(story.comments().len(), 1);
+    assert_eq!(story.suggestions().len(), 1);
+    story.review();
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn killed_at_every_change_red_ci_is_answered_once() {
     let mut story = Story::new().await;
     let gateway = story.gateway().await;
