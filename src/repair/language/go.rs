@@ -96,6 +96,7 @@ pub(super) static GO: Language = Language {
         body: "{ return {} }",
         branch: ["if ", " { ", " }"],
         is_nothing: ("{} == nil", &["{} == nil"]),
+        complement: "^",
         has_named_arguments: false,
         chaining: None,
         wrappers: &["len", "int", "string", "float64"],

@@ -138,6 +138,7 @@ pub(super) static JAVA: Language = Language {
         body: "{ return {}; }",
         branch: ["if (", ") { ", " }"],
         is_nothing: ("{} == null", &["{} == null"]),
+        complement: "~",
         has_named_arguments: false,
         chaining: None,
         wrappers: &["Math.abs", "String.valueOf"],

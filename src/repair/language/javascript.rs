@@ -171,6 +171,7 @@ const SCRIPT: Language = Language {
         body: "{ return {}; }",
         branch: ["if (", ") { ", " }"],
         is_nothing: ("!{}", &["{} === null", "{} === undefined"]),
+        complement: "~",
         has_named_arguments: false,
         chaining: Some("?."),
         wrappers: &[

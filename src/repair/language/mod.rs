@@ -95,6 +95,8 @@ pub(super) struct Style {
     pub(super) branch: [&'static str; 3],
     /// Whether a value is none or has nothing in it: the usual way, and all ways.
     pub(super) is_nothing: (&'static str, &'static [&'static str]),
+    /// What turns all bits of a number round.
+    pub(super) complement: &'static str,
     /// Whether arguments may be given by name.
     pub(super) has_named_arguments: bool,
     /// What reads a part of a value that may be none, in place of a dot.

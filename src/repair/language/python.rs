@@ -168,6 +168,7 @@ pub(super) static PYTHON: Language = Language {
         body: "return {}",
         branch: ["if ", ": ", ""],
         is_nothing: ("not {}", &["{} is None"]),
+        complement: "~",
         has_named_arguments: true,
         chaining: None,
         wrappers: &[

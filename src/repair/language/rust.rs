@@ -141,6 +141,7 @@ pub(super) static RUST: Language = Language {
         body: "{ {} }",
         branch: ["if ", " { ", " }"],
         is_nothing: ("{}.is_empty()", &["{}.is_empty()", "{} == 0"]),
+        complement: "!",
         has_named_arguments: false,
         chaining: None,
         wrappers: &[],

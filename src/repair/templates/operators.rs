@@ -113,8 +113,9 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         .iter()
         .filter(|row| row.contains(&operator))
         .flat_map(|row| row.iter());
-    found.extend(others.map(|other| place.edit(*other, Template::RareOperator).similar(0.8)));
+    found.extend(others.map(|other| place.edit(*other, Template::RareOperator)));
     swap_operands(place, found);
+    mask(place, found);
 }
 
 /// Arguments of macros are a flat list of tokens, in which `*` may also be a dereference; and text is not computed with.
@@ -126,6 +127,24 @@ fn stands_between_operands(place: &Place<'_, '_>) -> bool {
         return false;
     }
     place.parent_kind() != "token_tree" || sides.iter().all(|side| side.is_some_and(|side| side.is_named()))
+}
+
+/// `flags &= MASK` becomes `flags &= ~MASK`.
+fn mask(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    let complement = place.source.language.style.complement;
+    let bits = place
+        .node()
+        .next_sibling()
+        .filter(|_| matches!(place.kind(), "&" | "&="));
+    let Some(bits) = bits.filter(|bits| bits.is_named() && bits.named_child_count() == 0) else {
+        return;
+    };
+    found.push(Edit {
+        range: bits.byte_range(),
+        replacement: format!("{complement}{}", place.source.text_of(bits)),
+        template: Template::Sign,
+        similarity: 1.0,
+    });
 }
 
 /// Texts are put together, not computed with.
