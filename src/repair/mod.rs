@@ -193,9 +193,12 @@ pub async fn search(
 }
 
 /// Whether small edits are tried at all: code that does not build, or that a linter complains about, is seldom mended by
-/// one, but perhaps by putting back what the pull request changed.
+/// one, but perhaps by putting back what the pull request changed. What fails while tests are loaded was executed, too.
 fn is_searched(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Crashed)
+    matches!(
+        outcome,
+        Outcome::Failed | Outcome::TimedOut | Outcome::Crashed | Outcome::DidNotCollect
+    )
 }
 
 /// Cancels at the deadline and never returns, so that what is cancelled can come to its own end.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use greenlight::domain::test_run::Outcome;
 use greenlight::repair::End;
 use greenlight::sandbox::{CellOutcome, Language, Place, Policy, Session};
 use serde_json::{Value, json};
@@ -462,4 +463,25 @@ async fn a_function_that_calls_what_was_imported_is_swapped_like_any_other() {
     let answers = harness.ask(&request).await;
     // Where a module would have to be loaded anew, behaviour is not compared.
     assert!(answers["answers"].is_array(), "{answers}");
+}
+
+/// What fails as soon as it is loaded is no matter of syntax, and where it failed is known.
+#[tokio::test]
+async fn code_that_fails_while_it_is_loaded_is_repaired() {
+    let patient = Patient::written(&[
+        (
+            "names.py",
+            "def label(n):\n    return '#' - str(n)\n\n\nFIRST = label(1)\n",
+        ),
+        (
+            "test_names.py",
+            "import unittest\nfrom names import FIRST, label\n\n\nclass Names(unittest.TestCase):\n\
+             \x20   def test_first(self):\n        self.assertEqual((FIRST, label(20)), ('#1', '#20'))\n",
+        ),
+    ])
+    .await;
+    assert_eq!(patient.before.outcome, Outcome::DidNotCollect, "{:#?}", patient.before);
+    let found = patient.found().await;
+    assert_eq!(found.after.outcome, Outcome::Passed, "{:#?}", found.after);
+    assert!(found.explanation.contains("`label`"), "{}", found.explanation);
 }
