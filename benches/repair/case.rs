@@ -10,6 +10,8 @@ use serde::Deserialize;
 
 use super::process;
 
+/// Bytes of a test command in the settings.
+const MAX_COMMAND: usize = 2_000;
 /// For one download and one installation.
 const LAYING_OUT: Duration = Duration::from_secs(900);
 /// For git.
@@ -91,7 +93,7 @@ impl Place {
         copy(&pristine, &into)?;
         let mut settings = toml::Table::new();
         let table = |name: &str, value: String| toml::Table::from_iter([(name.to_owned(), value.into())]);
-        settings.insert("test".into(), table("command", command.to_owned()).into());
+        settings.insert("test".into(), table("command", fitting(command).to_owned()).into());
         settings.insert("limits".into(), table("wall", format!("{}s", wall.as_secs())).into());
         fs::write(into.join("greenlight.toml"), settings.to_string())?;
         git(&into, &["init", "-q", "-b", "main"])?;
@@ -120,6 +122,17 @@ impl Place {
         );
         Ok(fs::write(done, "")?)
     }
+}
+
+/// A command without the last of its hidden tests, until it is as short as the settings want it.
+fn fitting(command: &str) -> &str {
+    let mut fitting = command;
+    while fitting.len() > MAX_COMMAND {
+        let hidden = [" --deselect ", " --skip "].iter().filter_map(|option| fitting.rfind(option));
+        let Some(last) = hidden.max() else { break };
+        fitting = &fitting[..last];
+    }
+    fitting
 }
 
 /// Puts a patch into the tree.

@@ -159,7 +159,7 @@ impl<'a> Bench<'a> {
             Some(lane) => lane,
             None => Lane::new(self.task).await?,
         };
-        if let Some(blob) = candidate.tree(&self.task.checkout).read(&candidate.path) {
+        if let Some(blob) = candidate.tree(self.task.checkout).read(&candidate.path) {
             lane.put(self.task, &candidate.path, &blob).await?;
         }
         let passes = self.passes(&lane, stop).await?;
