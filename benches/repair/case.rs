@@ -128,7 +128,9 @@ impl Place {
 fn fitting(command: &str) -> &str {
     let mut fitting = command;
     while fitting.len() > MAX_COMMAND {
-        let hidden = [" --deselect ", " --skip "].iter().filter_map(|option| fitting.rfind(option));
+        let hidden = [" --deselect ", " --skip "]
+            .iter()
+            .filter_map(|option| fitting.rfind(option));
         let Some(last) = hidden.max() else { break };
         fitting = &fitting[..last];
     }

@@ -130,19 +130,23 @@ impl Gate<'_> {
         })
     }
 
-    /// Proves the likeliest of these candidates and says what makes each of them unsure.
+    /// Proves the likeliest of these candidates and says what makes each of them unsure. When the time is up, one is tried.
     ///
     /// # Errors
     /// When the sandbox fails.
-    pub(super) async fn findings(&self, passing: &[Candidate]) -> Result<Vec<Unverified>, suite::Error> {
+    pub(super) async fn findings(
+        &self,
+        passing: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Vec<Unverified>, suite::Error> {
         let mut all: Vec<&Candidate> = passing.iter().collect();
         all.sort_by(|a, b| {
             let risks = self.risks(a).len().cmp(&self.risks(b).len());
             risks.then_with(|| b.score.total_cmp(&a.score))
         });
         let mut findings = Vec::new();
-        for candidate in all.into_iter().take(2 * MAX_FINDINGS) {
-            if findings.len() >= MAX_FINDINGS || self.cancel.is_cancelled() {
+        for (tried, candidate) in all.into_iter().take(2 * MAX_FINDINGS).enumerate() {
+            if (tried > 0 && stop.is_cancelled()) || findings.len() >= MAX_FINDINGS || self.cancel.is_cancelled() {
                 break;
             }
             if confirmed(self.task, candidate, self.cancel).await?.is_none() {

@@ -125,7 +125,7 @@ pub(super) async fn hunt(
     }
     let is_complete = is_settled || (!stop.is_cancelled() && quarry.next().is_none());
     // What was found is said even when the time is up.
-    tried.unverified = gate.findings(&passing).await?;
+    tried.unverified = gate.findings(&passing, stop).await?;
     Ok(if is_complete { End::NothingLeft } else { End::Stopped })
 }
 
