@@ -485,3 +485,29 @@ async fn code_that_fails_while_it_is_loaded_is_repaired() {
     assert_eq!(found.after.outcome, Outcome::Passed, "{:#?}", found.after);
     assert!(found.explanation.contains("`label`"), "{}", found.explanation);
 }
+
+/// A program that a test starts reads the edited file from the disk.
+#[tokio::test]
+async fn what_tests_see_through_another_program_is_repaired() {
+    let patient = Patient::written(&[
+        (
+            "cli.py",
+            "import sys\n\n\ndef total(words):\n    return sum(int(word) for word in words) - 1\n\n\n\
+             if __name__ == '__main__':\n    print(total(sys.argv[1:]))\n",
+        ),
+        (
+            "test_cli.py",
+            "import subprocess\nimport sys\nimport unittest\nimport cli\n\n\nclass Cli(unittest.TestCase):\n\
+             \x20   def test_adds(self):\n        ran = subprocess.run([sys.executable, 'cli.py', '1', '2'], capture_output=True)\n\
+             \x20       self.assertEqual(ran.stdout, b'3\\n')\n\n\
+             \x20   def test_counts(self):\n        self.assertIsInstance(cli.total(['1']), int)\n",
+        ),
+    ])
+    .await;
+    assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
+    let found = patient.found().await;
+    assert_eq!(found.after.outcome, Outcome::Passed, "{:#?}", found.after);
+    // The red run, and the one that confirms: edits took no run of the tests of their own.
+    let runs = patient.suite.clock.times();
+    assert!(runs < 5, "{runs} runs of the test command");
+}

@@ -62,7 +62,10 @@ class Desk:
         return self.judge
 
     def op_spectrum(self, request):
-        return Followed(self.ready()).answer(request["wall_ms"] / 1000)
+        judge = self.ready()
+        if judge.starting.issuperset(judge.failing):
+            raise Refused("what the programs do that the tests start is not followed")
+        return Followed(judge).answer(request["wall_ms"] / 1000)
 
     def op_judge(self, request):
         return {"verdicts": self.ready().verdicts(request["candidates"], request["limit_ms"] / 1000)}

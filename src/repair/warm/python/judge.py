@@ -13,6 +13,8 @@ MOST = 20.0
 # How long the tests that passed may take for one candidate, and how many there may be.
 PASSING = 2.0
 MOST_PASSING = 400
+# What starts another program, as audit events are called.
+STARTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system"}
 PASSES, FAILS, INVALID, TIMEOUT = "passes", "fails", "invalid", "timeout"
 
 
@@ -25,8 +27,11 @@ class Judge:
         self.took, self.reload_took = LEAST, None
         # By the code of functions: the tests that passed here and ran them; None when that was not found out.
         self.touched = None
-        # How long single tests take.
+        # How long single tests take, and which of them start other programs.
         self.times = {}
+        self.starting = set()
+        # Whether edits have to be on the disk, where programs see them that the failing tests start.
+        self.on_disk = False
         self.groups = Groups(self)
         self.index = functions(tree)
         gc.collect()
@@ -52,6 +57,7 @@ class Judge:
             raise Refused("the failing tests do not fail here")
         if any(second.get(at) is False for at in chosen if first.get(at)):
             raise Refused("the tests do not go the same way twice")
+        self.on_disk = not self.starting.isdisjoint(self.failing)
         # The quickest first: most candidates fail the first.
         self.failing.sort(key=lambda at: self.times.get(at, 0.0))
         names = list(dict.fromkeys(named[at] for at in self.failing))
@@ -80,12 +86,15 @@ class Judge:
         """How tests go in a fork of their own: passed or not, by test."""
 
         def work(say):
-            started = [time.monotonic()]
+            started, programs = [time.monotonic()], []
+            # It cannot be taken away any more, which is no matter in a fork.
+            sys.addaudithook(lambda event, _: programs.append(event) if event in STARTS else None)
 
             def done(at, passed):
                 now = time.monotonic()
-                say(b"%d %d %f\n" % (at, passed, now - started[0]))
+                say(b"%d %d %f %d\n" % (at, passed, now - started[0], bool(programs)))
                 started[0] = now
+                programs.clear()
                 return True
 
             self.tests.run(chosen, done)
@@ -95,9 +104,12 @@ class Judge:
             said, _ = fork.all(limit)
         for line in said.split(b"\n"):
             words = line.split()
-            if len(words) == 3:
-                results[int(words[0])] = words[1] == b"1"
-                self.times[int(words[0])] = float(words[2])
+            if len(words) == 4:
+                at = int(words[0])
+                results[at] = words[1] == b"1"
+                self.times[at] = float(words[2])
+                if words[3] == b"1":
+                    self.starting.add(at)
         # What ended the process has not passed.
         for at in chosen:
             results.setdefault(at, False)
@@ -115,6 +127,8 @@ class Judge:
     def some(self, candidates):
         """A verdict for each."""
         edits = [self.edited(candidate) for candidate in candidates]
+        if self.on_disk:
+            return [self.written(edit) for edit in edits]
         targets = [edit and self.live(edit.swap) for edit in edits]
         together = iter(self.groups.verdicts([changes for changes in targets if changes]))
         found = []
@@ -132,6 +146,19 @@ class Judge:
             return Edited(self.tree, candidate)
         except (Refused, SyntaxError, ValueError, OSError, RecursionError, MemoryError, OverflowError):
             return None
+
+    def written(self, edit):
+        if edit is None:
+            return INVALID
+        targets = self.live(edit.swap)
+        if targets is None and self.reload_took is None:
+            # While what is on the disk is as it was.
+            self.reload_took = self.try_reloading()
+        try:
+            with Written(edit):
+                return self.reloaded(edit) if targets is None else self.alone(edit, targets)
+        except OSError:
+            return FAILS
 
     def alone(self, edit, targets):
         relevant = self.relevant(edit)
@@ -281,6 +308,23 @@ class Edited:
 
     def data(self):
         return self.file.edited(self.start, self.end, self.text)
+
+
+class Written:
+    """The file of an edit has it for a while."""
+
+    def __init__(self, edit):
+        self.edit = edit
+
+    def __enter__(self):
+        self.write(self.edit.data())
+
+    def __exit__(self, *_):
+        self.write(self.edit.file.data)
+
+    def write(self, data):
+        with open(self.edit.file.name, "wb") as file:
+            file.write(data)
 
 
 def key(code):
