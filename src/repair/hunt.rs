@@ -148,7 +148,7 @@ fn note(
     if verdict == Verdict::Stopped {
         return;
     }
-    tracing::trace!(path = %candidate.path, candidate.line, candidate.after, candidate.score, ?verdict, "tried");
+    tracing::trace!(path = %candidate.path, candidate.line, ?candidate.template, candidate.score, ?verdict, "tried");
     tried.candidates += 1;
     progress(Progress {
         tried: tried.candidates,

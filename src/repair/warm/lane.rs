@@ -72,7 +72,7 @@ impl Lane {
         };
         let loaded = lane.session.execute(&harness.code, START, stop).await?;
         if loaded.outcome != CellOutcome::Ok {
-            tracing::debug!(cell = ?loaded, "the harness cannot be loaded");
+            tracing::debug!(outcome = ?loaded.outcome, "the harness cannot be loaded");
             return Ok(None);
         }
         let Some(framework) = framework(task) else {
@@ -92,7 +92,7 @@ impl Lane {
             return Ok(None);
         };
         if started.why.is_some() || started.failing.is_empty() {
-            tracing::debug!(why = started.why, "the failure is not seen in a warm interpreter");
+            tracing::debug!("the failure is not seen in a warm interpreter");
             return Ok(None);
         }
         lane.started = started;
