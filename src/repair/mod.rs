@@ -20,6 +20,7 @@ mod outline;
 mod process;
 mod reach;
 mod revert;
+mod rows;
 mod runner;
 mod schemata;
 mod spectrum;

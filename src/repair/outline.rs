@@ -9,6 +9,7 @@ use crate::domain::test_path::is_test_path;
 
 use tree_sitter::Node;
 
+use super::rows::line;
 use super::syntax::{Below, Source, Step};
 use crate::guard;
 
@@ -272,25 +273,6 @@ fn title<'t>(source: &Source, node: Node<'t>) -> Option<Node<'t>> {
     let first = called.split(['.', '(']).next().unwrap_or_default();
     let title = node.child_by_field_name("arguments")?.named_child(0)?;
     (language.style.titled.contains(&first) && language.strings.contains(&title.kind())).then_some(title)
-}
-
-/// Where the lines of a text start.
-pub(super) struct Rows(Vec<usize>);
-
-impl Rows {
-    pub(super) fn of(text: &str) -> Self {
-        Self(text.match_indices('\n').map(|(at, _)| at + 1).collect())
-    }
-
-    /// The line of a byte, from 1.
-    pub(super) fn line(&self, byte: usize) -> u32 {
-        line(self.0.partition_point(|start| *start <= byte))
-    }
-}
-
-/// A line from 1, for a row from 0.
-pub(super) fn line(row: usize) -> u32 {
-    u32::try_from(row).unwrap_or(u32::MAX - 1) + 1
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use tree_sitter::Node;
 
 use crate::domain::id::RepoPath;
-use crate::repair::outline::line;
+use crate::repair::rows::line;
 use crate::repair::spectrum::Hits;
 use crate::repair::syntax::{Below, Source};
 
