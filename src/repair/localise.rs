@@ -40,16 +40,21 @@ pub(super) fn suspects(
         .zip(reach.by_file(&outlines))
         .map(|(outline, reached)| scores(outline, &reached, evidence))
         .collect::<Vec<Vec<f32>>>();
-    let nothing_is_known = scores.iter().flatten().all(|score| *score <= 0.0);
+    let is_open =
+        |outline: &Outline, definition: &Definition| !definition.is_test_code && editable.contains(&outline.path);
+    // Tests reach themselves, which says nothing of the code under test.
+    let nothing_is_known = outlines.iter().zip(&scores).all(|(outline, scores)| {
+        let mut definitions = outline.definitions.iter().zip(scores);
+        definitions.all(|(definition, score)| *score <= 0.0 || !is_open(outline, definition))
+    });
     let suspects = outlines.into_iter().zip(scores).map(|(outline, mut scores)| {
         let most = scores.iter().copied().fold(0.0, f32::max);
         if nothing_is_known || most > 0.0 {
             scores.iter_mut().for_each(|score| *score = score.max(NEIGHBOUR));
         }
-        let is_open = |definition: &Definition| !definition.is_test_code && editable.contains(&outline.path);
         let definitions = outline.definitions.iter().zip(scores);
         let definitions = definitions
-            .map(|(definition, score)| is_open(definition).then_some(score))
+            .map(|(definition, score)| is_open(&outline, definition).then_some(score))
             .collect();
         let lines = evidence.changed.get(&outline.path).into_iter().flatten();
         let last = outline.definitions.iter().map(|d| *d.lines.end()).max().unwrap_or(0);
