@@ -3,6 +3,7 @@
 
 use super::known::Body;
 use super::names::functions;
+use super::statements::before;
 use super::{Edit, Known, Place, Template};
 
 const MAX_VALUES: usize = 8;
@@ -191,20 +192,7 @@ fn binding(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     if first == language.this && parameters.is_some_and(|list| list.named_child_count() > 1) {
         return;
     }
-    let start = place.node().start_byte();
-    let line = place
-        .source
-        .text
-        .get(..start)
-        .and_then(|before| before.rsplit('\n').next());
-    if let Some(indent) = line.filter(|line| line.trim().is_empty()) {
-        found.push(Edit {
-            range: start..start,
-            replacement: format!("{binder}\n{indent}"),
-            template: Template::Binding,
-            similarity: 1.0,
-        });
-    }
+    found.push(before(place, binder, Template::Binding));
 }
 
 /// `-x` becomes `x`.

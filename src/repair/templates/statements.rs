@@ -38,7 +38,8 @@ fn indent<'t>(place: &Place<'_, 't>) -> Option<&'t str> {
     line.trim().is_empty().then_some(line)
 }
 
-fn before(place: &Place<'_, '_>, text: &str, template: Template) -> Edit {
+/// A line before the node, as far in as the node is.
+pub(super) fn before(place: &Place<'_, '_>, text: &str, template: Template) -> Edit {
     let at = place.node().start_byte();
     let replacement = indent(place).map_or_else(|| format!("{text} "), |indent| format!("{text}\n{indent}"));
     Edit {
