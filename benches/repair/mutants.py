@@ -12,8 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# Of these the text is gone for good: a whole body was replaced, so that no small edit undoes them.
+# Of these the text is gone for good: a whole body was replaced, so that no small edit undoes them; and so it is of
+# anything that takes more lines than this away.
 ERASURES = {"FnValue", "BlockStatement"}
+MAX_LINES = 10
 
 
 def sources(library, tree):
@@ -26,9 +28,9 @@ def of(library, tree):
     return {"python": python, "javascript": javascript, "rust": rust}[library["language"]](library, tree)
 
 
-def mutant(path, text, operator, line, function):
+def mutant(path, text, operator, line, function, lines=1):
     group = operator.split("_")[0].removeprefix("core/")
-    kind = "erasure" if group in ERASURES else "edit"
+    kind = "erasure" if group in ERASURES or lines > MAX_LINES else "edit"
     return {"path": path, "text": text, "operator": operator, "group": group, "kind": kind, "line": line, "function": function}
 
 
@@ -86,7 +88,7 @@ def javascript(library, tree):
             start, end = ((each["location"][at]["line"], each["location"][at]["column"]) for at in ["start", "end"])
             make = lambda text=text, start=start, end=end, new=each["replacement"]: replaced(text, start, end, new)
             line = start[0] + 1
-            found.append(mutant(path, make, each["mutatorName"], line, innermost(read["functions"], line)))
+            found.append(mutant(path, make, each["mutatorName"], line, innermost(read["functions"], line), end[0] - start[0]))
     return ("@stryker-mutator/instrumenter", json.loads(installed.read_text())["version"]), found
 
 
@@ -105,5 +107,5 @@ def rust(library, tree):
         make = lambda text=text, start=start, end=end, new=each["replacement"]: replaced(text, start, end, new)
         span = (each.get("function") or {}).get("span")
         function = span and (span["start"]["line"], span["end"]["line"])
-        found.append(mutant(each["file"], make, each["genre"], start[0] + 1, function))
+        found.append(mutant(each["file"], make, each["genre"], start[0] + 1, function, end[0] - start[0]))
     return ("cargo-mutants", said.stdout.split()[-1]), found

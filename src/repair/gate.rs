@@ -79,7 +79,16 @@ impl Gate<'_> {
                 .take(MAX_RIVALS)
                 .cloned()
                 .collect();
-            return Ok(match self.agree(candidate, &rivals, stop).await? {
+            let agree = self.agree(candidate, &rivals, stop).await?;
+            let nearest = rivals.first().map(|rival| rival.score / candidate.score);
+            tracing::debug!(
+                candidate.score,
+                rivals = rivals.len(),
+                nearest,
+                agree,
+                "a patch is sure by itself"
+            );
+            return Ok(match agree {
                 true => Decision::Propose(*chosen, Box::new(after)),
                 false => Decision::Disagreement,
             });

@@ -95,18 +95,21 @@ impl Suspect {
         factor(executed, 0.8) * factor(changed, 0.6)
     }
 
+    /// What is suspicious at all.
+    fn scored(&self) -> impl Iterator<Item = (f32, &Self, &Definition)> {
+        let suspicious = self.outline.definitions.iter().zip(&self.definitions);
+        suspicious.filter_map(move |(definition, score)| Some((score.filter(|score| *score > 0.0)?, self, definition)))
+    }
+
     /// The most suspicious definitions, each by its most telling line.
     pub(super) fn lines(&self) -> impl Iterator<Item = (f32, u32)> {
-        let suspicious = self.outline.definitions.iter().zip(&self.definitions);
-        suspicious
-            .filter_map(|(definition, suspicion)| Some((definition, suspicion.filter(|score| *score > 0.0)?)))
-            .map(|(definition, suspicion)| {
-                let is_own = |line: &&u32| self.outline.has_line(definition, **line);
-                let frame = self.frames.keys().find(is_own);
-                let changed = || self.changed.iter().find(is_own);
-                let line = frame.or_else(changed).unwrap_or(definition.lines.start());
-                (suspicion, *line)
-            })
+        self.scored().map(|(suspicion, _, definition)| {
+            let is_own = |line: &&u32| self.outline.has_line(definition, **line);
+            let frame = self.frames.keys().find(is_own);
+            let changed = || self.changed.iter().find(is_own);
+            let line = frame.or_else(changed).unwrap_or(definition.lines.start());
+            (suspicion, *line)
+        })
     }
 }
 
@@ -154,21 +157,20 @@ fn is_constant(definition: &Definition) -> bool {
 pub(super) struct Ranking(Vec<(RepoPath, Range<usize>)>);
 
 impl Ranking {
-    /// The definitions that at most [`MAX_FIRST`] others are more suspicious than.
+    /// The definitions that at most [`MAX_FIRST`] others are more suspicious than, and what the file of the first of them
+    /// does when it is loaded, before any of those is called.
     pub(super) fn of(suspects: &[Suspect]) -> Self {
-        let scored = |suspect: &Suspect| {
-            let definitions = suspect.outline.definitions.iter().zip(&suspect.definitions);
-            let all: Vec<_> = definitions
-                .filter_map(|(definition, score)| Some(((*score)?, suspect.outline.own_bytes(definition))))
-                .map(|(score, bytes)| (score, suspect.path().clone(), bytes))
-                .collect();
-            all
-        };
-        let mut all: Vec<(f32, RepoPath, Vec<Range<usize>>)> = suspects.iter().flat_map(scored).collect();
+        let mut all: Vec<(f32, &Suspect, &Definition)> = suspects.iter().flat_map(Suspect::scored).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
         let least = all.get(MAX_FIRST - 1).map_or(0.0, |(score, ..)| *score);
-        let first = all.into_iter().filter(|(score, ..)| *score > 0.0 && *score >= least);
-        let ranges = first.flat_map(|(_, path, bytes)| bytes.into_iter().map(move |bytes| (path.clone(), bytes)));
+        let worst = all.first().map(|(_, suspect, _)| suspect.path().clone());
+        let first = all.into_iter().filter(|(score, suspect, definition)| {
+            *score >= least || (definition.is_module && worst.as_ref() == Some(suspect.path()))
+        });
+        let ranges = first.flat_map(|(_, suspect, definition)| {
+            let bytes = suspect.outline.own_bytes(definition).into_iter();
+            bytes.map(|bytes| (suspect.path().clone(), bytes))
+        });
         Self(ranges.collect())
     }
 
@@ -264,5 +266,18 @@ def g(a):
         let seen: Vec<bool> = (0..8).map(is_first).collect();
         assert_eq!(seen, [true, true, true, true, true, true, false, false]);
         assert!(!ranking.has(&"b.py".parse().unwrap(), &(0..1)));
+    }
+
+    #[test]
+    fn what_the_first_file_does_when_it_is_loaded_is_a_first_suspect() {
+        let functions: String = (0..6).map(|n| format!("def f{n}():\n    return {n}\n")).collect();
+        let code = functions + "export(f1, 1)\n";
+        let scores = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.1];
+        let suspects = [suspect("a.py", &code, &scores), suspect("b.py", &code, &[0.2; 7])];
+        let ranking = Ranking::of(&suspects);
+        let at = code.find("export").unwrap();
+        let has = |path: &str| ranking.has(&path.parse().unwrap(), &(at..at + 6));
+        assert!(has("a.py"));
+        assert!(!has("b.py"));
     }
 }

@@ -132,6 +132,7 @@ impl Template {
             | Self::Variable
             | Self::Something
             | Self::Exception
+            | Self::Binding
             | Self::Slice
             | Self::ArgumentCount
             | Self::Wrap
@@ -139,7 +140,7 @@ impl Template {
             | Self::Return => Kind::Replacement,
             Self::Unwrap | Self::Removal | Self::Surplus => Kind::Removal,
             Self::Condition | Self::Body | Self::Donor => Kind::Donor,
-            Self::Statement | Self::Guard | Self::Binding => Kind::Insertion,
+            Self::Statement | Self::Guard => Kind::Insertion,
         }
     }
 }

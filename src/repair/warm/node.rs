@@ -5,13 +5,14 @@ use crate::sandbox::Language;
 use super::lane::Harness;
 
 /// What runs in the thread of the tests; the last one starts it.
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 8] = [
     ("modules", include_str!("node/modules.js")),
     ("command", include_str!("node/command.js")),
     ("own", include_str!("node/own.js")),
     ("mocha", include_str!("node/mocha.js")),
     ("jest", include_str!("node/jest.js")),
     ("coverage", include_str!("node/coverage.js")),
+    ("behave", include_str!("node/behave.js")),
     ("worker", include_str!("node/worker.js")),
 ];
 /// Loads the sources into the thread, each with a `require` that knows the others by their names.
@@ -42,7 +43,7 @@ mod tests {
     #[test]
     fn the_harness_fits_into_one_cell() {
         assert!(harness().code.len() < 1 << 20);
-        for name in ["modules", "command", "own", "mocha", "jest", "coverage"] {
+        for name in ["modules", "command", "own", "mocha", "jest", "coverage", "behave"] {
             assert!(SOURCES.iter().any(|(source, _)| *source == name), "{name}");
         }
     }

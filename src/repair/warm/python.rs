@@ -5,10 +5,11 @@ use crate::sandbox::Language;
 use super::lane::Harness;
 
 /// In the order in which they are loaded, all into one namespace.
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("forks", include_str!("python/forks.py")),
     ("tree", include_str!("python/tree.py")),
     ("suites", include_str!("python/suites.py")),
+    ("kept", include_str!("python/kept.py")),
     ("groups", include_str!("python/groups.py")),
     ("judge", include_str!("python/judge.py")),
     ("follow", include_str!("python/follow.py")),

@@ -147,12 +147,20 @@ async function spectrum({ wall_ms }) {
   return said.answer ?? { failing: 0, files: {}, why: said.why ?? 'it took too long' };
 }
 
-const WORK = {
-  start,
-  judge,
-  spectrum,
-  behave: async () => ({ answers: [], why: 'functions are not called by themselves here' }),
-};
+/// In a thread of its own, in which functions can be replaced.
+async function behave({ candidates, wall_ms }) {
+  const edits = candidates.map(edited);
+  if (edits.includes(null)) return { answers: [], why: 'not every candidate edits a file that is there' };
+  const runner = new Runner();
+  const said = await runner.ask({ work: 'behave', plan, edits, wall_ms }, wall_ms);
+  runner.end();
+  const answers = said.answer ?? [];
+  const longest = Math.max(0, ...answers.map((own) => own.length));
+  if (longest === 0) return { answers: [], why: said.why ?? 'nothing was called, or it took too long' };
+  return { answers: answers.map((own) => [...own, ...Array(longest - own.length).fill('timeout')]) };
+}
+
+const WORK = { start, judge, spectrum, behave };
 
 function piece(from) {
   const text = JSON.stringify({ text: last.slice(from, from + PIECE / 2), total: last.length });

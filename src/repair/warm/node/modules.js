@@ -35,6 +35,8 @@ const state = {
   made: new Map(),
   /// The file that a name in a module of the project stands for.
   found: new Map(),
+  /// Makes something else of what a file gives to others, while that is asked for.
+  wrap: null,
 };
 
 function isOwn(file) {
@@ -152,7 +154,9 @@ function install() {
       if (file !== state.edited && state.compiled.size < MOST) state.compiled.set(file, made);
     }
     const run = made.script.runInThisContext();
-    return run.call(this.exports, this.exports, requireOf(this), this, file, path.dirname(file));
+    const result = run.call(this.exports, this.exports, requireOf(this), this, file, path.dirname(file));
+    if (state.wrap !== null) this.exports = state.wrap(file, this.exports);
+    return result;
   };
 }
 
@@ -188,6 +192,13 @@ async function outside(url) {
   return synthetic(values, url);
 }
 
+/// A module that gives what is made of the values of another one.
+async function wrapped(module, file, url) {
+  await module.link((wanted, by) => get(resolve(wanted, by.identifier)));
+  await module.evaluate();
+  return synthetic(state.wrap(file, { ...module.namespace }), url);
+}
+
 /// The module of an address in the present graph, not yet linked.
 async function make(url) {
   if (state.instead.has(url)) return ofCommon(state.instead.get(url), url);
@@ -212,7 +223,7 @@ async function make(url) {
     if (file !== state.edited && known?.source !== source && state.compiled.size < MOST) {
       state.compiled.set(file, { source, cached: module.createCachedData(), shift: 0 });
     }
-    return module;
+    return state.wrap === null ? module : await wrapped(module, file, url);
   } catch (error) {
     return blame(file, error);
   }

@@ -52,6 +52,7 @@ class Desk:
         root = os.path.realpath(os.environ.pop("GREENLIGHT_UP", "."))
         tree = Tree(root)
         with quiet():
+            keep_compiled()
             self.tests = watched(tree, lambda: load(tree, request["argv"], request["framework"]))
             self.judge = Judge(tree, self.tests)
             return self.judge.start(request["failing"], request["passing"], request["limit_ms"] / 1000)

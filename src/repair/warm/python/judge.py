@@ -268,6 +268,7 @@ class Judge:
 
     def try_reloading(self):
         """How long it takes to load the modules anew; 0 when the tests don't fail then as they did."""
+        self.tests.get_ready()
 
         def work(say):
             reload(self.tree, {})

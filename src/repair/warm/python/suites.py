@@ -53,15 +53,20 @@ class Pytest:
         self.options += [option for name, option in (("pytest_cov", "--no-cov"), ("xdist", "-n0")) if has(name)]
         self.options += ["-p", "no:randomly", "-p", "no:random_order", "-p", "no:faulthandler"]
         self.arguments = arguments
-        self.reports = None
+        self.reports = self.spare = None
         self.collect(arguments)
         if not self.items:
             raise Refused("pytest collected no tests")
-        named = list(getattr(self.config.option, "file_or_dir", []) or [])
-        self.kept = [word for word in arguments if word not in named]
+        self.named = list(getattr(self.config.option, "file_or_dir", []) or [])
+        self.kept = [word for word in arguments if word not in self.named]
         self.ids = [self.whole(item) for item in self.items]
 
     def collect(self, arguments):
+        self.open(arguments)
+        self.gather()
+
+    def open(self, arguments):
+        """Gets a session ready that has collected nothing."""
         import _pytest.assertion.util
         import _pytest.config
         import _pytest.main
@@ -74,6 +79,8 @@ class Pytest:
         self.config._do_configure()
         self.session = _pytest.main.Session.from_config(self.config)
         self.config.hook.pytest_sessionstart(session=self.session)
+
+    def gather(self):
         self.config.hook.pytest_collection(session=self.session)
         self.items = list(self.session.items)
 
@@ -114,13 +121,33 @@ class Pytest:
         order = list(dict.fromkeys(self.file(at) for at in chosen))
         # Whole files are collected faster than hundreds of names.
         names = wanted if len(wanted) < 50 else order
-        fresh = Pytest.__new__(Pytest)
-        fresh.tree, fresh.options, fresh.reports = self.tree, self.options, None
-        fresh.collect(self.kept + names)
+        fresh = self.spare or self.unopened()
+        if self.spare:
+            fresh.config.args = names
+            fresh.gather()
+        else:
+            fresh.collect(self.kept + names)
         known = {fresh.whole(item): item for item in fresh.items}
         fresh.items = [known[name] for name in wanted]
         fresh.ids = wanted
         return fresh
+
+    def unopened(self):
+        fresh = Pytest.__new__(Pytest)
+        fresh.tree, fresh.options, fresh.reports = self.tree, self.options, None
+        return fresh
+
+    def get_ready(self):
+        """Opens the session that forks collect in, if no plugin of the project has to be loaded anew for that."""
+        plugins = [getattr(plugin, "__file__", None) for plugin in self.config.pluginmanager.get_plugins()]
+        if any(self.tree.path(file) for file in plugins if isinstance(file, str)):
+            return
+        spare = self.unopened()
+        try:
+            spare.open(self.kept + self.named)
+        except BaseException:
+            return
+        self.spare = spare
 
 
 class Unittest:
@@ -191,6 +218,9 @@ class Unittest:
             addError = addFailure = addSkip = addUnexpectedSuccess = is_bad
 
         unittest.TestSuite([self.items[at] for at in chosen]).run(Result())
+
+    def get_ready(self):
+        """There is nothing that every fork would do."""
 
     def again(self, chosen):
         """As of pytest."""

@@ -1,0 +1,42 @@
+"""Keeps what sources were compiled to, for forks that load modules anew: few of those have an edit."""
+
+import os
+from importlib.machinery import SourceFileLoader
+
+MOST_KEPT = 5_000
+
+
+def keep_compiled():
+    """From now on; what a fork compiles is lost with it."""
+    compiled, plain = {}, SourceFileLoader.source_to_code
+
+    def source_to_code(self, data, path, **options):
+        known = compiled.get(path)
+        if known is None or known[0] != data:
+            known = (data, plain(self, data, path, **options))
+            if len(compiled) < MOST_KEPT:
+                compiled[path] = known
+        return known[1]
+
+    SourceFileLoader.source_to_code = source_to_code
+    keep_rewritten()
+
+
+def keep_rewritten():
+    """The same for pytest, which writes assertions anew, as long as a file is as it was."""
+    try:
+        from _pytest.assertion import rewrite
+
+        plain = rewrite._rewrite_test
+    except (ImportError, AttributeError):
+        return
+    rewritten = {}
+
+    def rewrite_test(path, config):
+        stat = os.stat(path)
+        key = (str(path), stat.st_mtime_ns, stat.st_size)
+        if key not in rewritten and len(rewritten) < MOST_KEPT:
+            rewritten[key] = plain(path, config)
+        return rewritten.get(key) or plain(path, config)
+
+    rewrite._rewrite_test = rewrite_test
