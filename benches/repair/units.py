@@ -100,7 +100,8 @@ def files(library, tree, seconds):
     found, hung = {}, 0
     names = sorted({str(path.relative_to(tree)) for pattern in library["tests"] for path in tree.glob(pattern)})
     for name in names:
-        line = f"npx tape {shlex.quote(name)}" if library["runner"] == "tape" else f"node --test {shlex.quote(name)}"
+        program = "node_modules/.bin/tape" if library["runner"] == "tape" else "node --test"
+        line = f"{program} {shlex.quote(name)}"
         code, _ = finish(line, tree, seconds)
         found[name] = code == 0
         hung += code is None

@@ -65,12 +65,20 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         // Another worker has it.
         Err(Broken::Journal(journal::Error::Taken)) => Ok(()),
         Err(broken) if run.end.is_some() => Err(broken),
+        // The next process goes on where this one was.
+        Err(_) if is_ending().await => std::future::pending().await,
         Err(broken) => {
             tracing::error!(run.id = %run.id(), error = %broken, "a run broke");
             end(context, &mut run, End::GaveUp { reason: said(&broken) }).await?;
             Box::pin(steps(context, &mut run, &mut working)).await
         }
     }
+}
+
+/// Whether this process is on its way out: steps that wait for the disk then fail because the runtime has no threads for
+/// them any more, which says nothing of the run.
+async fn is_ending() -> bool {
+    tokio::task::spawn_blocking(|| ()).await.is_err()
 }
 
 /// What a breakage is called in public: the model's and GitHub's own words help the maintainer, the rest does not.
@@ -281,4 +289,22 @@ pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result
     Ok(memory::recall(
         runs.iter().filter(|other| but.is_none_or(|run| other.id() != run.id())),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_because_the_process_ends_is_told_apart() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let handle = runtime.handle().clone();
+        let asked = || {
+            let _entered = handle.enter();
+            futures::executor::block_on(is_ending())
+        };
+        assert!(!asked());
+        runtime.shutdown_background();
+        assert!(asked());
+    }
 }

@@ -21,6 +21,12 @@ const FRAME: &str = concat!(
     r"|(?<path>[[:alnum:]_./+@-]+\.[[:alnum:]]{1,4}):(?<line>[0-9]{1,7})",
 );
 
+/// What says that a function was not called as it is declared: Python's `f() takes 1 positional argument but 2 were given`
+/// and `f() got an unexpected keyword argument`, and V8's `f is not a function`.
+const CALLED: &str = r"([[:alnum:]_$]+)(?:\(\) (?:takes|missing|got)\b| is not a function\b)";
+/// Such names of one failure.
+const MAX_CALLED: usize = 10;
+
 /// Clues, before any code is read.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
@@ -28,6 +34,8 @@ pub(super) struct Evidence {
     pub(super) passing: Vec<TestName>,
     /// Lines that failures point at, the weight from 0 to 1.
     pub(super) frames: BTreeMap<RepoPath, BTreeMap<u32, f32>>,
+    /// Names of functions that were not called as they are declared, so that no frame is theirs.
+    pub(super) called: BTreeSet<String>,
     pub(super) changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
 }
 
@@ -82,6 +90,7 @@ impl Evidence {
         let Ok(frame) = Regex::new(FRAME) else { return };
         let (mut first, mut last) = (Vec::new(), Vec::new());
         let message = &message[..end];
+        self.called_in(message);
         for captures in frame.captures_iter(message) {
             let path = captures.name("py").or_else(|| captures.name("path"));
             let path = path.map(|path| path.as_str().to_string());
@@ -102,6 +111,13 @@ impl Evidence {
             let weight = if index == 0 { 1.0 } else { 0.8 };
             self.frame(paths, path, *line, weight);
         }
+    }
+
+    fn called_in(&mut self, message: &str) {
+        let Ok(called) = Regex::new(CALLED) else { return };
+        let names = called.captures_iter(message).take(MAX_CALLED);
+        self.called
+            .extend(names.filter_map(|captures| Some(captures.get(1)?.as_str().to_string())));
     }
 
     fn frame(&mut self, paths: &BTreeSet<RepoPath>, printed: &str, line: u32, weight: f32) {
@@ -272,5 +288,18 @@ mod tests {
             frames("    a_test.go:12: got 1", &["a_test.go"]),
             [("a_test.go".to_string(), 12, 1.0)]
         );
+    }
+    #[test]
+    fn functions_that_were_called_in_another_way_are_named() {
+        let mut evidence = Evidence::default();
+        for message in [
+            "TypeError: Wrap._len() takes 1 positional argument but 2 were given",
+            "TypeError: area() missing 1 required positional argument: 'b'",
+            "TypeError: sums.total is not a function",
+            "assert len(x) == 3",
+        ] {
+            evidence.frames_of(&paths(&[]), message);
+        }
+        assert_eq!(evidence.called.iter().collect::<Vec<_>>(), ["_len", "area", "total"]);
     }
 }

@@ -59,6 +59,11 @@ pub(super) fn suspects(
         let lines = evidence.changed.get(&outline.path).into_iter().flatten();
         let last = outline.definitions.iter().map(|d| *d.lines.end()).max().unwrap_or(0);
         Suspect {
+            called: outline
+                .definitions
+                .iter()
+                .map(|d| is_called(d, evidence) > 0.0)
+                .collect(),
             changed: lines
                 .flat_map(|range| *range.start()..=(*range.end()).min(last))
                 .collect(),
@@ -124,6 +129,12 @@ fn touches(outline: &Outline, definition: &Definition, lines: &RangeInclusive<u3
     from <= to && (!definition.is_module || (from..=to).any(|line| outline.has_line(definition, line)))
 }
 
+/// How strongly a failure points at a definition by saying that it was not called as it is declared.
+fn is_called(definition: &Definition, evidence: &Evidence) -> f32 {
+    let is_named = !definition.is_module && evidence.called.contains(&definition.name);
+    if is_named { 1.0 } else { 0.0 }
+}
+
 /// Kinds of evidence are taken as independent of each other.
 fn scores(outline: &Outline, reached: &[f32], evidence: &Evidence) -> Vec<f32> {
     let changed = evidence.changed.get(&outline.path);
@@ -138,7 +149,7 @@ fn scores(outline: &Outline, reached: &[f32], evidence: &Evidence) -> Vec<f32> {
             let pointed = frames.into_iter().flatten();
             let pointed = pointed
                 .filter(|(line, _)| outline.has_line(definition, **line))
-                .fold(0.0_f32, |most, (_, weight)| most.max(*weight));
+                .fold(is_called(definition, evidence), |most, (_, weight)| most.max(*weight));
             let innocent = (1.0 - MENTIONED * reached)
                 * (1.0 - POINTED_AT * pointed)
                 * (1.0 - if is_changed { CHANGED } else { 0.0 });

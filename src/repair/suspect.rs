@@ -26,6 +26,8 @@ pub(super) struct Suspect {
     pub(super) outline: Outline,
     /// From 0 to 1, for each definition of the outline; none for one that is not to be edited.
     pub(super) definitions: Vec<Option<f32>>,
+    /// Definitions of which a failure says that they were not called as they are declared.
+    pub(super) called: Vec<bool>,
     /// How suspicious a line is by what was executed, once that is known.
     pub(super) executed: Option<BTreeMap<u32, f32>>,
     pub(super) frames: BTreeMap<u32, f32>,
@@ -125,7 +127,8 @@ pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
         let executed: BTreeMap<u32, f32> = lines
             .map(|(line, _)| (*line, spectrum.ochiai(suspect.path(), *line)))
             .collect();
-        for (definition, score) in suspect.outline.definitions.iter().zip(&mut suspect.definitions) {
+        let definitions = suspect.outline.definitions.iter().zip(&mut suspect.definitions);
+        for ((definition, score), is_called) in definitions.zip(&suspect.called) {
             let Some(score) = score else { continue };
             let lines = executed.range(definition.lines.clone());
             let own = lines.filter(|(line, _)| suspect.outline.has_line(definition, **line));
@@ -135,6 +138,9 @@ pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
                 CONSTANT * (EXECUTED * most + (1.0 - EXECUTED) * *score)
             } else if most > 0.0 {
                 EXECUTED * most + (1.0 - EXECUTED) * *score
+            } else if *is_called {
+                // It would have been executed.
+                *score
             } else if is_constant(definition) {
                 // It was executed before any test.
                 *score * CONSTANT
@@ -208,6 +214,7 @@ mod tests {
         Suspect {
             outline: Outline::of(&path, &source),
             definitions: scores.iter().map(|score| Some(*score)).collect(),
+            called: vec![false; scores.len()],
             executed: None,
             frames: BTreeMap::new(),
             changed: BTreeSet::new(),

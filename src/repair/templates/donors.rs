@@ -1,4 +1,4 @@
-//! Expressions that stand elsewhere in the file, at the place of one of the same kind.
+//! Expressions that stand elsewhere in the file, at the place of one of the same kind or of the variable they are made of.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +10,9 @@ use super::{Edit, Known, Place, Template};
 const MAX_DONORS: usize = 12;
 const MAX_COMPARED: usize = 300;
 const MAX_REPLACED: usize = 160;
+/// Of what is made of one variable, so many are offered, and how long one may be beyond its name.
+const MAX_DERIVED: usize = 4;
+const MAX_BEYOND: usize = 24;
 
 pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     let language = place.source.language;
@@ -28,6 +31,30 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
         ) && is_expression(place)
     {
         offer(place, &known.expressions, found);
+    }
+}
+
+/// `path` becomes `path.slice(1)` where that stands elsewhere: the same is often meant at both.
+pub(super) fn derived(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
+    let language = place.source.language;
+    let is_value = place.stands_in(language.values)
+        || language.arguments.contains(&place.parent_kind())
+        || (matches!(place.field(), "left" | "right" | "value") && is_expression(place));
+    if !is_value || place.kind() != "identifier" {
+        return;
+    }
+    let own = Words::of(place);
+    let is_made_of = |piece: &&Piece| {
+        let beyond = piece.text.strip_prefix(own.text);
+        beyond.is_some_and(|beyond| beyond.len() <= MAX_BEYOND && beyond.starts_with(['.', '[']))
+    };
+    let mut pieces: Vec<&Piece> = known.expressions.iter().filter(is_made_of).collect();
+    pieces.sort_by_key(|piece| (piece.function != own.function, piece.at.abs_diff(own.at)));
+    let mut seen = BTreeSet::new();
+    let distinct = pieces.into_iter().filter(|piece| seen.insert(piece.text.as_str()));
+    for piece in distinct.take(MAX_DERIVED) {
+        let similarity = if piece.function == own.function { 1.0 } else { 0.8 };
+        found.push(place.edit(piece.text.as_str(), Template::Derived).similar(similarity));
     }
 }
 

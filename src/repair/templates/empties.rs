@@ -13,6 +13,8 @@ const MAX_BODIES: usize = 16;
 const MAX_PARTS: usize = 8;
 /// A longer body does something of its own.
 const MAX_TRIVIAL: usize = 48;
+/// Methods that add to a list.
+const ADDERS: &[&str] = &["append", "extend", "push", "unshift"];
 /// What is often left of a function, without what encloses it.
 const TRIVIAL: &[&str] = &[
     "",
@@ -62,6 +64,27 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
     }
     sign(place, found);
     binding(place, found);
+    start(place, found);
+}
+
+/// What a list starts with that is then added to: nothing.
+fn start(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
+    let source = place.source;
+    if !matches!(place.kind(), "array" | "list") || place.node().named_child_count() != 1 {
+        return;
+    }
+    let Some(binding) = place.above(1).map(|step| step.node) else {
+        return;
+    };
+    let name = ["name", "left"]
+        .iter()
+        .find_map(|field| binding.child_by_field_name(field));
+    let name = name.map_or("", |name| source.text_of(name));
+    let around = functions(place).next().and_then(|start| source.text.get(start..));
+    let adds = |how: &&str| around.is_some_and(|text| text.contains(&format!("{name}.{how}(")));
+    if !name.is_empty() && ADDERS.iter().any(adds) {
+        found.push(place.edit("[]", Template::Start));
+    }
 }
 
 /// `break` becomes `continue`, and the other way round.

@@ -42,6 +42,8 @@ pub(in crate::repair) enum Template {
     OtherText,
     /// Something for `None`, `null` or what else says that there is nothing.
     Something,
+    /// Nothing to start from, for a list that is added to.
+    Start,
     /// Another error that is caught or raised.
     Exception,
     /// A method bound to its object, its class or nothing.
@@ -62,6 +64,8 @@ pub(in crate::repair) enum Template {
     Body,
     /// An expression that stands elsewhere in the file.
     Donor,
+    /// One of those for the variable that it is made of.
+    Derived,
     /// A statement before or after another, or in or out of a block.
     Move,
     /// A statement that stands elsewhere in the file.
@@ -100,8 +104,9 @@ impl Template {
             Self::Method | Self::Truth | Self::Jump | Self::Condition | Self::Body => 0.7,
             Self::Arguments | Self::Something => 0.65,
             Self::Negate => 0.6,
-            Self::Attribute | Self::OtherOperator | Self::Text | Self::Exception | Self::Binding => 0.5,
+            Self::Attribute | Self::OtherOperator | Self::Text | Self::Start | Self::Exception | Self::Binding => 0.5,
             Self::ShiftValue | Self::Variable | Self::Operands | Self::Sign => 0.45,
+            Self::Derived => 0.4,
             Self::Slice | Self::Unwrap => 0.35,
             Self::OtherConstant | Self::RareOperator | Self::OtherText | Self::Return => 0.3,
             Self::ArgumentCount | Self::Donor => 0.25,
@@ -125,7 +130,9 @@ impl Template {
             | Self::Operands
             | Self::Jump => Kind::Swap,
             Self::DropOne | Self::ShiftPosition | Self::ShiftValue => Kind::Shift,
-            Self::Constant | Self::OtherConstant | Self::Truth | Self::Text | Self::OtherText => Kind::Constant,
+            Self::Constant | Self::OtherConstant | Self::Truth | Self::Start | Self::Text | Self::OtherText => {
+                Kind::Constant
+            }
             Self::Sign | Self::DropNegation | Self::Negate => Kind::Negation,
             Self::Method
             | Self::Attribute
@@ -139,7 +146,7 @@ impl Template {
             | Self::Move
             | Self::Return => Kind::Replacement,
             Self::Unwrap | Self::Removal | Self::Surplus => Kind::Removal,
-            Self::Condition | Self::Body | Self::Donor => Kind::Donor,
+            Self::Condition | Self::Body | Self::Donor | Self::Derived => Kind::Donor,
             Self::Statement | Self::Guard => Kind::Insertion,
         }
     }

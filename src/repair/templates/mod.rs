@@ -181,6 +181,7 @@ pub(super) fn edits(
                 Stage::Wider => {
                     literals::edits(&place, known, &mut found);
                     calls::edits(&place, known, &mut found);
+                    donors::derived(&place, known, &mut found);
                 }
                 Stage::Tail => {
                     donors::edits(&place, known, &mut found);

@@ -88,6 +88,8 @@ const ROWS: &[&[&str]] = &[
 ];
 /// Operators that mean nothing, or something else, beside a text.
 const NOT_OF_TEXTS: &[&str] = &["-", "/", "//", "%", "&", "|", "^", "<<", ">>", "**"];
+/// Operators that put texts together.
+const OF_TEXTS: &[&str] = &["+", "+=", "*", "*="];
 /// Statements that give a variable another value.
 const ASSIGNMENTS: &[&str] = &["assignment", "assignment_expression", "assignment_statement"];
 
@@ -122,8 +124,8 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 fn stands_between_operands(place: &Place<'_, '_>) -> bool {
     let sides = [place.node().prev_sibling(), place.node().next_sibling()];
     let is_text = |kind: &str| kind.contains("string");
-    if sides.iter().flatten().any(|side| is_text(side.kind())) && !matches!(place.kind(), "==" | "!=" | "in" | "not in")
-    {
+    let computes = NOT_OF_TEXTS.contains(&place.kind()) || OF_TEXTS.contains(&place.kind());
+    if computes && sides.iter().flatten().any(|side| is_text(side.kind())) {
         return false;
     }
     place.parent_kind() != "token_tree" || sides.iter().all(|side| side.is_some_and(|side| side.is_named()))
@@ -147,16 +149,22 @@ fn mask(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     });
 }
 
-/// Texts are put together, not computed with.
+/// Texts are put together, not computed with; `%` is for one with places to fill in, and no other operator is.
 fn beside_text(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     if !NOT_OF_TEXTS.contains(&place.kind()) || place.parent_kind() == "token_tree" {
         return;
     }
     let own = place.source.language.text_operators;
+    let before = place
+        .node()
+        .prev_sibling()
+        .map_or("", |text| place.source.text_of(text));
+    let has_places = ["%s", "%d", "%r", "%f", "%("].iter().any(|mark| before.contains(mark));
     for other in own.iter().filter(|other| **other != place.kind()) {
-        let template = match own.contains(&place.kind()) {
-            true => Template::OtherOperator,
-            false => Template::Arithmetic,
+        let template = match (*other == "%") == has_places {
+            false => Template::RareOperator,
+            true if own.contains(&place.kind()) => Template::OtherOperator,
+            true => Template::Arithmetic,
         };
         found.push(place.edit(*other, template));
     }

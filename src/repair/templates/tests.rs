@@ -163,6 +163,11 @@ fn javascript_faults_have_their_fix_among_the_edits() {
     for (fault, fix) in [
         ("return a < n;", "return a <= n;"),
         ("return a === n;", "return a !== n;"),
+        ("return a === 'n';", "return a !== 'n';"),
+        ("const x = [a]; x.push(n);", "const x = []; x.push(n);"),
+        ("return a || 'n';", "return a && 'n';"),
+        ("return a >= 'n';", "return a > 'n';"),
+        ("m(n.slice(1)); return g(n);", "m(n.slice(1)); return g(n.slice(1));"),
         ("return a && n;", "return a || n;"),
         ("return a ?? n;", "return a && n;"),
         ("if (a) { n(); }", "if (!a) { n(); }"),

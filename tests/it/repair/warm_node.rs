@@ -80,3 +80,49 @@ async fn lent_packages_are_seen_without_a_process_for_each_edit() {
     // The red run was one.
     assert!(patient.suite.clock.times() < 5, "{} runs", patient.suite.clock.times());
 }
+
+/// What a class of an ECMAScript module has, and a way to make it right that only the module's own test decides.
+const GATE: [(&str, &str); 2] = [
+    (
+        "package.json",
+        "{\"name\":\"gate\",\"type\":\"module\",\"scripts\":{\"test\":\"node --test\"}}\n",
+    ),
+    (
+        "gate.js",
+        "export default class Gate {\n  constructor(most) {\n    this.most = most;\n  }\n\n  opens(day, hour) {\n    \
+         return day < this.most && hour > 5;\n  }\n}\n",
+    ),
+];
+
+/// Two edits that are as likely make the only test pass, and differ in what no test says.
+#[tokio::test]
+async fn edits_that_behave_differently_are_told_apart_by_other_inputs() {
+    let test = "import { test } from 'node:test';\nimport assert from 'node:assert';\nimport Gate from './gate.js';\n\n\
+                test('opens', () => assert.ok(new Gate(3).opens(1, 5)));\n";
+    let patient = Patient::written(&[GATE[0], GATE[1], ("gate.test.js", test)]).await;
+    let (End::NotFound(tried) | End::BudgetSpent(tried)) = patient.search(BUDGET).await else {
+        panic!("one of two that differ was proposed");
+    };
+    let risks: Vec<&str> = tried
+        .unverified
+        .iter()
+        .flat_map(|one| &one.risks)
+        .map(String::as_str)
+        .collect();
+    assert!(
+        risks.iter().any(|risk| risk.contains("behaves differently")),
+        "{tried:#?}"
+    );
+}
+
+/// `<` and `!==` are as good here.
+#[tokio::test]
+async fn edits_that_behave_alike_are_no_matter() {
+    let sums = "function sum(list) {\n  let total = 0;\n  for (let i = 0; i <= list.length; i++) {\n    total += list[i];\n  }\n  \
+                return total;\n}\n\nmodule.exports = { sum };\n";
+    let test = "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst { sum } = require('./sums');\n\n\
+                test('sums', () => assert.strictEqual(sum([1, 2, 3]), 6));\n\
+                test('sums one', () => assert.strictEqual(sum([1]), 1));\n";
+    let patient = Patient::written(&[MANIFEST, ("sums.js", sums), ("sums.test.js", test)]).await;
+    assert_eq!(patient.found().await.after.outcome, Outcome::Passed);
+}

@@ -138,19 +138,29 @@ function like(value) {
   return [null];
 }
 
-function* variations(input) {
-  const { args } = input;
-  for (let at = 0; at < args.length; at += 1) {
-    for (const other of like(args[at])) yield { ...input, args: [...args.slice(0, at), other, ...args.slice(at + 1)] };
-  }
-  for (let at = 0; at + 1 < args.length; at += 1) {
-    if (typeof args[at] !== typeof args[at + 1]) continue;
-    yield { ...input, args: [...args.slice(0, at), args[at + 1], args[at], ...args.slice(at + 2)] };
-  }
-  if (args.length > 0) yield { ...input, args: args.slice(0, -1) };
+function put(args, at, value) {
+  const made = [...args];
+  made[at] = value;
+  return made;
 }
 
-/// The calls, and after them the same ones with one argument changed, a change of each in turn.
+function* variations(input) {
+  const { args } = input;
+  for (let at = 0; at < args.length; at += 1) for (const other of like(args[at])) yield { ...input, args: put(args, at, other) };
+  for (let at = 0; at + 1 < args.length; at += 1) {
+    if (typeof args[at] !== typeof args[at + 1]) continue;
+    yield { ...input, args: put(put(args, at, args[at + 1]), at + 1, args[at]) };
+  }
+  if (args.length > 0) yield { ...input, args: args.slice(0, -1) };
+  // What two conditions come to is seen only when both change.
+  for (let at = 0; at < args.length; at += 1) {
+    for (let next = at + 1; next < args.length; next += 1) {
+      for (const other of like(args[at])) for (const more of like(args[next])) yield { ...input, args: put(put(args, at, other), next, more) };
+    }
+  }
+}
+
+/// The calls, and after them the same ones with one or two arguments changed, a change of each in turn.
 function varied(calls) {
   const inputs = calls.slice(0, MOST_INPUTS);
   let turns = calls.map(variations);
