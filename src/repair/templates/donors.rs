@@ -49,7 +49,15 @@ pub(super) fn derived(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit
         beyond.is_some_and(|beyond| beyond.len() <= MAX_BEYOND && beyond.starts_with(['.', '[']))
     };
     let mut pieces: Vec<&Piece> = known.expressions.iter().filter(is_made_of).collect();
-    pieces.sort_by_key(|piece| (piece.function != own.function, piece.at.abs_diff(own.at)));
+    // One that stands in such a place is likelier.
+    let far = |piece: &&Piece| {
+        (
+            piece.parent != own.parent,
+            piece.function != own.function,
+            piece.at.abs_diff(own.at),
+        )
+    };
+    pieces.sort_by_key(far);
     let mut seen = BTreeSet::new();
     let distinct = pieces.into_iter().filter(|piece| seen.insert(piece.text.as_str()));
     for piece in distinct.take(MAX_DERIVED) {

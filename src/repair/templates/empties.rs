@@ -13,8 +13,8 @@ const MAX_BODIES: usize = 16;
 const MAX_PARTS: usize = 8;
 /// A longer body does something of its own.
 const MAX_TRIVIAL: usize = 48;
-/// Methods that add to a list.
-const ADDERS: &[&str] = &["append", "extend", "push", "unshift"];
+/// What adds to a list, after its name.
+const ADDERS: &[&str] = &[".append(", ".extend(", ".push(", ".unshift(", "["];
 /// What is often left of a function, without what encloses it.
 const TRIVIAL: &[&str] = &[
     "",
@@ -81,7 +81,7 @@ fn start(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         .find_map(|field| binding.child_by_field_name(field));
     let name = name.map_or("", |name| source.text_of(name));
     let around = functions(place).next().and_then(|start| source.text.get(start..));
-    let adds = |how: &&str| around.is_some_and(|text| text.contains(&format!("{name}.{how}(")));
+    let adds = |how: &&str| around.is_some_and(|text| text.contains(&format!("{name}{how}")));
     if !name.is_empty() && ADDERS.iter().any(adds) {
         found.push(place.edit("[]", Template::Start));
     }

@@ -126,3 +126,29 @@ async fn edits_that_behave_alike_are_no_matter() {
     let patient = Patient::written(&[MANIFEST, ("sums.js", sums), ("sums.test.js", test)]).await;
     assert_eq!(patient.found().await.after.outcome, Outcome::Passed);
 }
+
+/// A program that a test starts reads its code from the disk.
+#[tokio::test]
+async fn what_tests_see_through_another_program_is_repaired() {
+    let patient = Patient::written(&[
+        MANIFEST,
+        (
+            "cli.js",
+            "function total(words) {\n  return words.reduce((sum, word) => sum + Number(word), 0) - 1;\n}\n\n\
+             module.exports = { total };\nif (require.main === module) console.log(total(process.argv.slice(2)));\n",
+        ),
+        (
+            "cli.test.js",
+            "const { test } = require('node:test');\nconst assert = require('node:assert');\n\
+             const { spawnSync } = require('node:child_process');\nconst { total } = require('./cli');\n\n\
+             test('adds', () => {\n  const ran = spawnSync(process.execPath, ['cli.js', '1', '2'], { encoding: 'utf8' });\n  \
+             assert.strictEqual(ran.stdout, '3\\n');\n});\n\ntest('counts', () => assert.strictEqual(typeof total(['1']), 'number'));\n",
+        ),
+    ])
+    .await;
+    assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
+    assert_eq!(patient.found().await.after.outcome, Outcome::Passed);
+    // The red run, and the one that confirms: edits took no run of the tests of their own.
+    let runs = patient.suite.clock.times();
+    assert!(runs < 5, "{runs} runs of the test command");
+}

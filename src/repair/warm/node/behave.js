@@ -202,14 +202,16 @@ function target(values, { names, self }) {
     holder = value;
     value = value?.[name];
   }
-  if (self === null || names.at(-2) !== 'prototype') return { value, holder };
-  return { value, holder: Object.assign(Object.create(holder), copied(self.fields)) };
+  if (self === null || names.at(-2) !== 'prototype') return { value, holder, made: null };
+  const made = Object.assign(Object.create(holder), copied(self.fields));
+  return { value, holder: made, made };
 }
 
 async function answer(values, input) {
-  const { value, holder } = target(values, input);
+  const { value, holder, made } = target(values, input);
   const args = copied(input.args);
-  const before = show(args);
+  const left = () => (made === null ? show(args) : show([...args, { ...made }]));
+  const before = left();
   let state = 1;
   Math.random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
   let result = CALLED;
@@ -220,7 +222,7 @@ async function answer(values, input) {
   } catch (error) {
     text = error?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' ? 'timeout' : `raises ${error?.name ?? typeof error}`;
   }
-  const after = show(args);
+  const after = left();
   return brief(after === before || text === 'timeout' ? text : `${text} leaving ${after}`);
 }
 

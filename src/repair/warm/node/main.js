@@ -119,6 +119,20 @@ function edited({ path: name, start, end, text }) {
   }
 }
 
+/// Does something with the edit on the disk, if programs have to see it that the failing tests start.
+async function seen(edit, work) {
+  if (plan.starting.size === 0) return work();
+  // A thread that is getting ready must not.
+  await spare?.ready;
+  const before = fs.readFileSync(edit.file);
+  try {
+    fs.writeFileSync(edit.file, edit.text);
+    return await work();
+  } finally {
+    fs.writeFileSync(edit.file, before);
+  }
+}
+
 async function judge({ candidates, limit_ms }) {
   const until = Date.now() + limit_ms;
   const verdicts = [];
@@ -132,7 +146,7 @@ async function judge({ candidates, limit_ms }) {
       continue;
     }
     const limits = [plan.ms, plan.all].map((ms) => Math.max(LEAST, TIMES * ms));
-    const said = await runner.ask({ work: 'judge', edit }, ...limits);
+    const said = await seen(edit, () => runner.ask({ work: 'judge', edit }, ...limits));
     if (said.late) verdicts.push('timeout');
     else verdicts.push(typeof said.answer === 'string' ? said.answer : 'fails');
   }

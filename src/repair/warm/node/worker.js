@@ -2,6 +2,9 @@
 'use strict';
 
 const path = require('node:path');
+const programs = require('node:child_process');
+const { syncBuiltinESMExports } = require('node:module');
+const { promisify } = require('node:util');
 const { parentPort, workerData } = require('node:worker_threads');
 const { createRequire } = require('node:module');
 const command = require('command');
@@ -34,6 +37,9 @@ function begin({ names = null, stops = false, tolerated = new Set(), watch = nul
     where: new Map(),
     file: null,
     stopped: false,
+    /// Tests that started other programs, and whether the present one does.
+    starting: new Set(),
+    isStarting: false,
     wants(name) {
       if (wanted === null) return true;
       const short = plain(name);
@@ -47,6 +53,8 @@ function begin({ names = null, stops = false, tolerated = new Set(), watch = nul
       const short = plain(name.startsWith('/') ? path.relative(modules.state.root, name) : name);
       watch?.end(short, ok);
       this.results.set(short, ok && this.results.get(short) !== false);
+      if (this.isStarting) this.starting.add(short);
+      this.isStarting = false;
       if (!ok && stops && !tolerated.has(short)) this.stopped = true;
     },
   };
@@ -85,6 +93,18 @@ async function pass(edit, wanted, options) {
   return run;
 }
 
+/// A function that starts programs, which says so.
+function noted(real) {
+  const start = function start(...args) {
+    if (active) active.isStarting = true;
+    return real.apply(this, args);
+  };
+  const described = Object.getOwnPropertyDescriptors(real);
+  const promised = described[promisify.custom];
+  if (promised) promised.value = noted(promised.value);
+  return Object.defineProperties(start, described);
+}
+
 /// Keeps what tests do from reaching beyond their pass.
 function shield() {
   for (const stream of [process.stdout, process.stderr]) {
@@ -103,6 +123,10 @@ function shield() {
     };
     Object.defineProperties(globalThis[kind], Object.getOwnPropertyDescriptors(real));
   }
+  for (const kind of ['exec', 'execFile', 'execFileSync', 'execSync', 'fork', 'spawn', 'spawnSync']) {
+    programs[kind] = noted(programs[kind]);
+  }
+  syncBuiltinESMExports();
   process.exit = (code) => {
     const error = new Error(`process.exit(${code})`);
     if (active) active.stopped = active.end('<exit>', false) ?? true;
@@ -166,7 +190,7 @@ async function start({ failing, passing }) {
   const ms = now() - again;
   if (names.some((name) => alone.results.get(plain(name)) !== false)) return { why: 'tests depend on each other' };
   const passed = [...run.results].filter(([, ok]) => ok).map(([name]) => name);
-  plan = { failing: names, near, known, passed, ms, all };
+  plan = { failing: names, near, known, passed, ms, all, starting: alone.starting };
   return plan;
 }
 
@@ -187,6 +211,7 @@ async function judge({ edit }) {
 async function follow({ wall_ms }) {
   const coverage = require('coverage');
   const names = new Set(plan.failing.map(plain));
+  if ([...names].every((name) => plan.starting.has(name))) throw new Error('what other programs do is not followed');
   const until = now() + wall_ms * 0.8;
   const watch = coverage.start(names, () => now() < until);
   const rest = files.filter((file) => !plan.near.includes(file));
