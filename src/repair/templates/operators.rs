@@ -86,6 +86,15 @@ const ROWS: &[&[&str]] = &[
     &["<<=", ">>="],
     &["&", "&^"],
 ];
+/// Operators that say the opposite of each other.
+const OPPOSITES: &[[&str; 2]] = &[
+    ["==", "!="],
+    ["===", "!=="],
+    ["<", ">="],
+    [">", "<="],
+    ["in", "not in"],
+    ["is", "is not"],
+];
 /// Operators that mean nothing, or something else, beside a text.
 const NOT_OF_TEXTS: &[&str] = &["-", "/", "//", "%", "&", "|", "^", "<<", ">>", "**"];
 /// Operators that put texts together.
@@ -106,18 +115,32 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         beside_text(place, found);
         return;
     }
+    let is_new = |other: &str| !(is_negated(place) && OPPOSITES.iter().any(|pair| is_pair(pair, operator, other)));
     for (from, to) in SWAPS.iter().chain(language.swaps) {
         if *from == operator {
-            found.extend(to.iter().map(|(to, template)| place.edit(*to, *template)));
+            let to = to.iter().filter(|(to, _)| is_new(to));
+            found.extend(to.map(|(to, template)| place.edit(*to, *template)));
         }
     }
     let others = ROWS
         .iter()
         .filter(|row| row.contains(&operator))
-        .flat_map(|row| row.iter());
+        .flat_map(|row| row.iter().filter(|other| is_new(other)));
     found.extend(others.map(|other| place.edit(*other, Template::RareOperator)));
     swap_operands(place, found);
     mask(place, found);
+}
+
+fn is_pair(pair: &[&str; 2], one: &str, other: &str) -> bool {
+    pair.contains(&one) && pair.contains(&other) && one != other
+}
+
+/// Whether all of the comparison is negated: its opposite is then what it is without the negation.
+fn is_negated(place: &Place<'_, '_>) -> bool {
+    let (prefix, kind) = place.source.language.negation;
+    let mut around = (2..4).filter_map(|levels| place.above(levels)).map(|step| step.node);
+    let around = around.find(|node| node.kind() != "parenthesized_expression");
+    around.is_some_and(|node| node.kind() == kind && place.source.text_of(node).starts_with(prefix.trim_end()))
 }
 
 /// Arguments of macros are a flat list of tokens, in which `*` may also be a dereference; and text is not computed with.

@@ -219,6 +219,22 @@ fn assertions_types_imports_and_attributes_stay_as_they_are() {
     );
 }
 
+/// Two edits that do the same would be each other's rivals.
+#[test]
+fn a_negated_comparison_is_turned_round_once() {
+    for (path, fault, other) in [
+        ("a.py", "def f(n):\n    return not n == 1\n", "not n != 1"),
+        ("a.js", "function f(n) { return !(n === 1); }\n", "!(n !== 1)"),
+        ("a.rs", "fn f(n: u8) -> bool { !(n < 1) }\n", "!(n >= 1)"),
+    ] {
+        let versions = versions(path, fault);
+        assert!(
+            !versions.is_empty() && versions.iter().all(|version| !version.contains(other)),
+            "{versions:#?}"
+        );
+    }
+}
+
 #[test]
 fn what_only_takes_away_comes_last() {
     let source = Source::parse("f.py", "def f(a, b):\n    return a < 1 and b > 2\n".into()).unwrap();
