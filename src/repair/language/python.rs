@@ -67,7 +67,7 @@ pub(super) static PYTHON: Language = Language {
     ],
     positions: &["slice", "subscript"],
     iterables: &[("for_statement", "right"), ("for_in_clause", "right")],
-    text_operators: &["+", "%"],
+    text_operators: &["+", "*", "%"],
     errors: (
         &["except_clause", "raise_statement"],
         &[

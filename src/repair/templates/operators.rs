@@ -174,10 +174,11 @@ fn mask(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
 
 /// Texts are put together, not computed with; `%` is for one with places to fill in, and no other operator is.
 fn beside_text(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
-    if !NOT_OF_TEXTS.contains(&place.kind()) || place.parent_kind() == "token_tree" {
+    let own = place.source.language.text_operators;
+    let is_wanted = NOT_OF_TEXTS.contains(&place.kind()) || own.contains(&place.kind());
+    if !is_wanted || place.parent_kind() == "token_tree" {
         return;
     }
-    let own = place.source.language.text_operators;
     let before = place
         .node()
         .prev_sibling()

@@ -75,6 +75,8 @@ fn python_faults_have_their_fix_among_the_edits() {
         ("for i in []: pass", "for i in m: pass"),
         ("return [i for i in ()]", "return [i for i in a]"),
         ("return 'a%s' ^ n", "return 'a%s' % n"),
+        ("return '=' & n", "return '=' * n"),
+        ("return '=' + n", "return '=' * n"),
         ("return '[' >> n", "return '[' + n"),
         ("return n % ']'", "return n + ']'"),
         ("return n << m", "return n + m"),
