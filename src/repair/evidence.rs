@@ -21,9 +21,12 @@ const FRAME: &str = concat!(
     r"|(?<path>[[:alnum:]_./+@-]+\.[[:alnum:]]{1,4}):(?<line>[0-9]{1,7})",
 );
 
-/// What says that a function was not called as it is declared: Python's `f() takes 1 positional argument but 2 were given`
-/// and `f() got an unexpected keyword argument`, and V8's `f is not a function`.
-const CALLED: &str = r"([[:alnum:]_$]+)(?:\(\) (?:takes|missing|got)\b| is not a function\b)";
+/// What says that a function was not called as it is declared: Python's `A.f() takes 1 positional argument but 2 were given`
+/// and `f() got an unexpected keyword argument`, and V8's `a.f is not a function`, where `a` is any value.
+const CALLED: &str = concat!(
+    r"(?:(?<owner>[[:alnum:]_]+)\.)?(?<name>[[:alnum:]_]+)\(\) (?:takes|missing|got)\b",
+    r"|(?<value>[[:alnum:]_$]+) is not a function\b",
+);
 /// Such names of one failure.
 const MAX_CALLED: usize = 10;
 
@@ -34,8 +37,9 @@ pub(super) struct Evidence {
     pub(super) passing: Vec<TestName>,
     /// Lines that failures point at, the weight from 0 to 1.
     pub(super) frames: BTreeMap<RepoPath, BTreeMap<u32, f32>>,
-    /// Names of functions that were not called as they are declared, so that no frame is theirs.
-    pub(super) called: BTreeSet<String>,
+    /// Functions that were not called as they are declared, so that no frame is theirs: the class, where it is named, and
+    /// the name.
+    pub(super) called: BTreeSet<(Option<String>, String)>,
     pub(super) changed: BTreeMap<RepoPath, Vec<RangeInclusive<u32>>>,
 }
 
@@ -116,8 +120,11 @@ impl Evidence {
     fn called_in(&mut self, message: &str) {
         let Ok(called) = Regex::new(CALLED) else { return };
         let names = called.captures_iter(message).take(MAX_CALLED);
-        self.called
-            .extend(names.filter_map(|captures| Some(captures.get(1)?.as_str().to_string())));
+        self.called.extend(names.filter_map(|captures| {
+            let name = captures.name("name").or_else(|| captures.name("value"))?;
+            let owner = captures.name("owner").map(|owner| owner.as_str().to_string());
+            Some((owner, name.as_str().to_string()))
+        }));
     }
 
     fn frame(&mut self, paths: &BTreeSet<RepoPath>, printed: &str, line: u32, weight: f32) {
@@ -300,6 +307,8 @@ mod tests {
         ] {
             evidence.frames_of(&paths(&[]), message);
         }
-        assert_eq!(evidence.called.iter().collect::<Vec<_>>(), ["_len", "area", "total"]);
+        let named = |owner: Option<&str>, name: &str| (owner.map(String::from), name.to_string());
+        let expected = [named(None, "area"), named(None, "total"), named(Some("Wrap"), "_len")];
+        assert_eq!(evidence.called, BTreeSet::from(expected));
     }
 }

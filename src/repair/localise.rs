@@ -25,6 +25,9 @@ const POINTED_AT: f32 = 0.7;
 const CHANGED: f32 = 0.75;
 /// What the neighbours of suspicious code in the same file get.
 const NEIGHBOUR: f32 = 0.03;
+/// So many functions that failures name as called in another way are looked for, and so many may share the name.
+const MAX_CALLED: usize = 20;
+const MAX_SAME: usize = 3;
 
 /// Reads the tree and ranks its code; none when cancelled.
 pub(super) fn suspects(
@@ -35,10 +38,12 @@ pub(super) fn suspects(
 ) -> Option<Vec<Suspect>> {
     let outlines = outlines(checkout, evidence, cancel)?;
     let reach = Reach::new(&outlines, evidence, cancel)?;
+    let called: Vec<Vec<bool>> = called(&outlines, evidence);
     let scores = outlines
         .iter()
         .zip(reach.by_file(&outlines))
-        .map(|(outline, reached)| scores(outline, &reached, evidence))
+        .zip(&called)
+        .map(|((outline, reached), called)| scores(outline, (&reached, called), evidence))
         .collect::<Vec<Vec<f32>>>();
     let is_open =
         |outline: &Outline, definition: &Definition| !definition.is_test_code && editable.contains(&outline.path);
@@ -47,7 +52,8 @@ pub(super) fn suspects(
         let mut definitions = outline.definitions.iter().zip(scores);
         definitions.all(|(definition, score)| *score <= 0.0 || !is_open(outline, definition))
     });
-    let suspects = outlines.into_iter().zip(scores).map(|(outline, mut scores)| {
+    let suspects = outlines.into_iter().zip(scores).zip(called);
+    let suspects = suspects.map(|((outline, mut scores), called)| {
         let most = scores.iter().copied().fold(0.0, f32::max);
         if nothing_is_known || most > 0.0 {
             scores.iter_mut().for_each(|score| *score = score.max(NEIGHBOUR));
@@ -59,11 +65,7 @@ pub(super) fn suspects(
         let lines = evidence.changed.get(&outline.path).into_iter().flatten();
         let last = outline.definitions.iter().map(|d| *d.lines.end()).max().unwrap_or(0);
         Suspect {
-            called: outline
-                .definitions
-                .iter()
-                .map(|d| is_called(d, evidence) > 0.0)
-                .collect(),
+            called,
             changed: lines
                 .flat_map(|range| *range.start()..=(*range.end()).min(last))
                 .collect(),
@@ -129,27 +131,36 @@ fn touches(outline: &Outline, definition: &Definition, lines: &RangeInclusive<u3
     from <= to && (!definition.is_module || (from..=to).any(|line| outline.has_line(definition, line)))
 }
 
-/// How strongly a failure points at a definition by saying that it was not called as it is declared.
-fn is_called(definition: &Definition, evidence: &Evidence) -> f32 {
-    let is_named = !definition.is_module && evidence.called.contains(&definition.name);
-    if is_named { 1.0 } else { 0.0 }
+/// For each definition whether a failure says that it was not called as it is declared. A name that many have says nothing.
+fn called(outlines: &[Outline], evidence: &Evidence) -> Vec<Vec<bool>> {
+    let is_meant = |definition: &Definition, (owner, name): &(Option<String>, String)| {
+        let is_own = !definition.is_module && !definition.is_test_code && definition.name == *name;
+        is_own && (owner.is_none() || definition.owner.is_none() || definition.owner == *owner)
+    };
+    let all = || outlines.iter().flat_map(|outline| &outline.definitions);
+    let telling = |said: &&(Option<String>, String)| all().filter(|one| is_meant(one, said)).count() <= MAX_SAME;
+    let said: Vec<_> = evidence.called.iter().take(MAX_CALLED).filter(telling).collect();
+    let is_called = |definition: &Definition| said.iter().any(|said| is_meant(definition, said));
+    let of = |outline: &Outline| outline.definitions.iter().map(is_called).collect();
+    outlines.iter().map(of).collect()
 }
 
 /// Kinds of evidence are taken as independent of each other.
-fn scores(outline: &Outline, reached: &[f32], evidence: &Evidence) -> Vec<f32> {
+fn scores(outline: &Outline, (reached, called): (&[f32], &[bool]), evidence: &Evidence) -> Vec<f32> {
     let changed = evidence.changed.get(&outline.path);
     let frames = evidence.frames.get(&outline.path);
-    let definitions = outline.definitions.iter().zip(reached);
+    let definitions = outline.definitions.iter().zip(reached).zip(called);
     definitions
-        .map(|(definition, reached)| {
+        .map(|((definition, reached), called)| {
             let is_changed = changed
                 .into_iter()
                 .flatten()
                 .any(|range| touches(outline, definition, range));
+            let named = if *called { 1.0 } else { 0.0 };
             let pointed = frames.into_iter().flatten();
             let pointed = pointed
                 .filter(|(line, _)| outline.has_line(definition, **line))
-                .fold(is_called(definition, evidence), |most, (_, weight)| most.max(*weight));
+                .fold(named, |most: f32, (_, weight)| most.max(*weight));
             let innocent = (1.0 - MENTIONED * reached)
                 * (1.0 - POINTED_AT * pointed)
                 * (1.0 - if is_changed { CHANGED } else { 0.0 });

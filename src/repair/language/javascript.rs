@@ -170,7 +170,15 @@ const SCRIPT: Language = Language {
         is_indented: false,
         body: "{ return {}; }",
         branch: ["if (", ") { ", " }"],
-        is_nothing: ("!{}", &["{} === null", "{} === undefined"]),
+        is_nothing: (
+            "!{}",
+            &[
+                "{} === null",
+                "{} === undefined",
+                "typeof {} !== 'string'",
+                "typeof {} !== 'function'",
+            ],
+        ),
         complement: "~",
         has_named_arguments: false,
         chaining: Some("?."),

@@ -93,7 +93,7 @@ pub(super) struct Style {
     pub(super) body: &'static str,
     /// What surrounds the condition and the only statement of a branch.
     pub(super) branch: [&'static str; 3],
-    /// Whether a value is none or has nothing in it: the usual way, and all ways.
+    /// Whether a value is none or has nothing in it, or is of no use: the usual way, and all ways.
     pub(super) is_nothing: (&'static str, &'static [&'static str]),
     /// What turns all bits of a number round.
     pub(super) complement: &'static str,

@@ -167,7 +167,7 @@ pub(super) static PYTHON: Language = Language {
         is_indented: true,
         body: "return {}",
         branch: ["if ", ": ", ""],
-        is_nothing: ("not {}", &["{} is None"]),
+        is_nothing: ("not {}", &["{} is None", "not isinstance({}, str)"]),
         complement: "~",
         has_named_arguments: true,
         chaining: None,

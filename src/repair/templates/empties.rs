@@ -5,6 +5,7 @@ use super::known::Body;
 use super::names::functions;
 use super::statements::before;
 use super::{Edit, Known, Place, Template};
+use crate::repair::syntax::Step;
 
 const MAX_VALUES: usize = 8;
 const MAX_COLLECTIONS: usize = 24;
@@ -14,7 +15,9 @@ const MAX_PARTS: usize = 8;
 /// A longer body does something of its own.
 const MAX_TRIVIAL: usize = 48;
 /// What adds to a list, after its name.
-const ADDERS: &[&str] = &[".append(", ".extend(", ".push(", ".unshift(", "["];
+const ADDERS: &[&str] = &[".append(", ".extend(", ".push(", ".unshift("];
+/// Bytes after a list in which that is looked for.
+const MAX_FOLLOWED: usize = 20_000;
 /// What is often left of a function, without what encloses it.
 const TRIVIAL: &[&str] = &[
     "",
@@ -80,8 +83,25 @@ fn start(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         .iter()
         .find_map(|field| binding.child_by_field_name(field));
     let name = name.map_or("", |name| source.text_of(name));
-    let around = functions(place).next().and_then(|start| source.text.get(start..));
-    let adds = |how: &&str| around.is_some_and(|text| text.contains(&format!("{name}{how}")));
+    let is_function = |step: &&Step<'_>| source.language.functions.contains(&step.node.kind());
+    let end = place
+        .path
+        .iter()
+        .rev()
+        .find(is_function)
+        .map(|step| step.node.end_byte());
+    let from = place.node().end_byte();
+    let mut until = end.unwrap_or(source.text.len()).min(from.saturating_add(MAX_FOLLOWED));
+    while !source.text.is_char_boundary(until) {
+        until -= 1;
+    }
+    let after = source.text.get(from..until).unwrap_or_default();
+    let is_word = |c: char| c.is_alphanumeric() || "_.$".contains(c);
+    let adds = |how: &&str| {
+        let added = format!("{name}{how}");
+        let mut found = after.match_indices(&added);
+        found.any(|(at, _)| !after.get(..at).is_some_and(|before| before.ends_with(is_word)))
+    };
     if !name.is_empty() && ADDERS.iter().any(adds) {
         found.push(place.edit("[]", Template::Start));
     }

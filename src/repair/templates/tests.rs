@@ -166,6 +166,7 @@ fn javascript_faults_have_their_fix_among_the_edits() {
         ("return a < n;", "return a <= n;"),
         ("return a === n;", "return a !== n;"),
         ("return a === 'n';", "return a !== 'n';"),
+        ("if (true) { return n; }", "if (typeof a !== 'string') { return n; }"),
         ("const x = [a]; x.push(n);", "const x = []; x.push(n);"),
         ("return a || 'n';", "return a && 'n';"),
         ("return a >= 'n';", "return a > 'n';"),
@@ -219,6 +220,21 @@ fn assertions_types_imports_and_attributes_stay_as_they_are() {
             .all(|version| kept.lines().all(|line| version.contains(line))),
         "{versions:#?}"
     );
+}
+
+#[test]
+fn a_list_that_nothing_is_added_to_keeps_what_it_has() {
+    for line in [
+        "const x = [a]; return x[0];",
+        "const x = [a]; y.x.push(n);",
+        "const x = [a]; ax.push(n);",
+    ] {
+        let versions = versions("a.js", &format!("function f(a, n) {{ {line} }}\n"));
+        assert!(
+            versions.iter().all(|version| !version.contains("const x = [];")),
+            "{versions:#?}"
+        );
+    }
 }
 
 /// Two edits that do the same would be each other's rivals.

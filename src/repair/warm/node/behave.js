@@ -4,6 +4,9 @@
 const util = require('node:util');
 const vm = require('node:vm');
 const crypto = require('node:crypto');
+const { performance } = require('node:perf_hooks');
+
+const now = performance.now.bind(performance);
 
 /// Inputs that are recorded of each function, and inputs in all.
 const MOST_RECORDED = 24;
@@ -48,7 +51,9 @@ function copied(value, deep = DEEP) {
 function show(value) {
   const options = { depth: DEEP, sorted: true, maxArrayLength: MANY, maxStringLength: 10_000, breakLength: Infinity };
   try {
-    return util.inspect(value, { ...options, compact: true, customInspect: false, getters: false });
+    const text = util.inspect(value, { ...options, compact: true, customInspect: false, getters: false });
+    // Where an error was made says where the edit stands.
+    return text.replace(/\n\s+at [^\n]*/g, '');
   } catch (error) {
     return `a value that cannot be shown: ${error?.name}`;
   }
@@ -107,7 +112,11 @@ function recorder() {
         note(`${file} ${names.join('.')}`, { file, names }, self, args);
         return Reflect.apply(target, self, args);
       };
-      const watched = new Proxy(value, { apply });
+      const construct = (target, args, made) => {
+        note(`new ${file} ${names.join('.')}`, { file, names, isMade: true }, null, args);
+        return Reflect.construct(target, args, made === watched ? target : made);
+      };
+      const watched = new Proxy(value, { apply, construct });
       if (names.length === 0) whole = watched;
       else if (Object.getOwnPropertyDescriptor(holder, key)?.writable) holder[key] = watched;
     }
@@ -160,18 +169,30 @@ function* variations(input) {
   }
 }
 
-/// The calls, and after them the same ones with one or two arguments changed, a change of each in turn.
+/// The calls of every function in turn, and after them the same ones with one or two arguments changed, a change of each
+/// in turn.
 function varied(calls) {
-  const inputs = calls.slice(0, MOST_INPUTS);
-  let turns = calls.map(variations);
-  while (turns.length > 0 && inputs.length < MOST_INPUTS) {
-    turns = turns.filter((others) => {
-      const { value, done } = others.next();
-      if (!done && inputs.length < MOST_INPUTS) inputs.push(value);
+  const own = new Map();
+  for (const input of calls) {
+    const key = `${input.isMade ? 'new ' : ''}${input.file} ${input.names.join('.')}`;
+    own.set(key, [...(own.get(key) ?? []), input]);
+  }
+  const recorded = inTurn(own.values(), MOST_INPUTS / 2);
+  return [...recorded, ...inTurn(recorded.map(variations), MOST_INPUTS - recorded.length)];
+}
+
+/// One of each, until there are so many or no more.
+function inTurn(many, most) {
+  const taken = [];
+  let left = [...many].map((each) => each[Symbol.iterator]());
+  while (left.length > 0 && taken.length < most) {
+    left = left.filter((each) => {
+      const { value, done } = each.next();
+      if (!done && taken.length < most) taken.push(value);
       return !done;
     });
   }
-  return inputs;
+  return taken;
 }
 
 /// What a promise, or what gives its values one by one, comes to.
@@ -217,7 +238,8 @@ async function answer(values, input) {
   let result = CALLED;
   let text;
   try {
-    result = await settled(within(() => Reflect.apply(value, holder, args)));
+    const run = () => (input.isMade ? Reflect.construct(value, args) : Reflect.apply(value, holder, args));
+    result = await settled(within(run));
     text = show(result);
   } catch (error) {
     text = error?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' ? 'timeout' : `raises ${error?.name ?? typeof error}`;
@@ -234,7 +256,7 @@ module.exports = {
     const loaded = new Map();
     const found = [];
     for (const input of inputs) {
-      if (Date.now() > until) break;
+      if (now() > until) break;
       if (!loaded.has(input.file)) loaded.set(input.file, await load(input.file));
       found.push(await answer(loaded.get(input.file), input));
     }

@@ -12,6 +12,10 @@ const PIECE = 48 << 10;
 const LEAST = 300;
 const TIMES = 10;
 const MEMORY_MB = 1024;
+/// So many answers, where there are inputs enough, say how an edit behaves.
+const ANSWERS = 20;
+/// Processes that are looked at for the programs that tests started.
+const MOST_PROCESSES = 1_000;
 const FLAGS = ['--experimental-vm-modules', '--experimental-import-meta-resolve', '--no-warnings'];
 
 const root = fs.realpathSync(process.env.GREENLIGHT_UP ?? '.');
@@ -74,6 +78,30 @@ class Runner {
     this.why ??= 'it took too long';
     this.thread.removeAllListeners('message');
     this.thread.terminate().catch(() => {});
+    // A thread that waits for a program does not end before that.
+    endPrograms();
+  }
+}
+
+/// Ends what tests started and left, with what that started; Linux says whose is whose.
+function endPrograms() {
+  const found = [process.pid];
+  for (let at = 0; at < found.length && found.length < MOST_PROCESSES; at += 1) {
+    try {
+      for (const task of fs.readdirSync(`/proc/${found[at]}/task`)) {
+        const children = fs.readFileSync(`/proc/${found[at]}/task/${task}/children`, 'utf8');
+        found.push(...children.split(' ').filter(Boolean).map(Number));
+      }
+    } catch {
+      // It has ended, or cannot be looked at.
+    }
+  }
+  for (const pid of found.slice(1)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
   }
 }
 
@@ -129,6 +157,7 @@ async function seen(edit, work) {
     fs.writeFileSync(edit.file, edit.text);
     return await work();
   } finally {
+    endPrograms();
     fs.writeFileSync(edit.file, before);
   }
 }
@@ -168,9 +197,13 @@ async function behave({ candidates, wall_ms }) {
   const runner = new Runner();
   const said = await runner.ask({ work: 'behave', plan, edits, wall_ms }, wall_ms);
   runner.end();
-  const answers = said.answer ?? [];
-  const longest = Math.max(0, ...answers.map((own) => own.length));
-  if (longest === 0) return { answers: [], why: said.why ?? 'nothing was called, or it took too long' };
+  const [without, ...answers] = said.answer?.found ?? [[]];
+  const fewest = Math.min(without.length, ...answers.map((own) => own.length));
+  if (fewest < Math.min(ANSWERS, said.answer?.inputs ?? 1)) return { answers: [], why: said.why ?? 'it took too long' };
+  // What no input reaches is alike, whatever it does.
+  const isSeen = answers.some((own) => own.some((text, at) => text !== (without[at] ?? text)));
+  if (!isSeen) return { answers: [], why: 'nothing that was called sees the edits' };
+  const longest = Math.max(...answers.map((own) => own.length));
   return { answers: answers.map((own) => [...own, ...Array(longest - own.length).fill('timeout')]) };
 }
 

@@ -35,7 +35,7 @@ const state = {
   made: new Map(),
   /// The file that a name in a module of the project stands for.
   found: new Map(),
-  /// Makes something else of what a file gives to others, while that is asked for.
+  /// Files, and what makes something else of what they give to others, while that is asked for.
   wrap: null,
 };
 
@@ -155,7 +155,7 @@ function install() {
     }
     const run = made.script.runInThisContext();
     const result = run.call(this.exports, this.exports, requireOf(this), this, file, path.dirname(file));
-    if (state.wrap !== null) this.exports = state.wrap(file, this.exports);
+    if (state.wrap?.files.has(file)) this.exports = state.wrap.make(file, this.exports);
     return result;
   };
 }
@@ -196,7 +196,7 @@ async function outside(url) {
 async function wrapped(module, file, url) {
   await module.link((wanted, by) => get(resolve(wanted, by.identifier)));
   await module.evaluate();
-  return synthetic(state.wrap(file, { ...module.namespace }), url);
+  return synthetic(state.wrap.make(file, { ...module.namespace }), url);
 }
 
 /// The module of an address in the present graph, not yet linked.
@@ -223,7 +223,7 @@ async function make(url) {
     if (file !== state.edited && known?.source !== source && state.compiled.size < MOST) {
       state.compiled.set(file, { source, cached: module.createCachedData(), shift: 0 });
     }
-    return state.wrap === null ? module : await wrapped(module, file, url);
+    return state.wrap?.files.has(file) ? await wrapped(module, file, url) : module;
   } catch (error) {
     return blame(file, error);
   }

@@ -60,6 +60,14 @@ function begin({ names = null, stops = false, tolerated = new Set(), watch = nul
   };
 }
 
+/// Notes what is there before a pass.
+function keep() {
+  clean = {
+    names: new Set(Object.getOwnPropertyNames(globalThis)),
+    listeners: new Set(EVENTS.flatMap((event) => process.listeners(event))),
+  };
+}
+
 /// What the last pass left behind.
 function tidy() {
   for (const timer of timers) clearTimeout(timer);
@@ -168,10 +176,7 @@ async function start({ failing, passing }) {
   const began = now();
   const run = await pass(null, files, {});
   const all = now() - began;
-  clean = {
-    names: new Set(Object.getOwnPropertyNames(globalThis)),
-    listeners: new Set(EVENTS.flatMap((event) => process.listeners(event))),
-  };
+  keep();
   const names = failing.filter((name) => run.results.get(plain(name)) === false);
   const lost = failing.filter((name) => run.results.get(plain(name)) !== false);
   if (lost.length > 0) return { why: `these fail elsewhere only: ${lost.slice(0, 3).join(', ')}` };
@@ -222,26 +227,26 @@ async function follow({ wall_ms }) {
   return watch.end();
 }
 
-/// What edits make of the files that they are in: their answers to the same inputs. The last ones may lack where the time
-/// was up.
+/// What the files answer without an edit, and with each, to the same inputs. The last answers may lack where the time was
+/// up.
 async function behave({ edits, wall_ms }) {
   const { recorder, varied, answers } = require('behave');
-  const until = Date.now() + wall_ms * 0.9;
+  const until = now() + wall_ms * 0.9;
   const watched = recorder();
-  const edited = new Set(edits.map(({ file }) => file));
-  modules.state.wrap = (file, values) => (edited.has(file) ? watched.wrap(file, values) : values);
+  modules.state.wrap = { files: new Set(edits.map(({ file }) => file)), make: watched.wrap };
   // With an edit, as no failing test gets to its end without one.
   await pass(edits[0], plan.near, {});
   modules.state.wrap = null;
+  keep();
   const inputs = varied(watched.calls);
   const found = [];
-  for (const [at, edit] of edits.entries()) {
+  for (const [at, edit] of [null, ...edits].entries()) {
     modules.renew(edit);
-    const left = Math.max(200, (until - Date.now()) / (edits.length - at));
-    found.push(await answers(inputs, modules.load, Date.now() + left));
+    const left = Math.max(200, (until - now()) / (edits.length + 1 - at));
+    found.push(await answers(inputs, modules.load, now() + left));
     tidy();
   }
-  return found;
+  return { inputs: inputs.length, found };
 }
 
 const WORK = { start, judge, follow, behave };
@@ -251,10 +256,7 @@ parentPort.on('message', async (asked) => {
     plan = asked.plan ?? plan;
     if (asked.work === 'warm') {
       await pass(null, asked.plan.near, {});
-      clean = {
-        names: new Set(Object.getOwnPropertyNames(globalThis)),
-        listeners: new Set(EVENTS.flatMap((event) => process.listeners(event))),
-      };
+      keep();
       post({ answer: true });
     } else {
       post({ answer: await WORK[asked.work](asked) });

@@ -44,8 +44,9 @@ def behave(judge, candidates, wall):
             inputs = varied(recorded(judge, functions, tests, wall / 3))
         if not inputs:
             return
-        for number, changes in enumerate(chosen):
-            left = max(0.2, (end - time.monotonic()) / (len(chosen) - number))
+        # What no input reaches is alike, whatever it does: so without an edit, too.
+        for number, changes in enumerate([[], *chosen]):
+            left = max(0.2, (end - time.monotonic()) / (len(chosen) + 1 - number))
             with Fork(lambda say: answer(changes, inputs, say)) as fork:
                 said, ended = fork.all(left)
             answers = said.decode("utf-8", "replace").split("\n")[:-1][: len(inputs)]
@@ -56,12 +57,13 @@ def behave(judge, candidates, wall):
     with Fork(work) as fork:
         said, _ = fork.all(wall + 1)
     heard = [json.loads(line) for line in said.split(b"\n")[:-1]]
-    if len(heard) != len(candidates):
+    if len(heard) != len(candidates) + 1:
         raise Refused("the functions were not called, or took too long")
     longest = max(len(answers) for answers, _ in heard)
-    if longest == 0:
-        raise Refused("no answers came")
-    return {"answers": [answers + [missing] * (longest - len(answers)) for answers, missing in heard]}
+    without, *lists = [answers + [missing] * (longest - len(answers)) for answers, missing in heard]
+    if all(answers == without for answers in lists):
+        raise Refused("nothing that was called sees the edits")
+    return {"answers": lists}
 
 
 class Changed:

@@ -19,16 +19,14 @@ def keep_compiled():
         return known[1]
 
     SourceFileLoader.source_to_code = source_to_code
-    keep_rewritten()
 
 
 def keep_rewritten():
     """The same for pytest, which writes assertions anew, as long as a file is as it was."""
-    try:
-        from _pytest.assertion import rewrite
+    from _pytest.assertion import rewrite
 
-        plain = rewrite._rewrite_test
-    except (ImportError, AttributeError):
+    plain = getattr(rewrite, "_rewrite_test", None)
+    if plain is None:
         return
     rewritten = {}
 

@@ -4,6 +4,9 @@ import dis
 import os
 import sys
 
+# Seconds that a second session may take to be opened.
+OPENING = 10
+
 
 def load(tree, argv, framework):
     words = [word.rsplit("/", 1)[-1] for word in argv]
@@ -54,6 +57,7 @@ class Pytest:
         self.options += ["-p", "no:randomly", "-p", "no:random_order", "-p", "no:faulthandler"]
         self.arguments = arguments
         self.reports = self.spare = None
+        keep_rewritten()
         self.collect(arguments)
         if not self.items:
             raise Refused("pytest collected no tests")
@@ -142,12 +146,20 @@ class Pytest:
         plugins = [getattr(plugin, "__file__", None) for plugin in self.config.pluginmanager.get_plugins()]
         if any(self.tree.path(file) for file in plugins if isinstance(file, str)):
             return
-        spare = self.unopened()
-        try:
-            spare.open(self.kept + self.named)
-        except BaseException:
-            return
-        self.spare = spare
+        words = self.kept + self.named
+
+        def work(say):
+            self.unopened().open(words)
+            say(b"o")
+
+        # What plugins do then is their matter; here, nobody ends it.
+        with Fork(work) as fork:
+            said, _ = fork.all(OPENING)
+        if said == b"o":
+            spare = self.unopened()
+            with quiet():
+                spare.open(words)
+            self.spare = spare
 
 
 class Unittest:
