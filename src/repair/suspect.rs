@@ -17,8 +17,9 @@ const CONSTANT: f32 = 0.6;
 const NEVER_EXECUTED: f32 = 0.15;
 /// What a line that no failing test executed counts for, beside lines of the same definition that one did.
 const NOT_EXECUTED: f32 = 0.5;
-/// How many definitions are first suspects.
+/// How many definitions are first suspects, and how near others have to come to the last of them to be so, too.
 const MAX_FIRST: usize = 5;
+const AS_SUSPICIOUS: f32 = 0.9;
 
 /// A file worth searching.
 #[derive(Debug)]
@@ -163,12 +164,12 @@ fn is_constant(definition: &Definition) -> bool {
 pub(super) struct Ranking(Vec<(RepoPath, Range<usize>)>);
 
 impl Ranking {
-    /// The definitions that at most [`MAX_FIRST`] others are more suspicious than, and what the file of the first of them
-    /// does when it is loaded, before any of those is called.
+    /// The most suspicious definitions, those about as suspicious as the last of them, and what the file of the first does
+    /// when it is loaded, before any of those is called.
     pub(super) fn of(suspects: &[Suspect]) -> Self {
         let mut all: Vec<(f32, &Suspect, &Definition)> = suspects.iter().flat_map(Suspect::scored).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let least = all.get(MAX_FIRST - 1).map_or(0.0, |(score, ..)| *score);
+        let least = all.get(MAX_FIRST - 1).map_or(0.0, |(score, ..)| *score * AS_SUSPICIOUS);
         let worst = all.first().map(|(_, suspect, _)| suspect.path().clone());
         let first = all.into_iter().filter(|(score, suspect, definition)| {
             *score >= least || (definition.is_module && worst.as_ref() == Some(suspect.path()))
@@ -253,7 +254,7 @@ def g(a):
     }
 
     #[test]
-    fn those_as_suspicious_as_the_fifth_are_first_suspects_too() {
+    fn those_about_as_suspicious_as_the_fifth_are_first_suspects_too() {
         let code: String = (0..8)
             .map(|n| {
                 format!(
@@ -263,7 +264,7 @@ def g(a):
                 )
             })
             .collect();
-        let suspects = [suspect("a.py", &code, &[0.9, 0.8, 0.7, 0.6, 0.5, 0.5, 0.4, 0.0])];
+        let suspects = [suspect("a.py", &code, &[0.9, 0.8, 0.7, 0.6, 0.5, 0.46, 0.44, 0.0])];
         let ranking = Ranking::of(&suspects);
         let path = "a.py".parse().unwrap();
         let is_first = |n: usize| {
