@@ -86,6 +86,8 @@ const ROWS: &[&[&str]] = &[
     &["<<=", ">>="],
     &["&", "&^"],
 ];
+/// Operators that seldom are meant beside a word.
+const ORDERING: &[&str] = &["<", "<=", ">", ">="];
 /// Operators that say the opposite of each other.
 const OPPOSITES: &[[&str; 2]] = &[
     ["==", "!="],
@@ -115,6 +117,14 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         beside_text(place, found);
         return;
     }
+    if ORDERING.contains(&operator) && is_beside_word(place) {
+        let is_strict = language.swaps.iter().any(|(from, _)| *from == "===");
+        let equal = if is_strict { ["===", "!=="] } else { ["==", "!="] };
+        found.extend(equal.map(|other| place.edit(other, Template::Comparison)));
+        let others = ORDERING.iter().filter(|other| **other != operator);
+        found.extend(others.map(|other| place.edit(*other, Template::RareOperator)));
+        return;
+    }
     let is_new = |other: &str| !(is_negated(place) && OPPOSITES.iter().any(|pair| is_pair(pair, operator, other)));
     for (from, to) in SWAPS.iter().chain(language.swaps) {
         if *from == operator {
@@ -129,6 +139,18 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     found.extend(others.map(|other| place.edit(*other, Template::RareOperator)));
     swap_operands(place, found);
     mask(place, found);
+}
+
+/// Whether one of the operands is a word in quotes, which says what something is and not where it stands in an order.
+fn is_beside_word(place: &Place<'_, '_>) -> bool {
+    let sides = [place.node().prev_sibling(), place.node().next_sibling()];
+    let texts = sides
+        .into_iter()
+        .flatten()
+        .filter(|side| side.kind().contains("string"));
+    texts
+        .map(|side| place.source.text_of(side).trim_matches(['"', '\'']))
+        .any(|text| text.len() > 1 && text.chars().all(|c| c.is_alphabetic() || matches!(c, '_' | '-')))
 }
 
 fn is_pair(pair: &[&str; 2], one: &str, other: &str) -> bool {

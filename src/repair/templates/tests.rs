@@ -76,6 +76,7 @@ fn python_faults_have_their_fix_among_the_edits() {
         ("return [i for i in ()]", "return [i for i in a]"),
         ("return 'a%s' ^ n", "return 'a%s' % n"),
         ("return '=' & n", "return '=' * n"),
+        ("return n < 'keys'", "return n == 'keys'"),
         ("return '=' + n", "return '=' * n"),
         ("return '[' >> n", "return '[' + n"),
         ("return n % ']'", "return n + ']'"),
