@@ -428,10 +428,8 @@ async fn candidates_that_behave_alike_give_the_same_answers() {
     assert_eq!(lists.len(), 5);
     assert!(lists[0].as_array().unwrap().len() > 3);
     // The second call of the test, which is made only when the first assertion holds.
-    assert!(
-        lists[0].as_array().unwrap().iter().any(|answer| answer == "5"),
-        "{answers}"
-    );
+    let is_five = |answer: &Value| answer.as_str().unwrap().starts_with("5 ");
+    assert!(lists[0].as_array().unwrap().iter().any(is_five), "{answers}");
     assert!(
         lists
             .iter()
