@@ -91,11 +91,9 @@ fn start(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
         .find(is_function)
         .map(|step| step.node.end_byte());
     let from = place.node().end_byte();
-    let mut until = end.unwrap_or(source.text.len()).min(from.saturating_add(MAX_FOLLOWED));
-    while !source.text.is_char_boundary(until) {
-        until -= 1;
-    }
-    let after = source.text.get(from..until).unwrap_or_default();
+    let until = end.unwrap_or(source.text.len()).min(from.saturating_add(MAX_FOLLOWED));
+    let after = source.text.get(from..source.text.floor_char_boundary(until));
+    let after = after.unwrap_or_default();
     let is_word = |c: char| c.is_alphanumeric() || "_.$".contains(c);
     let adds = |how: &&str| {
         let added = format!("{name}{how}");

@@ -81,25 +81,15 @@ async fn lent_packages_are_seen_without_a_process_for_each_edit() {
     assert!(patient.suite.clock.times() < 5, "{} runs", patient.suite.clock.times());
 }
 
-/// What a class of an ECMAScript module has, and a way to make it right that only the module's own test decides.
-const GATE: [(&str, &str); 2] = [
-    (
-        "package.json",
-        "{\"name\":\"gate\",\"type\":\"module\",\"scripts\":{\"test\":\"node --test\"}}\n",
-    ),
-    (
-        "gate.js",
-        "export default class Gate {\n  constructor(most) {\n    this.most = most;\n  }\n\n  opens(day, hour) {\n    \
-         return day < this.most && hour > 5;\n  }\n}\n",
-    ),
-];
-
 /// Two edits that are as likely make the only test pass, and differ in what no test says.
 #[tokio::test]
 async fn edits_that_behave_differently_are_told_apart_by_other_inputs() {
+    let manifest = "{\"name\":\"gate\",\"type\":\"module\",\"scripts\":{\"test\":\"node --test\"}}\n";
+    let gate = "export default class Gate {\n  constructor(most) {\n    this.most = most;\n  }\n\n  opens(day, hour) {\n    \
+                return day < this.most && hour > 5;\n  }\n}\n";
     let test = "import { test } from 'node:test';\nimport assert from 'node:assert';\nimport Gate from './gate.js';\n\n\
                 test('opens', () => assert.ok(new Gate(3).opens(1, 5)));\n";
-    let patient = Patient::written(&[GATE[0], GATE[1], ("gate.test.js", test)]).await;
+    let patient = Patient::written(&[("package.json", manifest), ("gate.js", gate), ("gate.test.js", test)]).await;
     let (End::NotFound(tried) | End::BudgetSpent(tried)) = patient.search(BUDGET).await else {
         panic!("one of two that differ was proposed");
     };

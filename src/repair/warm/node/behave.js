@@ -20,7 +20,6 @@ const DEEP = 5;
 /// Values of one file that are looked at for functions.
 const MOST_VALUES = 2_000;
 
-const CALLED = Symbol('called');
 const call = new vm.Script(`globalThis[Symbol.for('greenlight call')]()`);
 
 function isPlain(value) {
@@ -89,7 +88,8 @@ function recorder() {
   const seen = new Set();
   const counts = new Map();
   let isOff = false;
-  const note = (key, place, self, args) => {
+  const note = (place, self, args) => {
+    const { key } = place;
     if (isOff || (counts.get(key) ?? 0) >= MOST_RECORDED) return;
     isOff = true;
     try {
@@ -108,12 +108,13 @@ function recorder() {
   const wrap = (file, values) => {
     let whole = values;
     for (const { holder, key, value, names } of [...functions(values)]) {
+      const named = `${file} ${names.join('.')}`;
       const apply = (target, self, args) => {
-        note(`${file} ${names.join('.')}`, { file, names }, self, args);
+        note({ key: named, file, names }, self, args);
         return Reflect.apply(target, self, args);
       };
       const construct = (target, args, made) => {
-        note(`new ${file} ${names.join('.')}`, { file, names, isMade: true }, null, args);
+        note({ key: `new ${named}`, file, names, isMade: true }, null, args);
         return Reflect.construct(target, args, made === watched ? target : made);
       };
       const watched = new Proxy(value, { apply, construct });
@@ -173,10 +174,7 @@ function* variations(input) {
 /// in turn.
 function varied(calls) {
   const own = new Map();
-  for (const input of calls) {
-    const key = `${input.isMade ? 'new ' : ''}${input.file} ${input.names.join('.')}`;
-    own.set(key, [...(own.get(key) ?? []), input]);
-  }
+  for (const input of calls) own.set(input.key, [...(own.get(input.key) ?? []), input]);
   const recorded = inTurn(own.values(), MOST_INPUTS / 2);
   return [...recorded, ...inTurn(recorded.map(variations), MOST_INPUTS - recorded.length)];
 }
@@ -235,12 +233,10 @@ async function answer(values, input) {
   const before = left();
   let state = 1;
   Math.random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
-  let result = CALLED;
   let text;
   try {
     const run = () => (input.isMade ? Reflect.construct(value, args) : Reflect.apply(value, holder, args));
-    result = await settled(within(run));
-    text = show(result);
+    text = show(await settled(within(run)));
   } catch (error) {
     text = error?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' ? 'timeout' : `raises ${error?.name ?? typeof error}`;
   }
