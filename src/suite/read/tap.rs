@@ -342,6 +342,7 @@ impl Reader {
         let values = value("expected")
             .zip(value("actual"))
             .or_else(|| value("wanted").zip(value("found")));
+        let values = values.filter(|(expected, actual)| expected != actual);
         let values = values.map(|(expected, actual)| (expected.to_string(), actual.to_string()));
         if let Some((expected, actual)) = values.or_else(|| compared(&message)) {
             self.reading.compare(&expected, &actual);

@@ -30,6 +30,11 @@ pub(super) fn entries(lines: &[String]) -> Entries {
             .count();
         let block = &lines[at..at + below];
         at += below;
+        // Node prints what an error holds that is expected or actual beside the keys of the result, not below: what went
+        // wrong comes before that, and where after it.
+        if key != "stack" && entries.contains_key(key) {
+            continue;
+        }
         if value.starts_with(['|', '>']) && value.len() <= 3 {
             entries.insert(key.to_string(), dedented(block));
         } else if value.is_empty() {
@@ -94,5 +99,15 @@ mod tests {
         assert_eq!(entries["at.line"], "3");
         assert_eq!(entries["at.file"], "a.js");
         assert_eq!(entries["expected"], "a\"b");
+    }
+
+    #[test]
+    fn what_an_expected_error_holds_is_not_taken_for_what_went_wrong() {
+        let lines: Vec<String> = "  error: |-\n    one\n  expected:\n  error: 'two'\n  stack: |-\n    a.js:1\n  actual:\n  error: ''\n  stack: |-\n    a.js:2"
+            .lines()
+            .map(ToString::to_string)
+            .collect();
+        let entries = entries(&lines);
+        assert_eq!((&*entries["error"], &*entries["stack"]), ("one", "a.js:2"));
     }
 }
