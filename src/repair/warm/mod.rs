@@ -87,8 +87,9 @@ impl<'a> Pool<'a> {
         }))
     }
 
+    /// One more than there are interpreters, which waits for the first that is free.
     pub(super) fn lanes(&self) -> usize {
-        self.count
+        self.count + 1
     }
 
     /// The fix is often among the first.

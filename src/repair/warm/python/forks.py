@@ -14,6 +14,8 @@ MEMORY = 1 << 30
 PROCESSOR = 120
 # How often a limit is drawn out for a fork that did not get the processor.
 STARVED = 3
+# How often it is looked at how much processor time a fork took, in seconds.
+LOOK = 0.02
 
 
 class Refused(Exception):
@@ -62,11 +64,14 @@ class Fork:
         self.poll = select.poll()
         self.poll.register(self.pipe, select.POLLIN | select.POLLHUP)
 
-    def hear(self, limit):
-        """The next bytes; empty at the end, None when the time is up."""
+    def hear(self, limit, most=None):
+        """The next bytes; empty at the end, None when the time is up, or with `most` so much processor time."""
         end, extended = time.monotonic() + limit, 0
-        busy = self.busy()
+        busy, first = self.busy(), True
         while True:
+            if most and not first and self.busy() - busy > most:
+                return None
+            first = False
             left = end - time.monotonic()
             if left <= 0:
                 # Not slow, but kept waiting by others.
@@ -76,7 +81,7 @@ class Fork:
                     end = time.monotonic() + limit
                     continue
                 return None
-            if self.poll.poll(left * 1000):
+            if self.poll.poll((min(left, LOOK) if most else left) * 1000):
                 data = os.read(self.pipe, 1 << 16)
                 self.used += len(data)
                 return data if self.used < MOST_SAID else None

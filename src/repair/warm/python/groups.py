@@ -25,27 +25,29 @@ class Groups:
         self.judge = judge
         self.dirty = 0
 
-    def verdicts(self, targets):
-        """A verdict for each list of functions and code; None where it has to be tried alone."""
+    def verdicts(self, trials):
+        """A verdict for each; None where it has to be tried alone."""
         verdicts = []
-        while len(verdicts) < len(targets):
-            left = targets[len(verdicts) :][:GROUP]
+        while len(verdicts) < len(trials):
+            left = trials[len(verdicts) :][:GROUP]
             if len(left) == 1 or self.dirty >= MOST_DIRTY:
                 verdicts.append(None)
                 continue
             verdicts.extend(self.group(left))
         return verdicts
 
-    def group(self, targets):
-        judge, limit = self.judge, self.judge.limit()
-        canaries = self.canaries()
+    def group(self, trials):
+        judge, canaries = self.judge, self.canaries()
 
         def work(say):
             kept = Kept(judge.tree)
-            for changes in targets:
-                plain = [(function, function.__code__) for function, _ in changes]
-                for function, code in changes:
-                    function.__code__ = code
+            for trial in trials:
+                try:
+                    undo = trial.apply()
+                except BaseException:
+                    kept.restore()
+                    say(b"i")
+                    continue
                 left = len(judge.failing)
 
                 def done(_, passed):
@@ -54,8 +56,7 @@ class Groups:
                     return passed
 
                 judge.tests.run(judge.failing, done)
-                for function, code in plain:
-                    function.__code__ = code
+                undo()
                 kept.restore()
                 say(b"f" if left else b"p")
             good = []
@@ -64,22 +65,23 @@ class Groups:
 
         said = b""
         with Fork(work) as fork:
-            while len(said) <= len(targets):
-                heard = fork.hear(limit)
+            while len(said) <= len(trials):
+                took = trials[len(said)].took if len(said) < len(trials) else 0.0
+                heard = fork.hear(*judge.limits(took))
                 if heard is None:
-                    verdicts = [self.word(byte) for byte in said[: len(targets)]]
-                    return verdicts + [TIMEOUT] if len(verdicts) < len(targets) else verdicts
+                    verdicts = [self.word(byte) for byte in said[: len(trials)]]
+                    return verdicts + [TIMEOUT] if len(verdicts) < len(trials) else verdicts
                 if not heard:
                     # It died at the next one, which may be to blame or not.
                     break
                 said += heard
-        if said[len(targets) : len(targets) + 1] == b"d":
+        if said[len(trials) : len(trials) + 1] == b"d":
             self.dirty += 1
-            return [None] * len(targets)
-        return [self.word(byte) for byte in (said + b"p")[: len(targets)]]
+            return [None] * len(trials)
+        return [self.word(byte) for byte in (said + b"p")[: len(trials)]]
 
     def word(self, byte):
-        return FAILS if byte == ord("f") else None
+        return {ord("f"): FAILS, ord("i"): INVALID}.get(byte)
 
     def canaries(self):
         """Quick tests that pass here, the nearest first."""

@@ -9,6 +9,8 @@ import types
 # How long a candidate may take, by what the tests take without one.
 FACTOR = 10
 LEAST = 0.2
+# The same of processor time, which nobody else uses up.
+LEAST_BUSY = 0.1
 MOST = 20.0
 # How long the tests that passed may take for one candidate, and how many there may be.
 PASSING = 2.0
@@ -30,9 +32,12 @@ class Judge:
         # How long single tests take, and which of them start other programs.
         self.times = {}
         self.starting = set()
+        # The files whose code was run, by the failing tests at least; None when that is not known.
+        self.run_files = {tree.path(sys.modules[name].__file__) for name in tree.modules()}
         # Whether edits have to be on the disk, where programs see them that the failing tests start.
         self.on_disk = False
         self.groups = Groups(self)
+        self.reruns = Reruns(self)
         self.index = functions(tree)
         gc.collect()
         gc.freeze()
@@ -86,9 +91,16 @@ class Judge:
         """How tests go in a fork of their own: passed or not, by test."""
 
         def work(say):
-            started, programs = [time.monotonic()], []
+            started, programs, files = [time.monotonic()], [], set()
+
+            def watch(event, arguments):
+                if event in STARTS:
+                    programs.append(event)
+                elif event == "exec":
+                    files.add(getattr(arguments[0], "co_filename", ""))
+
             # It cannot be taken away any more, which is no matter in a fork.
-            sys.addaudithook(lambda event, _: programs.append(event) if event in STARTS else None)
+            sys.addaudithook(watch)
 
             def done(at, passed):
                 now = time.monotonic()
@@ -98,6 +110,7 @@ class Judge:
                 return True
 
             self.tests.run(chosen, done)
+            say(json.dumps(list(files)).encode())
 
         results = {}
         with Fork(work) as fork:
@@ -110,13 +123,26 @@ class Judge:
                 self.times[at] = float(words[2])
                 if words[3] == b"1":
                     self.starting.add(at)
+        self.note_files(said.rpartition(b"\n")[2])
         # What ended the process has not passed.
         for at in chosen:
             results.setdefault(at, False)
         return results
 
+    def note_files(self, said):
+        try:
+            self.run_files.update(map(self.tree.path, json.loads(said)))
+        except (ValueError, TypeError, AttributeError):
+            # It did not come to its end.
+            self.run_files = None
+
     def limit(self):
         return min(MOST, max(LEAST, self.took * FACTOR))
+
+    def limits(self, more=0.0):
+        """How long a candidate may take, and how much processor time, when something comes before that takes so long."""
+        more *= FACTOR
+        return min(MOST, self.limit() + more), max(LEAST_BUSY, self.took * FACTOR) + more
 
     def verdicts(self, candidates, limit):
         end, found = time.monotonic() + limit, []
@@ -129,16 +155,16 @@ class Judge:
         edits = [self.edited(candidate) for candidate in candidates]
         if self.on_disk:
             return [self.written(edit) for edit in edits]
-        targets = [edit and self.live(edit.swap) for edit in edits]
-        together = iter(self.groups.verdicts([changes for changes in targets if changes]))
+        trials = [edit and self.trial(edit) for edit in edits]
+        together = iter(self.groups.verdicts([trial for trial in trials if trial]))
         found = []
-        for edit, changes in zip(edits, targets):
+        for edit, trial in zip(edits, trials):
             if edit is None:
                 found.append(INVALID)
-            elif changes is None:
+            elif trial is None:
                 found.append(self.reloaded(edit))
             else:
-                found.append(next(together) or self.alone(edit, changes))
+                found.append(next(together) or self.alone(edit, trial))
         return found
 
     def edited(self, candidate):
@@ -150,25 +176,33 @@ class Judge:
     def written(self, edit):
         if edit is None:
             return INVALID
-        targets = self.live(edit.swap)
-        if targets is None and self.reload_took is None:
-            # While what is on the disk is as it was.
-            self.reload_took = self.try_reloading()
+        # While what is on the disk is as it was.
+        trial = self.trial(edit)
+        if trial is None:
+            self.get_ready_to_reload()
         try:
             with Written(edit):
-                return self.reloaded(edit) if targets is None else self.alone(edit, targets)
+                return self.alone(edit, trial) if trial else self.reloaded(edit)
         except OSError:
             return FAILS
 
-    def alone(self, edit, targets):
+    def trial(self, edit):
+        """How to try an edit without loading everything anew; None when that is not enough."""
+        changes = self.live(edit.swap)
+        return Trial(lambda: swapped(changes)) if changes else self.reruns.trial(edit)
+
+    def alone(self, edit, trial):
         relevant = self.relevant(edit)
 
         def work(say):
-            for function, code in targets:
-                function.__code__ = code
+            try:
+                trial.apply()
+            except BaseException:
+                say(b"i")
+                return
             self.try_tests(self.tests, self.failing, relevant, say)
 
-        return self.heard(work, self.limit())
+        return self.heard(work, trial.took)
 
     def live(self, swap):
         """The functions to be changed, with their new code; None when that is not enough."""
@@ -234,10 +268,10 @@ class Judge:
         if not remaining:
             say(b"P")
 
-    def heard(self, work, limit):
-        """The verdict of a fork."""
+    def heard(self, work, more=0.0):
+        """The verdict of a fork, in which something comes before the tests that usually takes so long."""
         with Fork(work) as fork:
-            said = fork.hear(limit)
+            said = fork.hear(*self.limits(more))
             if said == b"p":
                 said = fork.hear(PASSING * FACTOR)
             if said is None:
@@ -248,8 +282,9 @@ class Judge:
 
     def reloaded(self, edit):
         """Judges an edit that changes what modules do when they are loaded."""
-        if self.reload_took is None:
-            self.reload_took = self.try_reloading()
+        if self.run_files is not None and edit.file.path not in self.run_files:
+            return FAILS
+        self.get_ready_to_reload()
         if not self.reload_took:
             return FAILS
         failing, passing = self.failing, self.relevant(edit)
@@ -264,7 +299,11 @@ class Judge:
             count = len(failing)
             self.try_tests(fresh, list(range(count)), list(range(count, count + len(passing))), say)
 
-        return self.heard(work, min(MOST, self.limit() + self.reload_took * FACTOR))
+        return self.heard(work, self.reload_took)
+
+    def get_ready_to_reload(self):
+        if self.reload_took is None:
+            self.reload_took = self.try_reloading()
 
     def try_reloading(self):
         """How long it takes to load the modules anew; 0 when the tests don't fail then as they did."""
@@ -283,49 +322,6 @@ class Judge:
         if not ended or not said or any(json.loads(said)):
             return 0.0
         return time.monotonic() - started
-
-
-class Edited:
-    """One candidate, compiled."""
-
-    def __init__(self, tree, candidate):
-        self.file = tree.file(candidate["path"])
-        self.start, self.end, self.text = candidate["start"], candidate["end"], candidate["text"]
-        if not 0 <= self.start <= self.end <= len(self.file.data):
-            raise Refused("no range of the file")
-        self.swap = self.compare(self.file.part(self.start, self.end))
-
-    def compare(self, part):
-        try:
-            new = self.file.compiled(part, self.start, self.end, self.text)
-        except SyntaxError:
-            if part is None:
-                raise
-            # The statement may go on in the next one.
-            return self.compare(None)
-        swap = Swap()
-        swap.compare(self.file.original(part), new, [])
-        return swap
-
-    def data(self):
-        return self.file.edited(self.start, self.end, self.text)
-
-
-class Written:
-    """The file of an edit has it for a while."""
-
-    def __init__(self, edit):
-        self.edit = edit
-
-    def __enter__(self):
-        self.write(self.edit.data())
-
-    def __exit__(self, *_):
-        self.write(self.edit.file.data)
-
-    def write(self, data):
-        with open(self.edit.file.name, "wb") as file:
-            file.write(data)
 
 
 def key(code):

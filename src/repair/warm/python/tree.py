@@ -67,9 +67,12 @@ class File:
             raise Refused("too long a file")
         self.flags = 0
         # Some versions of Python compile a call of what was imported in another way.
-        self.imports = b""
+        self.imported, self.imports = set(), b""
         self.parts = []
+        # Whether the parts are all of the file.
+        self.is_whole = False
         self.codes = {}
+        self.runnables = {}
         try:
             self.split()
         except (SyntaxError, ValueError, RecursionError):
@@ -78,7 +81,8 @@ class File:
     def split(self):
         """Notes the byte ranges of statements that have their lines for themselves."""
         body = ast.parse(self.data).body
-        names = sorted(imported(body))
+        self.imported = imported(body)
+        names = sorted(self.imported - {"*"})
         self.imports = b"\nimport " + ", ".join(names).encode() + b"\n" if names else b""
         plain = not (b"\r" in self.data or b"\f" in self.data or self.data.startswith(b"\xef\xbb\xbf"))
         self.data.decode()
@@ -103,6 +107,7 @@ class File:
                 end = starts[min(statement.end_lineno, len(starts) - 1)]
                 self.parts.append((starts[first - 1], end, first))
             last = statement.end_lineno
+        self.is_whole = len(self.parts) == len(body)
 
     def part(self, start, end):
         """The statement that an edit lies in; None means all of the file."""
@@ -118,9 +123,21 @@ class File:
         """The code of a statement, or of the file, with an edit."""
         if part is None:
             return compiled(self.edited(start, end, text), self.name, 0)
+        return self.compiled_part(part, (start, end, text), self.imports)
+
+    def compiled_part(self, part, edit, more):
         low, high, first = part
+        start, end, text = edit
         data = self.data[low:start] + text.encode() + self.data[end:high] if end else self.data[low:high]
-        return compiled(b"\n" * (first - 1) + data + self.imports, self.name, self.flags)
+        return compiled(b"\n" * (first - 1) + data + more, self.name, self.flags)
+
+    def runnable(self, part, edit=None):
+        """The code of a statement, to be run in its module."""
+        if edit:
+            return self.compiled_part(part, edit, b"")
+        if part not in self.runnables:
+            self.runnables[part] = self.compiled_part(part, (0, 0, ""), b"")
+        return self.runnables[part]
 
     def original(self, part):
         if part not in self.codes:
@@ -129,7 +146,7 @@ class File:
 
 
 def imported(body):
-    """The names that a module imports, not those that its functions do."""
+    """The names that a module imports, not those that its functions do; `*` where it takes all there are."""
     names, left = set(), list(body)
     while left:
         node = left.pop()
@@ -138,7 +155,7 @@ def imported(body):
                 names.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             left.extend(ast.iter_child_nodes(node))
-    return names - {"*"}
+    return names
 
 
 def compiled(data, name, flags):
