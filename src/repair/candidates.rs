@@ -70,6 +70,8 @@ impl Candidate {
 /// The candidates that are left.
 pub(super) struct Candidates {
     checkout: Checkout,
+    /// Texts that failures print.
+    printed: Arc<[String]>,
     heap: BinaryHeap<Entry>,
     excluded: HashSet<String>,
     tried: HashSet<String>,
@@ -102,8 +104,13 @@ struct Read {
 }
 
 impl Candidates {
-    /// Leaves out patches with an excluded digest, and candidates that were tried before.
-    pub(super) fn new(checkout: &Checkout, suspects: Vec<Suspect>, (excluded, tried): (&[String], &[String])) -> Self {
+    /// For a tree whose failures print these texts. Leaves out patches with an excluded digest, and candidates that were
+    /// tried before.
+    pub(super) fn new(
+        (checkout, printed): (&Checkout, Vec<String>),
+        suspects: Vec<Suspect>,
+        (excluded, tried): (&[String], &[String]),
+    ) -> Self {
         let suspects: Vec<Arc<Suspect>> = suspects.into_iter().map(Arc::new).collect();
         let whole_file = |suspect: &Arc<Suspect>| Entry {
             score: suspect.most(),
@@ -113,6 +120,7 @@ impl Candidates {
         };
         Self {
             checkout: checkout.clone(),
+            printed: printed.into(),
             heap: suspects
                 .iter()
                 .filter(|suspect| suspect.most() > 0.0)
@@ -150,7 +158,7 @@ impl Candidates {
             return;
         };
         let read = Arc::new(Read {
-            known: Known::of(&source),
+            known: Known::of(&source, Arc::clone(&self.printed)),
             rows: Rows::of(&source.text),
             source,
         });

@@ -11,6 +11,7 @@
 
 mod candidates;
 mod evidence;
+mod expected;
 mod explain;
 mod gate;
 mod hunt;
@@ -167,7 +168,8 @@ pub async fn search(
             tried.suspects = suspect::places(&suspects);
         }
         let ranking = Ranking::of(&suspects);
-        let mut candidates = Candidates::new(task.checkout, suspects, (task.excluded, task.tried));
+        let printed = expected::texts(task.before);
+        let mut candidates = Candidates::new((task.checkout, printed), suspects, (task.excluded, task.tried));
         let gate = Gate {
             task,
             runner: &runner,
@@ -198,7 +200,12 @@ pub async fn search(
 fn is_searched(outcome: Outcome) -> bool {
     matches!(
         outcome,
-        Outcome::Failed | Outcome::TimedOut | Outcome::Crashed | Outcome::DidNotCollect
+        Outcome::Failed
+            | Outcome::TimedOut
+            | Outcome::Panicked
+            | Outcome::Crashed
+            | Outcome::OutOfMemory
+            | Outcome::DidNotCollect
     )
 }
 

@@ -34,7 +34,7 @@ fn candidates(checkout: &Checkout, tests: &[&str], excluded: &[String]) -> Candi
     let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();
     let evidence = Evidence::new(&before, &BTreeMap::new(), &paths);
     let suspects = localise::suspects(checkout, &paths, &evidence, &CancellationToken::new()).unwrap();
-    Candidates::new(checkout, suspects, (excluded, &[]))
+    Candidates::new((checkout, Vec::new()), suspects, (excluded, &[]))
 }
 
 #[track_caller]

@@ -44,6 +44,10 @@ pub(in crate::repair) enum Template {
     Something,
     /// Nothing to start from, for a list that is added to.
     Start,
+    /// What a collection holds that holds nothing.
+    Filling,
+    /// A text made to give what a failure says was expected.
+    Expected,
     /// Another error that is caught or raised.
     Exception,
     /// A method bound to its object, its class or nothing.
@@ -104,7 +108,14 @@ impl Template {
             Self::Method | Self::Truth | Self::Jump | Self::Condition | Self::Body => 0.7,
             Self::Arguments | Self::Something => 0.65,
             Self::Negate => 0.6,
-            Self::Attribute | Self::OtherOperator | Self::Text | Self::Start | Self::Exception | Self::Binding => 0.5,
+            Self::Attribute
+            | Self::OtherOperator
+            | Self::Text
+            | Self::Start
+            | Self::Filling
+            | Self::Expected
+            | Self::Exception
+            | Self::Binding => 0.5,
             Self::ShiftValue | Self::Variable | Self::Operands | Self::Sign => 0.45,
             Self::Derived => 0.4,
             Self::Slice | Self::Unwrap => 0.35,
@@ -130,14 +141,19 @@ impl Template {
             | Self::Operands
             | Self::Jump => Kind::Swap,
             Self::DropOne | Self::ShiftPosition | Self::ShiftValue => Kind::Shift,
-            Self::Constant | Self::OtherConstant | Self::Truth | Self::Start | Self::Text | Self::OtherText => {
-                Kind::Constant
-            }
+            Self::Constant
+            | Self::OtherConstant
+            | Self::Truth
+            | Self::Start
+            | Self::Text
+            | Self::OtherText
+            | Self::Expected => Kind::Constant,
             Self::Sign | Self::DropNegation | Self::Negate => Kind::Negation,
             Self::Method
             | Self::Attribute
             | Self::Variable
             | Self::Something
+            | Self::Filling
             | Self::Exception
             | Self::Binding
             | Self::Slice

@@ -1,6 +1,7 @@
 //! What a file offers: its variables by function, its parts by value, its literals, expressions and statements.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::names::{functions, is_bound, owner, part};
 use super::{Place, errors, is_untouched};
@@ -31,6 +32,8 @@ pub(in crate::repair) struct Known {
     pub(super) statements: Vec<Piece>,
     pub(super) returns: Vec<Piece>,
     pub(super) bodies: Vec<Body>,
+    /// Texts that the failures print, whatever the file is.
+    pub(super) printed: Arc<[String]>,
 }
 
 /// A piece of code as it stands in the file.
@@ -53,7 +56,7 @@ pub(super) struct Body {
 }
 
 impl Known {
-    pub(in crate::repair) fn of(source: &Source) -> Self {
+    pub(in crate::repair) fn of(source: &Source, printed: Arc<[String]>) -> Self {
         let mut known = Self {
             variables: BTreeMap::new(),
             parts: BTreeMap::new(),
@@ -66,6 +69,7 @@ impl Known {
             statements: Vec::new(),
             returns: Vec::new(),
             bodies: Vec::new(),
+            printed,
         };
         source.walk(|path| {
             let place = Place { source, path };

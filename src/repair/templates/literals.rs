@@ -2,7 +2,8 @@
 
 use super::empties::falling;
 use super::known::Piece;
-use super::{Edit, Known, Place, Template};
+use super::{Edit, Known, Place, Template, errors};
+use crate::repair::expected;
 
 const MAX_OTHERS: usize = 12;
 const MAX_AFFIX: usize = 4;
@@ -74,9 +75,46 @@ fn text(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
         push(&format!("{inside} "), Template::OtherText, 0.6);
         push(&format!(" {inside}"), Template::OtherText, 0.6);
     }
+    for other in expected::instead_of(inside, &known.printed) {
+        if !other.contains(['\\', '{', '}', '$', '%']) && !other.contains(quote) {
+            let similarity = if is_near(inside, &other) || is_message(place) {
+                1.0
+            } else {
+                0.5
+            };
+            push(&other, Template::Expected, similarity);
+        }
+    }
     for (rank, other) in nearest(place, &known.strings).into_iter().enumerate() {
         found.push(place.edit(other, Template::Text).similar(0.85 * falling(rank)));
     }
+}
+
+/// Whether two texts have at least half in common, at their ends: the rest may be mistyped. A text that has little in
+/// common with what a test expects is seldom the fault, but always the way to please that test.
+fn is_near(one: &str, other: &str) -> bool {
+    let before = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let [one_rest, other_rest] = [&one.as_bytes()[before..], &other.as_bytes()[before..]];
+    let behind = one_rest.iter().rev().zip(other_rest.iter().rev());
+    let behind = behind.take_while(|(a, b)| a == b).count();
+    2 * (before + behind) >= one.len().max(other.len())
+}
+
+/// Whether an error is made with the text.
+fn is_message(place: &Place<'_, '_>) -> bool {
+    let language = place.source.language;
+    let call = place
+        .above(1)
+        .filter(|step| language.arguments.contains(&step.node.kind()))
+        .and(place.above(2));
+    let named = call.and_then(|call| {
+        call.node
+            .child(0)
+            .into_iter()
+            .chain(call.node.child_by_field_name("constructor"))
+            .last()
+    });
+    named.is_some_and(|named| errors::sounds_like_one(place.source.text_of(named)))
 }
 
 /// Other literals of the file: the same place in an expression first, then the nearest.
@@ -183,5 +221,49 @@ fn slice(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repair::syntax::Source;
+    use crate::repair::templates::{Stage, edits};
+
+    /// What a text became, with its weight, because failures printed these texts.
+    fn expected(path: &str, text: &str, printed: &[&str]) -> Vec<(String, f32)> {
+        let source = Source::parse(path, text.into()).unwrap();
+        let known = Known::of(&source, printed.iter().map(ToString::to_string).collect());
+        let made = edits((&source, &known), Stage::Wider, &(0..text.len()), |_| true);
+        let made = made.into_iter().filter(|edit| edit.template == Template::Expected);
+        made.map(|edit| (edit.replacement.clone(), edit.weight())).collect()
+    }
+
+    #[test]
+    fn a_mistyped_text_becomes_what_was_expected() {
+        let code = "def f(n):\n    return 'must be postive: ' + n\n";
+        let printed = ["must be postive: 3", "must be positive: 3"];
+        assert_eq!(
+            expected("a.py", code, &printed),
+            [("'must be positive: '".to_string(), 0.5)]
+        );
+        assert!(expected("a.py", code, &["must be positive: 3"]).is_empty());
+    }
+
+    #[test]
+    fn what_only_pleases_a_test_weighs_little() {
+        let most = |made: Vec<(String, f32)>| made.into_iter().map(|(_, weight)| weight).fold(0.0, f32::max);
+        assert!(most(expected("a.py", "def f():\n    return 'cat'\n", &["cat", "a dog"])) < 0.3);
+        assert!(most(expected("a.py", "def f():\n    return ''\n", &["a dog"])) < 0.3);
+        let thrown = "function f() {\n  throw new TypeError('')\n}\n";
+        assert!(most(expected("a.js", thrown, &["it is required"])) >= 0.5);
+        assert!(
+            most(expected(
+                "a.py",
+                "def f():\n    raise ValueError('')\n",
+                &["it is required"]
+            )) >= 0.5
+        );
+        assert!(expected("a.js", thrown, &["${process.exit()}", "a\\n", "it's"]).is_empty());
     }
 }
