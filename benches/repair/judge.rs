@@ -214,6 +214,12 @@ fn normalised(text: &str, language: &str) -> Vec<String> {
         } else {
             0
         };
+        // Elsewhere than in Rust, a text is the same between quotes of either kind.
+        let line = if language == "rust" {
+            line.to_owned()
+        } else {
+            line.replace('"', "'")
+        };
         // Between names and words a space means something; beside anything else it does not.
         let mut bare = String::new();
         for word in line.split_whitespace() {

@@ -567,7 +567,7 @@ async fn what_a_module_does_when_it_is_loaded_is_edited_without_loading_the_othe
                 .start("pytest", &["test_used.py::test_it"], &["test_used.py::test_other"])
                 .await;
             assert_eq!(started["failing"], json!(["test_used.py::test_it"]), "{started}");
-            let wrong = edits[(number + 1) % edits.len()];
+            let wrong = edits[(number + 2) % edits.len()];
             let verdicts = harness.judge("shapes.py", &[*edit, wrong, (edit.0, "(")]).await;
             assert_eq!(verdicts, ["passes", "fails", "invalid"], "{edit:?}");
             let loaded = std::fs::read_to_string(harness.directory.path().join("loaded")).unwrap();
