@@ -19,6 +19,10 @@ const QUOTED: &[&str] = &[
     r"`([^`\\\n]{1,200})`",
 ];
 
+/// Texts that are offered for one, and places in a text at which it is looked for.
+const MAX_OFFERED: usize = 8;
+const MAX_PLACES: usize = 20;
+
 /// What failures print between quotes, each once, in the order in which it comes.
 pub(super) fn texts(before: &TestRun) -> Vec<String> {
     let patterns: Vec<Regex> = QUOTED.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect();
@@ -29,7 +33,7 @@ pub(super) fn texts(before: &TestRun) -> Vec<String> {
         let message = failure.message.get(..end).unwrap_or_default();
         let found = patterns.iter().flat_map(|pattern| pattern.captures_iter(message));
         let quoted = found.filter_map(|captures| Some(captures.get(1)?.as_str()));
-        for text in quoted.filter(|text| text.len() <= MAX_TEXT) {
+        for text in quoted.filter(|text| text.len() <= MAX_TEXT && !text.chars().any(is_hidden)) {
             if texts.len() >= MAX_TEXTS {
                 return texts;
             }
@@ -46,7 +50,7 @@ pub(super) fn texts(before: &TestRun) -> Vec<String> {
 pub(super) fn instead_of(own: &str, texts: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for actual in texts.iter().map(String::as_str).chain(own.is_empty().then_some("")) {
-        for (at, _) in actual.match_indices(own).take(MAX_TEXT) {
+        for (at, _) in actual.match_indices(own).take(MAX_PLACES) {
             let (before, after) = (&actual[..at], &actual[at + own.len()..]);
             for expected in texts.iter().filter(|expected| *expected != actual) {
                 let middle = expected.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
@@ -54,11 +58,20 @@ pub(super) fn instead_of(own: &str, texts: &[String]) -> Vec<String> {
                     && !found.iter().any(|known| known == middle)
                 {
                     found.push(middle.to_string());
+                    if found.len() >= MAX_OFFERED {
+                        return found;
+                    }
                 }
             }
         }
     }
     found
+}
+
+/// Whether a character is not what a reader of code sees: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -94,6 +107,7 @@ mod tests {
         let many: Vec<String> = (0..1_000).map(|n| format!("'{n}'")).collect();
         assert_eq!(printed(&[&many.join(" ")]).len(), MAX_TEXTS);
         assert!(printed(&[&format!("'{}'", "x".repeat(500))]).is_empty());
+        assert!(printed(&["'a\u{202e}b'", "'a\rb'"]).is_empty());
     }
 
     #[test]
@@ -108,5 +122,8 @@ mod tests {
         assert_eq!(instead_of("", &texts(&["it is missing"])), ["it is missing"]);
         assert_eq!(instead_of("", &texts(&["ab", "a-b"])), ["-", "ab", "a-b"]);
         assert!(instead_of("cat", &texts(&["7 cat!"])).is_empty());
+        // However much is printed, few are offered.
+        let many: Vec<String> = (1..40).map(|n| "a".repeat(n)).collect();
+        assert_eq!(instead_of("a", &many).len(), MAX_OFFERED);
     }
 }

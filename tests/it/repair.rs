@@ -1,6 +1,7 @@
 //! Repair without a model: real programs with one fault each, real tests in the real sandbox.
 
 mod patient;
+mod reruns;
 mod schemata;
 mod tools;
 mod warm_node;

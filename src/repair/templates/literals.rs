@@ -90,14 +90,14 @@ fn text(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>) {
     }
 }
 
-/// Whether two texts have at least half in common, at their ends: the rest may be mistyped. A text that has little in
-/// common with what a test expects is seldom the fault, but always the way to please that test.
+/// Whether two texts have nearly all in common, at their ends: the rest may be mistyped. A text that has less in common
+/// with what a test expects (`disabled` for `enabled`) is seldom the fault, but always the way to please that test.
 fn is_near(one: &str, other: &str) -> bool {
     let before = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     let [one_rest, other_rest] = [&one.as_bytes()[before..], &other.as_bytes()[before..]];
     let behind = one_rest.iter().rev().zip(other_rest.iter().rev());
     let behind = behind.take_while(|(a, b)| a == b).count();
-    2 * (before + behind) >= one.len().max(other.len())
+    4 * (before + behind) >= 3 * one.len().max(other.len())
 }
 
 /// Whether an error is made with the text.
@@ -255,6 +255,8 @@ mod tests {
         let most = |made: Vec<(String, f32)>| made.into_iter().map(|(_, weight)| weight).fold(0.0, f32::max);
         assert!(most(expected("a.py", "def f():\n    return 'cat'\n", &["cat", "a dog"])) < 0.3);
         assert!(most(expected("a.py", "def f():\n    return ''\n", &["a dog"])) < 0.3);
+        let opposite = "def f():\n    return 'disabled'\n";
+        assert!(most(expected("a.py", opposite, &["disabled", "enabled"])) < 0.3);
         let thrown = "function f() {\n  throw new TypeError('')\n}\n";
         assert!(most(expected("a.js", thrown, &["it is required"])) >= 0.5);
         assert!(

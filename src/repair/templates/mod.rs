@@ -3,6 +3,7 @@
 
 mod bounds;
 mod calls;
+mod collections;
 mod donors;
 mod empties;
 mod errors;
@@ -176,6 +177,7 @@ pub(super) fn edits(
                     logic::edits(&place, &mut found);
                     names::edits(&place, known, &mut found);
                     empties::edits(&place, known, &mut found);
+                    collections::edits(&place, known, &mut found);
                     errors::edits(&place, known, &mut found);
                 }
                 Stage::Wider => {

@@ -5,13 +5,14 @@ use crate::sandbox::Language;
 use super::lane::Harness;
 
 /// In the order in which they are loaded, all into one namespace.
-const SOURCES: [(&str, &str); 11] = [
+const SOURCES: [(&str, &str); 12] = [
     ("forks", include_str!("python/forks.py")),
     ("tree", include_str!("python/tree.py")),
     ("suites", include_str!("python/suites.py")),
     ("kept", include_str!("python/kept.py")),
     ("groups", include_str!("python/groups.py")),
     ("edits", include_str!("python/edits.py")),
+    ("uses", include_str!("python/uses.py")),
     ("trials", include_str!("python/trials.py")),
     ("judge", include_str!("python/judge.py")),
     ("follow", include_str!("python/follow.py")),

@@ -14,13 +14,14 @@ use super::patient::{BUDGET, Patient};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     include_str!("../../../src/repair/warm/python/forks.py"),
     include_str!("../../../src/repair/warm/python/tree.py"),
     include_str!("../../../src/repair/warm/python/suites.py"),
     include_str!("../../../src/repair/warm/python/kept.py"),
     include_str!("../../../src/repair/warm/python/groups.py"),
     include_str!("../../../src/repair/warm/python/edits.py"),
+    include_str!("../../../src/repair/warm/python/uses.py"),
     include_str!("../../../src/repair/warm/python/trials.py"),
     include_str!("../../../src/repair/warm/python/judge.py"),
     include_str!("../../../src/repair/warm/python/follow.py"),
@@ -29,13 +30,13 @@ const SOURCES: [&str; 11] = [
 ];
 
 /// The harness in a session, with a tree.
-struct Harness {
+pub(super) struct Harness {
     session: Session,
-    directory: TempDir,
+    pub(super) directory: TempDir,
 }
 
 impl Harness {
-    async fn new(files: &[(&str, &str)]) -> Self {
+    pub(super) async fn new(files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = directory.path().join(path);
@@ -56,7 +57,7 @@ impl Harness {
         Self { session, directory }
     }
 
-    async fn ask(&mut self, request: &Value) -> Value {
+    pub(super) async fn ask(&mut self, request: &Value) -> Value {
         let mut text = self.piece(request).await;
         let total = text.1;
         while text.0.len() < total {
@@ -80,7 +81,7 @@ impl Harness {
         (piece["text"].as_str().unwrap().to_owned(), total)
     }
 
-    async fn start(&mut self, framework: &str, failing: &[&str], passing: &[&str]) -> Value {
+    pub(super) async fn start(&mut self, framework: &str, failing: &[&str], passing: &[&str]) -> Value {
         let argv = ["python3", "-m", framework];
         let request = json!({"op": "start", "argv": argv, "framework": framework, "failing": failing,
             "passing": passing, "limit_ms": 60_000});
@@ -88,7 +89,7 @@ impl Harness {
     }
 
     /// Judges edits of one file, each a piece of its text and what replaces that.
-    async fn judge(&mut self, path: &str, edits: &[(&str, &str)]) -> Vec<String> {
+    pub(super) async fn judge(&mut self, path: &str, edits: &[(&str, &str)]) -> Vec<String> {
         let text = std::fs::read_to_string(self.directory.path().join(path)).unwrap();
         let candidates: Vec<Value> = edits
             .iter()
@@ -516,62 +517,4 @@ async fn what_tests_see_through_another_program_is_repaired() {
     // The red run, and the one that confirms: edits took no run of the tests of their own.
     let runs = patient.suite.clock.times();
     assert!(runs < 5, "{runs} runs of the test command");
-}
-
-/// A module that is run again by itself is not enough where others hold on to what it made.
-#[tokio::test]
-async fn what_a_module_does_when_it_is_loaded_is_edited_without_loading_the_others_where_that_is_enough() {
-    let shapes = "import re\n\nSIDES = [3, 5]\nNAME = 'squares'\nWORD = re.compile('[a-y]+')\n\n\nclass Shape:\n    \
-                  corners = 3\n\n    def __init__(self, sides=3):\n        self.sides = sides\n\n\n\
-                  def named(n, name=NAME):\n    return name * n\n\n\nTABLE = {n: named(n) for n in SIDES}\n";
-    let used = "from shapes import *\nfrom shapes import SIDES as sides, NAME\n\n\n\
-                with open('loaded', 'a') as file:\n    file.write('x')\n\n\ndef known():\n    return sides, NAME\n\n\n\
-                def drawn():\n    return Shape().corners, Shape().sides, named(1), TABLE.get(4), bool(WORD.fullmatch('z'))\n";
-    let edits = [
-        ("[3, 5]", "[3, 4]"),
-        ("'squares'", "'square'"),
-        ("[a-y]", "[a-z]"),
-        ("corners = 3", "corners = 4"),
-        ("sides=3", "sides=4"),
-        ("n in SIDES", "n in [4]"),
-    ];
-    let asserted = [
-        "known()[0] == [3, 4]",
-        "known()[1] == 'square'",
-        "drawn()[4]",
-        "drawn()[0] == 4",
-        "drawn()[1] == 4",
-        "drawn()[3]",
-    ];
-    // What holds on to what the module made, and how often `used` is then loaded: at first, and for each try.
-    for (held, is_enough) in [
-        ("", true),
-        (
-            "\n\nclass Held(Shape):\n    pass\n\n\nHELD = [sides, named, WORD]\n",
-            false,
-        ),
-    ] {
-        for (number, (edit, asserted)) in edits.iter().zip(asserted).enumerate() {
-            let test = format!(
-                "from used import *\n\n\ndef test_it():\n    assert {asserted}\n\n\ndef test_other():\n    assert known()\n"
-            );
-            let used = format!("{used}{held}");
-            let files = [
-                ("shapes.py", shapes),
-                ("used.py", &used),
-                ("test_used.py", &test),
-                ("loaded", ""),
-            ];
-            let mut harness = Harness::new(&files).await;
-            let started = harness
-                .start("pytest", &["test_used.py::test_it"], &["test_used.py::test_other"])
-                .await;
-            assert_eq!(started["failing"], json!(["test_used.py::test_it"]), "{started}");
-            let wrong = edits[(number + 2) % edits.len()];
-            let verdicts = harness.judge("shapes.py", &[*edit, wrong, (edit.0, "(")]).await;
-            assert_eq!(verdicts, ["passes", "fails", "invalid"], "{edit:?}");
-            let loaded = std::fs::read_to_string(harness.directory.path().join("loaded")).unwrap();
-            assert_eq!(loaded.len() == 1, is_enough, "{edit:?}: {loaded}");
-        }
-    }
 }

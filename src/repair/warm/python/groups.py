@@ -41,41 +41,46 @@ class Groups:
 
         def work(say):
             kept = Kept(judge.tree)
-            for trial in trials:
+
+            def passes(trial):
                 try:
                     undo = trial.apply()
+                except Unlike:
+                    kept.restore()
+                    return b"p"
                 except BaseException:
                     kept.restore()
-                    say(b"i")
-                    continue
-                left = len(judge.failing)
-
-                def done(_, passed):
-                    nonlocal left
-                    left -= passed
-                    return passed
-
-                judge.tests.run(judge.failing, done)
+                    return b"i"
+                results = []
+                judge.tests.run(judge.failing, lambda _, passed: results.append(passed) or passed)
                 undo()
                 kept.restore()
-                say(b"f" if left else b"p")
-            good = []
+                return b"p" if sum(results) == len(judge.failing) else b"f"
+
+            for number, trial in enumerate(trials):
+                said = passes(trial)
+                first = said if number == 0 else first
+                say(said)
+            # Nothing that was left behind may have changed how the first went, or how others do.
+            good = [passes(trials[0]) == first]
             judge.tests.run(canaries, lambda _, passed: good.append(passed) or passed)
-            say(b"d" if not all(good) else b"c")
+            say(b"c" if all(good) else b"d")
 
         said = b""
         with Fork(work) as fork:
             while len(said) <= len(trials):
-                took = trials[len(said)].took if len(said) < len(trials) else 0.0
+                is_last = len(said) == len(trials)
+                took = trials[0].took + CANARIES * CANARY if is_last else trials[len(said)].took
                 heard = fork.hear(*judge.limits(took))
                 if heard is None:
+                    judge.late += 1
                     verdicts = [self.word(byte) for byte in said[: len(trials)]]
-                    return verdicts + [TIMEOUT] if len(verdicts) < len(trials) else verdicts
+                    return verdicts + [TIMEOUT] if len(verdicts) < len(trials) else [None] * len(trials)
                 if not heard:
                     # It died at the next one, which may be to blame or not.
                     break
                 said += heard
-        if said[len(trials) : len(trials) + 1] == b"d":
+        if len(said) == len(trials) or said[len(trials) :] == b"d":
             self.dirty += 1
             return [None] * len(trials)
         return [self.word(byte) for byte in (said + b"p")[: len(trials)]]
@@ -99,7 +104,8 @@ class Kept:
     def __init__(self, tree):
         self.containers, self.caches = [], []
         self.seen = set()
-        for name in list(tree.modules()):
+        self.own = set(tree.modules())
+        for name in self.own:
             module = sys.modules.get(name)
             self.keep(vars(module))
             for value in list(vars(module).values()):
@@ -117,6 +123,12 @@ class Kept:
             for default in value.__defaults__ or ():
                 if type(default) in (list, dict, set):
                     self.keep(default)
+        elif type(value).__module__ in self.own and type(getattr(value, "__dict__", None)) is dict:
+            # What an object of the project holds, one level deep.
+            self.keep(vars(value))
+            for inner in list(vars(value).values()):
+                if type(inner) in (list, dict, set, bytearray):
+                    self.keep(inner)
 
     def keep(self, value):
         if id(value) not in self.seen and len(value) <= LONGEST_KEPT and len(self.containers) < MOST_KEPT:

@@ -9,14 +9,16 @@ import types
 # How long a candidate may take, by what the tests take without one.
 FACTOR = 10
 LEAST = 0.2
-# The same of processor time, which nobody else uses up.
+# The same of processor time, which nobody else uses up, once so many took longer: those that never end are many.
 LEAST_BUSY = 0.1
+MANY_LATE = 10
 MOST = 20.0
 # How long the tests that passed may take for one candidate, and how many there may be.
 PASSING = 2.0
 MOST_PASSING = 400
 # What starts another program, as audit events are called.
 STARTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system"}
+FORKS = {"os.fork", "os.forkpty"}
 PASSES, FAILS, INVALID, TIMEOUT = "passes", "fails", "invalid", "timeout"
 
 
@@ -27,13 +29,15 @@ class Judge:
         self.tree, self.tests = tree, tests
         self.failing, self.passing = [], []
         self.took, self.reload_took = LEAST, None
+        # Candidates that took too long.
+        self.late = 0
         # By the code of functions: the tests that passed here and ran them; None when that was not found out.
         self.touched = None
         # How long single tests take, and which of them start other programs.
         self.times = {}
         self.starting = set()
         # The files whose code was run, by the failing tests at least; None when that is not known.
-        self.run_files = {tree.path(sys.modules[name].__file__) for name in tree.modules()}
+        self.run_files = tests.files | {tree.path(sys.modules[name].__file__) for name in tree.modules()}
         # Whether edits have to be on the disk, where programs see them that the failing tests start.
         self.on_disk = False
         self.groups = Groups(self)
@@ -96,6 +100,9 @@ class Judge:
             def watch(event, arguments):
                 if event in STARTS:
                     programs.append(event)
+                elif event in FORKS:
+                    # What that runs is not seen.
+                    files.add(None)
                 elif event == "exec":
                     files.add(getattr(arguments[0], "co_filename", ""))
 
@@ -110,7 +117,7 @@ class Judge:
                 return True
 
             self.tests.run(chosen, done)
-            say(json.dumps(list(files)).encode())
+            say(json.dumps(None if None in files else list(files)).encode())
 
         results = {}
         with Fork(work) as fork:
@@ -131,9 +138,13 @@ class Judge:
 
     def note_files(self, said):
         try:
-            self.run_files.update(map(self.tree.path, json.loads(said)))
-        except (ValueError, TypeError, AttributeError):
+            files = json.loads(said)
+        except ValueError:
             # It did not come to its end.
+            files = None
+        if self.run_files is not None and isinstance(files, list):
+            self.run_files.update(self.tree.path(str(name)) for name in files)
+        else:
             self.run_files = None
 
     def limit(self):
@@ -142,7 +153,8 @@ class Judge:
     def limits(self, more=0.0):
         """How long a candidate may take, and how much processor time, when something comes before that takes so long."""
         more *= FACTOR
-        return min(MOST, self.limit() + more), max(LEAST_BUSY, self.took * FACTOR) + more
+        least = LEAST_BUSY if self.late >= MANY_LATE else LEAST
+        return min(MOST, self.limit() + more), min(MOST, max(least, self.took * FACTOR) + more)
 
     def verdicts(self, candidates, limit):
         end, found = time.monotonic() + limit, []
@@ -178,7 +190,7 @@ class Judge:
             return INVALID
         # While what is on the disk is as it was.
         trial = self.trial(edit)
-        if trial is None:
+        if trial is None or trial.took:
             self.get_ready_to_reload()
         try:
             with Written(edit):
@@ -197,12 +209,12 @@ class Judge:
         def work(say):
             try:
                 trial.apply()
-            except BaseException:
-                say(b"i")
+            except BaseException as error:
+                say(b"u" if isinstance(error, Unlike) else b"i")
                 return
             self.try_tests(self.tests, self.failing, relevant, say)
 
-        return self.heard(work, trial.took)
+        return self.heard(work, trial.took) or self.reloaded(edit)
 
     def live(self, swap):
         """The functions to be changed, with their new code; None when that is not enough."""
@@ -269,20 +281,22 @@ class Judge:
             say(b"P")
 
     def heard(self, work, more=0.0):
-        """The verdict of a fork, in which something comes before the tests that usually takes so long."""
+        """The verdict of a fork, in which something comes before the tests that usually takes so long; none when it is
+        no way to try the edit."""
         with Fork(work) as fork:
             said = fork.hear(*self.limits(more))
             if said == b"p":
                 said = fork.hear(PASSING * FACTOR)
             if said is None:
+                self.late += 1
                 return TIMEOUT
-        if said.startswith(b"i"):
-            return INVALID
+        if said.startswith((b"i", b"u")):
+            return INVALID if said.startswith(b"i") else None
         return PASSES if said.endswith(b"P") else FAILS
 
     def reloaded(self, edit):
         """Judges an edit that changes what modules do when they are loaded."""
-        if self.run_files is not None and edit.file.path not in self.run_files:
+        if self.run_files is not None and not self.on_disk and edit.file.path not in self.run_files:
             return FAILS
         self.get_ready_to_reload()
         if not self.reload_took:

@@ -6,6 +6,8 @@ import sys
 
 # Seconds that a second session may take to be opened.
 OPENING = 10
+# Calls at load of which it is found out which module is being loaded.
+MOST_CALLS = 20_000
 
 
 def load(tree, argv, framework):
@@ -21,17 +23,28 @@ def load(tree, argv, framework):
 
 
 def watched(tree, load):
-    """The tests, with the places of the functions that ran while they were loaded."""
-    seen, here, lines = set(), set(), set()
+    """The tests, with the files and functions that ran while they were loaded."""
+    seen, here, lines, files, others = {}, set(), set(), set(), set()
+    calls = 0
 
     def profile(frame, event, _):
+        nonlocal calls
+        if event != "call":
+            return
         code = frame.f_code
-        if event == "call" and code not in seen:
-            seen.add(code)
+        if code not in seen:
             path = tree.path(code.co_filename)
-            if path and code.co_flags & FUNCTION == FUNCTION:
+            seen[code] = path if code.co_flags & FUNCTION == FUNCTION else None
+            if path:
+                files.add(path)
+            if seen[code]:
                 here.add((tree.whole(path), code.co_firstlineno, code.co_name))
                 lines.update((tree.whole(path), row) for _, row in dis.findlinestarts(code) if row)
+        path = seen[code]
+        if path and path not in others:
+            calls += 1
+            if calls > MOST_CALLS or loading(tree, frame) not in (path, None):
+                others.add(path)
 
     sys.setprofile(profile)
     try:
@@ -39,7 +52,19 @@ def watched(tree, load):
     finally:
         sys.setprofile(None)
     tests.at_import, tests.lines_at_import = here, lines
+    # The files whose functions ran for the sake of others.
+    tests.files, tests.run_by_others = files, others
     return tests
+
+
+def loading(tree, frame):
+    """The file of the project that is being loaded; None when none is."""
+    while frame is not None:
+        path = tree.path(frame.f_code.co_filename)
+        if path and frame.f_code.co_name == "<module>":
+            return path
+        frame = frame.f_back
+    return None
 
 
 class Pytest:
@@ -117,7 +142,17 @@ class Pytest:
             called = [outcome for when, outcome in self.reports if when == "call"]
             bad = [outcome for _, outcome in self.reports if outcome == "failed"]
             if not done(at, bool(called) and not bad and "passed" in called):
+                if following is not None:
+                    self.tear_down()
                 return
+
+    def tear_down(self):
+        """Ends what was kept for the next test."""
+        try:
+            self.session._setupstate.teardown_exact(None)
+        except BaseException:
+            # Its fixtures did what they could.
+            pass
 
     def again(self, chosen):
         """The same tests, with the modules of the project loaded anew; in a fork only."""

@@ -67,7 +67,7 @@ class File:
             raise Refused("too long a file")
         self.flags = 0
         # Some versions of Python compile a call of what was imported in another way.
-        self.imported, self.imports = set(), b""
+        self.imports = b""
         self.parts = []
         # Whether the parts are all of the file.
         self.is_whole = False
@@ -81,8 +81,7 @@ class File:
     def split(self):
         """Notes the byte ranges of statements that have their lines for themselves."""
         body = ast.parse(self.data).body
-        self.imported = imported(body)
-        names = sorted(self.imported - {"*"})
+        names = sorted(imported(body))
         self.imports = b"\nimport " + ", ".join(names).encode() + b"\n" if names else b""
         plain = not (b"\r" in self.data or b"\f" in self.data or self.data.startswith(b"\xef\xbb\xbf"))
         self.data.decode()
@@ -146,7 +145,7 @@ class File:
 
 
 def imported(body):
-    """The names that a module imports, not those that its functions do; `*` where it takes all there are."""
+    """The names that a module imports, not those that its functions do."""
     names, left = set(), list(body)
     while left:
         node = left.pop()
@@ -155,7 +154,7 @@ def imported(body):
                 names.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             left.extend(ast.iter_child_nodes(node))
-    return names
+    return names - {"*"}
 
 
 def compiled(data, name, flags):
