@@ -132,7 +132,7 @@ impl Judge {
         let tree = place.set_up(case, &case.visible_command, self.at_most)?;
         let (document, wall) = self.fix(&tree)?;
         let tried = document["search"]["tried"].as_u64().unwrap_or(0);
-        let search = document["search"]["ms"].as_f64().map(|millis| millis / 1000.0);
+        let search = document["search"]["wall_ms"].as_f64().map(|millis| millis / 1000.0);
         Ok((tried, search.unwrap_or(wall.as_secs_f64()), wall.as_secs_f64()))
     }
 

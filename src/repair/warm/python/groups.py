@@ -9,7 +9,7 @@ import functools
 import sys
 import types
 
-GROUP = 32
+GROUP = 64
 # Tests that have to pass after a group, and how long each may take.
 CANARIES = 3
 CANARY = 0.05
@@ -133,20 +133,23 @@ class Kept:
     def keep(self, value):
         if id(value) not in self.seen and len(value) <= LONGEST_KEPT and len(self.containers) < MOST_KEPT:
             self.seen.add(id(value))
-            self.containers.append((value, value.copy()))
+            self.containers.append((value, value.copy(), held(value)))
 
     def restore(self):
         for cache in self.caches:
             cache.cache_clear()
-        for value, copy in self.containers:
-            if isinstance(value, dict):
-                same = len(value) == len(copy) and all(value.get(key, self) is kept for key, kept in copy.items())
-                if not same:
-                    value.clear()
-                    value.update(copy)
-            elif isinstance(value, set):
-                if value != copy:
-                    value.clear()
-                    value.update(copy)
-            elif len(value) != len(copy) or any(one is not other for one, other in zip(value, copy)):
+        for value, copy, before in self.containers:
+            if held(value) == before:
+                continue
+            if isinstance(value, (dict, set)):
+                value.clear()
+                value.update(copy)
+            else:
                 value[:] = copy
+
+
+def held(value):
+    """The very objects that a container holds, in their order."""
+    if isinstance(value, dict):
+        return list(value), list(map(id, value.values()))
+    return bytes(value) if type(value) is bytearray else list(map(id, value))

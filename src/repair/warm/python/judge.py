@@ -10,7 +10,7 @@ import types
 FACTOR = 10
 LEAST = 0.2
 # The same of processor time, which nobody else uses up, once so many took longer: those that never end are many.
-LEAST_BUSY = 0.1
+LEAST_BUSY = 0.05
 MANY_LATE = 10
 MOST = 20.0
 # How long the tests that passed may take for one candidate, and how many there may be.
