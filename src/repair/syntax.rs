@@ -105,14 +105,14 @@ impl Source {
         text.push_str(replacement);
         text.push_str(self.text.get(range.end..)?);
         let mut old = self.tree.clone();
-        let end = range.start + replacement.len();
+        let start = point(&self.text, range.start);
         old.edit(&InputEdit {
             start_byte: range.start,
             old_end_byte: range.end,
-            new_end_byte: end,
-            start_position: point(&self.text, range.start),
-            old_end_position: point(&self.text, range.end),
-            new_end_position: point(&text, end),
+            new_end_byte: range.start + replacement.len(),
+            start_position: start,
+            old_end_position: after(start, self.text.get(range.clone())?),
+            new_end_position: after(start, replacement),
         });
         let tree = parse(self.language, &text, Some(&old))?;
         let is_sound = !tree.root_node().has_error()
@@ -146,6 +146,19 @@ fn point(text: &str, byte: usize) -> Point {
     let row = before.iter().filter(|b| **b == b'\n').count();
     let column = before.iter().rev().take_while(|b| **b != b'\n').count();
     Point { row, column }
+}
+
+/// Where a text ends that starts there.
+fn after(start: Point, text: &str) -> Point {
+    let end = point(text, text.len());
+    Point {
+        row: start.row + end.row,
+        column: if end.row == 0 {
+            start.column + end.column
+        } else {
+            end.column
+        },
+    }
 }
 
 fn count_errors(tree: &Tree) -> usize {

@@ -27,9 +27,10 @@ use crate::suite::{self, Framework};
 use self::lane::{Harness, Lane, Said};
 use self::wire::{Behaved, Edit, Followed, Judged, Request, Word};
 
-/// Candidates of one request: of the first ones, and later.
+/// Candidates of one request: of the first ones, later, and where hardly any is a fix.
 const FIRST_BATCH: usize = 8;
 const BATCH: usize = 64;
+const LAST_BATCH: usize = 256;
 /// Bytes that the candidates of one request put in.
 const MAX_PUT_IN: usize = 256 << 10;
 /// After so long a harness starts on no further candidate of a request.
@@ -94,7 +95,11 @@ impl<'a> Pool<'a> {
 
     /// The fix is often among the first.
     pub(super) fn batch(&self, judged: u32) -> usize {
-        if judged < 64 { FIRST_BATCH } else { BATCH }
+        match judged {
+            0..64 => FIRST_BATCH,
+            64..2_048 => BATCH,
+            _ => LAST_BATCH,
+        }
     }
 
     /// Every interpreter follows the tests for itself, as it needs to know which of them see an edit.

@@ -9,7 +9,7 @@ import functools
 import sys
 import types
 
-GROUP = 64
+GROUP = 256
 # Tests that have to pass after a group, and how long each may take.
 CANARIES = 3
 CANARY = 0.05
@@ -24,6 +24,8 @@ class Groups:
     def __init__(self, judge):
         self.judge = judge
         self.dirty = 0
+        # What forks begin with, as nothing happens here.
+        self.kept = None
 
     def verdicts(self, trials):
         """A verdict for each; None where it has to be tried alone."""
@@ -38,10 +40,9 @@ class Groups:
 
     def group(self, trials):
         judge, canaries = self.judge, self.canaries()
+        self.kept = kept = self.kept or Kept(judge.tree)
 
         def work(say):
-            kept = Kept(judge.tree)
-
             def passes(trial):
                 try:
                     undo = trial.apply()

@@ -121,7 +121,8 @@ class Reruns:
         canaries = judge.groups.canaries()
 
         def work(say):
-            judge.index = {}
+            # What is held here is no matter.
+            judge.index, judge.groups.kept = {}, None
             started = time.monotonic()
             made = again.run(codes)[0]
             took = time.monotonic() - started
