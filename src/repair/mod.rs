@@ -200,12 +200,7 @@ pub async fn search(
 fn is_searched(outcome: Outcome) -> bool {
     matches!(
         outcome,
-        Outcome::Failed
-            | Outcome::TimedOut
-            | Outcome::Panicked
-            | Outcome::Crashed
-            | Outcome::OutOfMemory
-            | Outcome::DidNotCollect
+        Outcome::Failed | Outcome::TimedOut | Outcome::Crashed | Outcome::DidNotCollect
     )
 }
 
