@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
+use crate::domain::redact::hidden;
 use crate::domain::test_run::TestRun;
 
 /// Texts that are kept, and how long one may be in bytes.
@@ -34,7 +35,7 @@ pub(super) fn texts(before: &TestRun) -> Vec<String> {
         let message = failure.message.get(..end).unwrap_or_default();
         let found = patterns.iter().flat_map(|pattern| pattern.captures_iter(message));
         let quoted = found.filter_map(|captures| Some(captures.get(1)?.as_str()));
-        for text in quoted.filter(|text| text.len() <= MAX_TEXT && !text.chars().any(is_hidden)) {
+        for text in quoted.filter(|text| text.len() <= MAX_TEXT && hidden(text).next().is_none()) {
             if texts.len() >= MAX_TEXTS {
                 return texts;
             }
@@ -67,12 +68,6 @@ pub(super) fn instead_of(own: &str, texts: &[String]) -> Vec<String> {
         }
     }
     found
-}
-
-/// Whether a character is not what a reader of code sees: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -102,19 +102,12 @@ fn is_near(one: &str, other: &str) -> bool {
 
 /// Whether an error is made with the text.
 fn is_message(place: &Place<'_, '_>) -> bool {
-    let language = place.source.language;
-    let call = place
-        .above(1)
-        .filter(|step| language.arguments.contains(&step.node.kind()))
-        .and(place.above(2));
-    let named = call.and_then(|call| {
-        call.node
-            .child(0)
-            .into_iter()
-            .chain(call.node.child_by_field_name("constructor"))
-            .last()
-    });
-    named.is_some_and(|named| errors::sounds_like_one(place.source.text_of(named)))
+    let Some(path) = place.path.len().checked_sub(2).and_then(|up| place.path.get(..up)) else {
+        return false;
+    };
+    let source = place.source;
+    let is_argument = source.language.arguments.contains(&place.parent_kind());
+    is_argument && !path.is_empty() && Place { source, path }.callee().is_some_and(errors::sounds_like_one)
 }
 
 /// Other literals of the file: the same place in an expression first, then the nearest.
