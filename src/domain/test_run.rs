@@ -179,6 +179,11 @@ pub struct Failure {
 }
 
 impl Outcome {
+    /// Whether the tests began and never came to their end, so that some of them may be missing from the results.
+    pub fn is_cut_short(self) -> bool {
+        matches!(self, Self::TimedOut | Self::Panicked | Self::Crashed | Self::OutOfMemory)
+    }
+
     /// Whether it speaks against the code, and not only of the machine.
     pub fn is_red(self) -> bool {
         !matches!(self, Self::Passed | Self::NothingRan | Self::DidNotStart)

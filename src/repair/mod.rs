@@ -200,7 +200,12 @@ pub async fn search(
 fn is_searched(outcome: Outcome) -> bool {
     matches!(
         outcome,
-        Outcome::Failed | Outcome::TimedOut | Outcome::Crashed | Outcome::DidNotCollect
+        Outcome::Failed
+            | Outcome::Panicked
+            | Outcome::TimedOut
+            | Outcome::Crashed
+            | Outcome::OutOfMemory
+            | Outcome::DidNotCollect
     )
 }
 
