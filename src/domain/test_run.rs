@@ -179,8 +179,8 @@ pub struct Failure {
 }
 
 impl Outcome {
-    /// Whether the tests began and never came to their end, so that some of them may be missing from the results.
-    pub fn is_cut_short(self) -> bool {
+    /// Whether the process of the tests was ended before they were, so that some of them may be missing from the results.
+    pub fn was_ended(self) -> bool {
         matches!(self, Self::TimedOut | Self::Panicked | Self::Crashed | Self::OutOfMemory)
     }
 

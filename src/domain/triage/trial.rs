@@ -189,11 +189,7 @@ impl<'a> Results<'a> {
         let is_result = matches!(run.outcome, Outcome::Passed | Outcome::Failed | Outcome::Flagged);
         let is_complete = run.passed as usize <= run.passed_names.len();
         // Otherwise they are diagnostics, whatever they are called.
-        let are_tests = is_result
-            || matches!(
-                run.outcome,
-                Outcome::TimedOut | Outcome::Panicked | Outcome::Crashed | Outcome::OutOfMemory
-            );
+        let are_tests = is_result || run.outcome.was_ended();
         let failures = run.failures.iter().filter(|_| are_tests);
         Self {
             red: failures.map(|failure| (failure.name.as_str(), failure)).collect(),

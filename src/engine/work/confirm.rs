@@ -71,11 +71,7 @@ pub(super) async fn confirm(
 
 /// Whether one of the tests is red, or took the process with it.
 fn is_red_again(run: &TestRun, names: &[String]) -> bool {
-    let was_ended = matches!(
-        run.outcome,
-        Outcome::TimedOut | Outcome::Panicked | Outcome::Crashed | Outcome::OutOfMemory
-    );
-    was_ended || not_red(run, names).len() < names.len()
+    run.outcome.was_ended() || not_red(run, names).len() < names.len()
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Lane {
             framework: &framework,
             failing: few(&failing),
             passing: few(&task.before.passed_names),
-            cut_short: task.before.outcome.is_cut_short(),
+            was_ended: task.before.outcome.was_ended(),
             limit_ms: millis(START),
         };
         let said = lane.ask::<Started>(&Request::Start(start), START, stop).await?;

@@ -35,8 +35,8 @@ pub(super) struct Start<'a> {
     /// Names as a run of the suite has them.
     pub(super) failing: &'a [String],
     pub(super) passing: &'a [String],
-    /// That run never came to its end: tests that hang, or end their process, are to be found out, and count as failing.
-    pub(super) cut_short: bool,
+    /// That run never came to its end: the tests that hang or end their process are to be found, and count as failing.
+    pub(super) was_ended: bool,
     pub(super) limit_ms: u64,
 }
 
@@ -122,12 +122,12 @@ mod tests {
             framework: "pytest",
             failing: &[],
             passing: &[],
-            cut_short: false,
+            was_ended: false,
             limit_ms: 9,
         };
         assert_eq!(
             said(&Request::Start(start)),
-            r#"{"op":"start","argv":["pytest"],"framework":"pytest","failing":[],"passing":[],"cut_short":false,"limit_ms":9}"#
+            r#"{"op":"start","argv":["pytest"],"framework":"pytest","failing":[],"passing":[],"was_ended":false,"limit_ms":9}"#
         );
         let edit = Edit {
             path: "a.py",
