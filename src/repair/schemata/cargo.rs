@@ -4,6 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::messages::{Built, Program, read};
 use super::program::{Target, quoted, shell};
+use super::survey;
 use crate::checkout::Workspace;
 use crate::repair::Task;
 use crate::repair::process;
@@ -66,15 +67,23 @@ impl Cargo {
         stop: &CancellationToken,
     ) -> Result<Option<Vec<Target>>, sandbox::Error> {
         let failing: Vec<&str> = task.before.failing_names().filter_map(test_name).collect();
-        if failing.is_empty() {
+        if failing.is_empty() && !task.before.outcome.was_ended() {
             return Ok(None);
         }
         // First where the failures seem to be, then everywhere.
         for _ in 0..2 {
             let built = self.build((task, workspace), stop).await?;
-            let found = self
-                .with_tests((task, workspace), &built.programs, &failing, stop)
-                .await?;
+            let listed = self.listed((task, workspace), &built.programs, stop).await?;
+            let mut found = self.with_tests(task, &listed, &failing);
+            if found.is_empty() && failing.is_empty() {
+                let targets = listed.tests.iter().map(|(program, tests)| {
+                    let target = self.target(task, program, &[], &listed.libraries);
+                    (target, tests.as_slice())
+                });
+                let asked: Vec<(Target, &[String])> = targets.collect();
+                let culprit = survey::culprit((task.suite, workspace), &asked, stop).await?;
+                found = culprit.map_or_else(Vec::new, |test| self.with_tests(task, &listed, &[test]));
+            }
             if !found.is_empty() {
                 return self
                     .narrowed((task, workspace), found, built.programs.len(), stop)
@@ -159,14 +168,13 @@ impl Cargo {
         ))
     }
 
-    /// The programs that have at least one of the failing tests, as they say.
-    async fn with_tests(
+    /// What tests the programs have, as they say.
+    async fn listed(
         &self,
         (task, workspace): (&Task<'_>, &Workspace),
         programs: &[Program],
-        failing: &[&str],
         stop: &CancellationToken,
-    ) -> Result<Vec<(Program, Target)>, sandbox::Error> {
+    ) -> Result<Listed, sandbox::Error> {
         let mut script = "echo \"libraries $(rustc --print sysroot)/lib\"\n".to_string();
         for (index, program) in programs.iter().enumerate().take(MAX_PROGRAMS) {
             let Some(words) = quoted([program.path.as_str(), "--list", "--format", "terse"]) else {
@@ -177,26 +185,33 @@ impl Cargo {
             ));
         }
         let ran = shell(task.suite, workspace, &script, task.suite.command.timeout, stop).await?;
-        let mut libraries = "";
+        let mut libraries = String::new();
         let mut current = None;
-        let mut tests: Vec<Vec<&str>> = vec![Vec::new(); programs.len()];
+        let mut tests: Vec<(Program, Vec<String>)> =
+            programs.iter().map(|program| (program.clone(), Vec::new())).collect();
         for line in ran.printed.lines() {
             if let Some(path) = line.strip_prefix("libraries ") {
-                libraries = path;
+                libraries = path.to_string();
             } else if let Some(index) = line.strip_prefix("program ") {
                 current = index.parse::<usize>().ok();
             } else if let Some(name) = line.strip_suffix(": test")
-                && let Some(name) = failing.iter().find(|failing| **failing == name)
-                && let Some(tests) = current.and_then(|index| tests.get_mut(index))
-                && !tests.contains(name)
+                && let Some((_, tests)) = current.and_then(|index| tests.get_mut(index))
             {
-                tests.push(name);
+                tests.push(name.to_string());
             }
         }
-        let with_tests = programs.iter().zip(tests).filter(|(_, tests)| !tests.is_empty());
-        Ok(with_tests
-            .map(|(program, tests)| (program.clone(), self.target(task, program, &tests, libraries)))
-            .collect())
+        Ok(Listed { libraries, tests })
+    }
+
+    /// The programs that have at least one of the failing tests.
+    fn with_tests(&self, task: &Task<'_>, listed: &Listed, failing: &[&str]) -> Vec<(Program, Target)> {
+        let programs = listed.tests.iter().filter_map(|(program, tests)| {
+            let mut own: Vec<&str> = tests.iter().map(String::as_str).collect();
+            own.retain(|test| failing.contains(test));
+            own.dedup();
+            (!own.is_empty()).then(|| (program.clone(), self.target(task, program, &own, &listed.libraries)))
+        });
+        programs.collect()
     }
 
     fn target(&self, task: &Task<'_>, program: &Program, tests: &[&str], libraries: &str) -> Target {
@@ -222,6 +237,13 @@ impl Cargo {
             whole,
         }
     }
+}
+
+/// What programs say of themselves.
+struct Listed {
+    /// Where the libraries of the compiler lie.
+    libraries: String,
+    tests: Vec<(Program, Vec<String>)>,
 }
 
 impl Program {

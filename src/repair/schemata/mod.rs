@@ -5,14 +5,18 @@
 
 mod cargo;
 mod go;
+mod limits;
 mod messages;
 mod program;
 mod rewrite;
+mod seen;
 mod spectrum;
+mod survey;
 mod trace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -21,9 +25,11 @@ use tokio_util::sync::CancellationToken;
 
 use self::cargo::Cargo;
 use self::go::Go;
+use self::limits::Limit;
 use self::messages::{Built, Trouble};
-use self::program::{Limit, Target};
+use self::program::{Target, Trial};
 use self::rewrite::{Rewritten, Spot};
+use self::seen::Seen;
 use super::Task;
 use super::candidates::Candidate;
 use super::runner::Verdict;
@@ -50,6 +56,8 @@ pub(super) struct Build<'a> {
     compiler: Compiler,
     targets: Vec<Target>,
     limit: Limit,
+    /// What the tests come to, once that was found out.
+    seen: OnceLock<Seen>,
     /// How long the last build took that compiled the tests anew.
     built_in: Duration,
     tree: Mutex<Tree>,
@@ -80,8 +88,7 @@ enum Compiled<'c> {
 impl<'a> Build<'a> {
     /// Builds the tests, and sees that they fail when they are started that way; none if they don't.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        // A test that ends its process fails as others do; one that never ends is nothing to measure others by.
-        if !matches!(task.before.outcome, Outcome::Failed | Outcome::Panicked | Outcome::Crashed) {
+        if task.before.outcome != Outcome::Failed && !task.before.outcome.was_ended() {
             return Ok(None);
         }
         let compiler = match task.suite.command.framework {
@@ -99,12 +106,17 @@ impl<'a> Build<'a> {
         let Some(targets) = targets else { return Ok(None) };
         // An upper bound: everything that the tests depend on was built as well.
         let built_in = started.elapsed() / 2;
-        let baseline = program::baseline((task.suite, &tree.workspace), &targets, stop).await?;
+        let place = (task.suite, &tree.workspace);
+        let baseline = match task.before.outcome {
+            Outcome::TimedOut => limits::patient_baseline(place, &targets, stop).await?,
+            _ => limits::baseline(place, &targets, stop).await?,
+        };
         Ok(baseline.filter(|_| !stop.is_cancelled()).map(|limit| Self {
             task,
             compiler,
             targets,
             limit,
+            seen: OnceLock::new(),
             built_in,
             tree: Mutex::new(tree),
         }))
@@ -139,8 +151,11 @@ impl<'a> Build<'a> {
             match self.compile(&mut tree, group, stop).await? {
                 Compiled::Ready(group, refused) => {
                     verdicts.extend(refused.into_iter().map(|id| (id, Verdict::Invalid)));
-                    let ids: Vec<u32> = group.iter().map(|(id, ..)| *id).collect();
-                    verdicts.extend(self.tried(&tree, &ids, stop).await?);
+                    let trials: Vec<Trial> = group
+                        .iter()
+                        .map(|(id, candidate, _)| self.trial(*id, candidate))
+                        .collect();
+                    verdicts.extend(self.tried(&tree, &trials, stop).await?);
                 }
                 Compiled::Stuck(mut group, refused) => {
                     verdicts.extend(refused.into_iter().map(|id| (id, Verdict::Invalid)));
@@ -160,7 +175,7 @@ impl<'a> Build<'a> {
             let text = Blob::regular(candidate.text.as_bytes());
             tree.put(self.task, vec![(candidate.path.clone(), text)]).await?;
             let verdict = if self.build(&tree, stop).await?.is_complete {
-                self.tried(&tree, &[id], stop).await?.remove(&id)
+                self.tried(&tree, &[self.trial(id, candidate)], stop).await?.remove(&id)
             } else {
                 (!stop.is_cancelled()).then_some(Verdict::Invalid)
             };
@@ -283,13 +298,32 @@ impl<'a> Build<'a> {
         }
     }
 
+    /// How a candidate is tried: without the tests that cannot see it.
+    fn trial(&self, id: u32, candidate: &Candidate) -> Trial {
+        let unseen = self
+            .seen
+            .get()
+            .map(|seen| seen.blind_to(&candidate.path, candidate.line));
+        Trial {
+            id,
+            unseen: unseen.unwrap_or_default(),
+        }
+    }
+
     async fn tried(
         &self,
         tree: &Tree,
-        ids: &[u32],
+        trials: &[Trial],
         stop: &CancellationToken,
     ) -> Result<BTreeMap<u32, Verdict>, sandbox::Error> {
-        program::trials((self.task.suite, &tree.workspace), &self.targets, ids, self.limit, stop).await
+        program::trials(
+            (self.task.suite, &tree.workspace),
+            &self.targets,
+            trials,
+            self.limit,
+            stop,
+        )
+        .await
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::limits::Limit;
 use super::rewrite::SWITCH;
 use crate::checkout::Workspace;
 use crate::repair::runner::Verdict;
@@ -18,7 +19,9 @@ const MAX_OUTPUT: usize = 8 << 20;
 /// How many trials run at the same time.
 const LANES: usize = 2;
 /// What building and starting may add to the time of the trials themselves.
-const SLACK: Duration = Duration::from_secs(20);
+pub(super) const SLACK: Duration = Duration::from_secs(20);
+/// Bytes of the tests that a script leaves out.
+const MAX_LEFT_OUT: usize = 60_000;
 /// A job longer than this is split by its caller.
 const MAX_JOB: Duration = Duration::from_secs(1_800);
 
@@ -36,11 +39,13 @@ pub(super) struct Target {
     pub(super) whole: Vec<String>,
 }
 
-/// How long the tests take at most.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limit {
-    pub(super) failing: Duration,
-    pub(super) whole: Duration,
+/// One candidate to be tried.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Trial {
+    /// Its number in the program.
+    pub(super) id: u32,
+    /// Tests that passed and never come to what it edits.
+    pub(super) unseen: Vec<String>,
 }
 
 /// Runs a shell script at the root of the tree, with the variables of the test command.
@@ -82,14 +87,46 @@ impl Target {
     /// What chooses one test, in the words that choose the failing ones.
     pub(super) fn only(&self, test: &str) -> Vec<String> {
         let mut words = self.whole.clone();
-        match self.failing.last().filter(|word| word.starts_with("-test.run=")) {
-            Some(_) => words.push(format!("-test.run=^{}$", regex::escape(test))),
-            None => {
-                words.retain(|word| word != "--exact");
-                words.extend(["--exact", test].map(String::from));
-            }
+        if self.is_go() {
+            words.push(format!("-test.run=^{}$", regex::escape(test)));
+        } else {
+            words.retain(|word| word != "--exact");
+            words.extend(["--exact", test].map(String::from));
         }
         words
+    }
+
+    /// What chooses all tests but these.
+    pub(super) fn without(&self, tests: &[&str]) -> Vec<String> {
+        let mut words = self.whole.clone();
+        if tests.is_empty() {
+            return words;
+        }
+        if self.is_go() {
+            let names: Vec<String> = tests.iter().map(|test| format!("^{}$", regex::escape(test))).collect();
+            words.push(format!("-test.skip={}", names.join("|")));
+        } else {
+            words.retain(|word| word != "--exact");
+            words.push("--exact".into());
+            words.extend(tests.iter().flat_map(|test| ["--skip", test].map(String::from)));
+        }
+        words
+    }
+
+    /// The tests that fail.
+    pub(super) fn tests(&self) -> Vec<&str> {
+        match self.failing.last().and_then(|word| word.strip_prefix("-test.run=")) {
+            Some(names) => names.split('|').map(|name| name.trim_matches(['^', '$'])).collect(),
+            None => {
+                let names = self.failing.iter().skip_while(|word| *word != "--exact").skip(1);
+                names.map(String::as_str).collect()
+            }
+        }
+    }
+
+    /// Whether its words are those of Go's test programs.
+    fn is_go(&self) -> bool {
+        self.failing.last().is_some_and(|word| word.starts_with("-test.run="))
     }
 
     /// The command that starts it in its directory, with what chooses tests.
@@ -109,42 +146,58 @@ impl Target {
     }
 }
 
-/// The script that tries these candidates, two at a time: `s 3` when one is started, `e 3 0` when it has ended.
-fn script(targets: &[Target], ids: &[u32], limit: Limit) -> Option<String> {
-    let each = |choice: fn(&Target) -> &Vec<String>, limit| -> Option<Vec<String>> {
-        targets
-            .iter()
-            .map(|target| target.start(choice(target), limit))
-            .collect()
+/// The script that tries these candidates, two at a time: `s 3` when one is started, `e 3 0` when it has ended. Those that
+/// the same tests never come to share a function with the tests that are left.
+fn script(targets: &[Target], trials: &[Trial], limit: Limit) -> Option<String> {
+    let steps = |words: &dyn Fn(&Target) -> Vec<String>, limit| -> Option<String> {
+        let started = targets.iter().map(|target| target.start(&words(target), limit));
+        Some(started.collect::<Option<Vec<_>>>()?.join(" && "))
     };
-    let mut steps = each(|target| &target.failing, limit.failing)?;
-    steps.extend(each(|target| &target.whole, limit.whole)?);
-    let lanes: Vec<String> = (0..LANES)
-        .map(|lane| {
-            let own = ids.iter().skip(lane).step_by(LANES).map(u32::to_string);
-            format!("lane {lane} {} &", own.collect::<Vec<_>>().join(" "))
-        })
-        .collect();
-    Some(format!(
-        "tests() {{ {}; }}\n\
-         lane() {{ TMPDIR=/tmp/lane-$1; mkdir -p $TMPDIR; export TMPDIR; shift\n\
-         for id do echo s $id; {SWITCH}=$id; export {SWITCH}; tests >/dev/null 2>&1 </dev/null; echo e $id $?; done; }}\n\
-         {}\nwait\n",
-        steps.join(" && "),
-        lanes.join("\n")
-    ))
+    let mut script = format!(
+        "failing() {{ {}; }}\n",
+        steps(&|target| target.failing.clone(), limit.failing)?
+    );
+    let mut left_out: Vec<&[String]> = vec![&[]];
+    let mut bytes = 0;
+    for unseen in trials.iter().map(|trial| trial.unseen.as_slice()) {
+        let own = unseen.iter().map(|test| test.len() + 16).sum::<usize>() * targets.len();
+        if !left_out.contains(&unseen) && bytes + own <= MAX_LEFT_OUT {
+            bytes += own;
+            left_out.push(unseen);
+        }
+    }
+    for (index, unseen) in left_out.iter().enumerate() {
+        let unseen: Vec<&str> = unseen.iter().map(String::as_str).collect();
+        let steps = steps(&|target| target.without(&unseen), limit.whole)?;
+        script.push_str(&format!("whole_{index}() {{ {steps}; }}\n"));
+    }
+    script.push_str(&format!(
+        "try() {{ echo s $1; {SWITCH}=$1; export {SWITCH}\n\
+         {{ failing && whole_$2; }} >/dev/null 2>&1 </dev/null; echo e $1 $?; }}\n\
+         lane() {{ TMPDIR=/tmp/lane-$1; mkdir -p $TMPDIR; export TMPDIR; }}\n"
+    ));
+    for lane in 0..LANES {
+        script.push_str(&format!("(lane {lane}\n"));
+        for trial in trials.iter().skip(lane).step_by(LANES) {
+            let rest = left_out.iter().position(|unseen| *unseen == trial.unseen).unwrap_or(0);
+            script.push_str(&format!("try {} {rest}\n", trial.id));
+        }
+        script.push_str(") &\n");
+    }
+    script.push_str("wait\n");
+    Some(script)
 }
 
 /// Tries candidates that the program has; a verdict for each.
 pub(super) async fn trials(
     (suite, workspace): (&Suite, &Workspace),
     targets: &[Target],
-    ids: &[u32],
+    trials: &[Trial],
     limit: Limit,
     stop: &CancellationToken,
 ) -> Result<BTreeMap<u32, Verdict>, sandbox::Error> {
     let mut verdicts = BTreeMap::new();
-    let mut left = ids.to_vec();
+    let mut left = trials.to_vec();
     // Each round takes away at least one.
     while !left.is_empty() && !stop.is_cancelled() {
         let Some(script) = script(targets, &left, limit) else {
@@ -153,7 +206,8 @@ pub(super) async fn trials(
         let count = u32::try_from(left.len()).unwrap_or(u32::MAX);
         let wall = (limit.failing * 2).saturating_mul(count) + limit.whole * 4 + SLACK;
         let ran = shell(suite, workspace, &script, wall.min(MAX_JOB), stop).await?;
-        let (ended, open) = answers(&ran.printed, &left);
+        let ids: Vec<u32> = left.iter().map(|trial| trial.id).collect();
+        let (ended, open) = answers(&ran.printed, &ids);
         if ended.is_empty() && open.is_empty() {
             break;
         }
@@ -165,15 +219,15 @@ pub(super) async fn trials(
             _ => Verdict::Fails,
         };
         verdicts.extend(open.into_iter().map(|id| (id, died)));
-        left.retain(|id| !verdicts.contains_key(id));
+        left.retain(|trial| !verdicts.contains_key(&trial.id));
     }
     let rest = if stop.is_cancelled() {
         Verdict::Stopped
     } else {
         Verdict::Fails
     };
-    for id in left {
-        verdicts.entry(id).or_insert(rest);
+    for trial in left {
+        verdicts.entry(trial.id).or_insert(rest);
     }
     Ok(verdicts)
 }
@@ -203,51 +257,6 @@ fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, Verdict>, Vec<u32>) {
     }
     started.retain(|id| !ended.contains_key(id));
     (ended, started)
-}
-
-/// How long the failing tests take without any candidate, if they fail; and all of them.
-pub(super) async fn baseline(
-    (suite, workspace): (&Suite, &Workspace),
-    targets: &[Target],
-    stop: &CancellationToken,
-) -> Result<Option<Limit>, sandbox::Error> {
-    let most = suite.command.timeout;
-    let mut took = Vec::new();
-    for choice in
-        [|target: &Target| &target.failing, |target: &Target| &target.whole] as [fn(&Target) -> &Vec<String>; 2]
-    {
-        let steps: Option<Vec<String>> = targets
-            .iter()
-            .map(|target| target.start(choice(target), most))
-            .collect();
-        let Some(steps) = steps else { return Ok(None) };
-        // One by one, so that each is known to run to its end.
-        let script = steps
-            .iter()
-            .map(|step| format!("{step} >/dev/null 2>&1 </dev/null; echo code $?"))
-            .collect::<Vec<_>>()
-            .join("\n");
-        let ran = shell(suite, workspace, &script, most, stop).await?;
-        let codes: Vec<&str> = ran
-            .printed
-            .lines()
-            .filter_map(|line| line.strip_prefix("code "))
-            .collect();
-        let fails = |code: &&str| !matches!(*code, "0" | "124" | "125" | "126" | "127" | "137");
-        let is_clear = codes.len() == targets.len() && codes.iter().all(fails);
-        if ran.outcome != Outcome::Exited(0) || !is_clear {
-            return Ok(None);
-        }
-        took.push(ran.wall);
-    }
-    let [failing, whole] = took.as_slice() else {
-        return Ok(None);
-    };
-    let limit = |took: Duration, least: u64| (took * 10).max(Duration::from_secs(least)).min(most);
-    Ok(Some(Limit {
-        failing: limit(*failing, 1),
-        whole: limit(*whole, 2),
-    }))
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Finds out what each test executes: one build in which every block says that it was entered, and a run for each test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::program::{Target, shell};
+use super::seen::Seen;
 use super::trace::{self, Blocks, TRACE};
 use super::{Build, Compiler, Tree, is_same, rewrite};
 use crate::domain::id::RepoPath;
@@ -22,6 +23,8 @@ const MAX_BYTES: usize = 2 << 20;
 const MAX_PASSING: usize = 100;
 /// How often it is built, each time without the files that did not compile that way.
 const MAX_BUILDS: usize = 3;
+/// More numbers than these of one test are not read.
+const MAX_NUMBERS: usize = 50_000;
 /// Bytes that are read of what one test wrote.
 const MAX_TRACE: usize = 200_000;
 
@@ -54,7 +57,10 @@ pub(super) async fn follow(
         return Ok(None);
     };
     let ran = shell(build.task.suite, &tree.workspace, &script, wall, stop).await?;
-    Ok(read(&ran.printed, &tests, &blocks))
+    let traces = read(&ran.printed, &tests);
+    // Another search has the same tests.
+    build.seen.get_or_init(|| seen(&tests, &traces, &blocks));
+    Ok(spectrum(&tests, &traces, &blocks))
 }
 
 /// Builds the tree with its blocks numbered.
@@ -113,7 +119,8 @@ async fn numbered(
 fn tests<'b>(build: &'b Build<'_>) -> Vec<(&'b str, bool)> {
     let before = build.task.before;
     let name = |name: &'b str| name.rsplit(' ').next().filter(|_| !name.contains(" - "));
-    let failing: Vec<&str> = before.failing_names().filter_map(name).collect();
+    let mut failing: Vec<&str> = build.targets.iter().flat_map(Target::tests).collect();
+    failing.dedup();
     let common = |test: &str| {
         let same = |other: &&str| test.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
         failing.iter().map(same).max().unwrap_or(0)
@@ -127,42 +134,83 @@ fn tests<'b>(build: &'b Build<'_>) -> Vec<(&'b str, bool)> {
     let mut passing: Vec<&str> = whole.filter(|test| !failing.contains(test)).collect();
     passing.sort_by_key(|test| std::cmp::Reverse(common(test)));
     passing.truncate(MAX_PASSING);
-    let failing = failing.into_iter().map(|test| test.split('/').next().unwrap_or(test));
-    let mut all: Vec<(&str, bool)> = failing.map(|test| (test, true)).collect();
-    all.dedup();
+    let mut all: Vec<(&str, bool)> = failing.into_iter().map(|test| (test, true)).collect();
     all.extend(passing.into_iter().map(|test| (test, false)));
     all
 }
 
-/// One line for each test: `t`, its number, and those of the blocks that it entered.
+/// What one test wrote down: whether it passed, and the numbers of the blocks that it entered.
+struct Trace {
+    passed: bool,
+    entered: BTreeSet<usize>,
+}
+
+/// One line for each test: `t`, its number, whether it passed as `0`, and the numbers of the blocks that it entered.
 fn script(targets: &[Target], tests: &[(&str, bool)], limit: Duration) -> Option<String> {
     let mut script = "trace=/tmp/greenlight-trace\n".to_string();
     for (index, (test, _)) in tests.iter().enumerate() {
-        script.push_str(": > $trace\n");
+        script.push_str(": > $trace; code=0\n");
         for target in targets {
             let mut target = target.clone();
             target.env.push((TRACE.into(), "/tmp/greenlight-trace".into()));
             let started = target.start(&target.only(test), limit)?;
-            script.push_str(&format!("{started} >/dev/null 2>&1 </dev/null\n"));
+            script.push_str(&format!("{started} >/dev/null 2>&1 </dev/null || code=1\n"));
         }
-        script.push_str(&format!("echo t {index} $(head -c {MAX_TRACE} $trace | sort -nu)\n"));
+        script.push_str(&format!(
+            "echo t {index} $code $(head -c {MAX_TRACE} $trace | sort -nu)\n"
+        ));
     }
     Some(script)
 }
 
-fn read(printed: &str, tests: &[(&str, bool)], blocks: &Blocks) -> Option<Spectrum> {
-    let mut spectrum = Spectrum::default();
-    let mut seen = Vec::new();
+/// What was written down of each test, by its number. The first that is told of one counts.
+fn read(printed: &str, tests: &[(&str, bool)]) -> BTreeMap<usize, Trace> {
+    let mut traces = BTreeMap::new();
     for line in printed.lines() {
-        let Some((index, numbers)) = line.strip_prefix("t ").and_then(|rest| rest.split_once(' ')) else {
+        let mut words = line.strip_prefix("t ").unwrap_or_default().split(' ');
+        let index = words.next().and_then(|index| index.parse::<usize>().ok());
+        let (Some(index), Some(code)) = (index.filter(|index| *index < tests.len()), words.next()) else {
             continue;
         };
-        let Ok(index) = index.parse::<usize>() else { continue };
-        let Some((_, is_failing)) = tests.get(index).filter(|_| !seen.contains(&index)) else {
+        let entered = words.take(MAX_NUMBERS).filter_map(|number| number.parse().ok());
+        traces.entry(index).or_insert(Trace {
+            passed: code == "0",
+            entered: entered.collect(),
+        });
+    }
+    traces
+}
+
+/// Which tests that passed came to which functions.
+fn seen(tests: &[(&str, bool)], traces: &BTreeMap<usize, Trace>, blocks: &Blocks) -> Seen {
+    let followed: Vec<(&str, &Trace)> = traces
+        .iter()
+        .filter_map(|(index, trace)| {
+            let (test, is_failing) = tests.get(*index)?;
+            (!is_failing && trace.passed).then_some((*test, trace))
+        })
+        .collect();
+    let seeing = |id: usize| {
+        (0..)
+            .zip(&followed)
+            .filter(move |(_, (_, trace))| trace.entered.contains(&id))
+    };
+    Seen {
+        tests: followed.iter().map(|(test, _)| test.to_string()).collect(),
+        functions: blocks
+            .functions()
+            .map(|(id, path, lines)| (path.clone(), lines.clone(), seeing(id).map(|(at, _)| at).collect()))
+            .collect(),
+    }
+}
+
+fn spectrum(tests: &[(&str, bool)], traces: &BTreeMap<usize, Trace>, blocks: &Blocks) -> Option<Spectrum> {
+    let mut spectrum = Spectrum::default();
+    for (index, trace) in traces {
+        let Some((_, is_failing)) = tests.get(*index) else {
             continue;
         };
-        seen.push(index);
-        let executed = blocks.read(numbers);
+        let executed = blocks.read(&trace.entered);
         spectrum.failing += u32::from(*is_failing && !executed.is_empty());
         trace::count(&mut spectrum.files, &executed, *is_failing);
     }

@@ -1,6 +1,6 @@
 //! Makes a program say which of its blocks were executed: each writes its number to a file when it is first entered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use tree_sitter::Node;
@@ -14,8 +14,6 @@ use crate::repair::syntax::{Below, Source};
 pub(super) const TRACE: &str = "GREENLIGHT_TRACE";
 /// The file beside Go files that defines how.
 pub(super) const GO_FILE: &str = "greenlight_trace_on.go";
-/// More numbers than these of one test are not read.
-const MAX_NUMBERS: usize = 50_000;
 
 /// What is only evaluated by the compiler, where nothing can be written.
 const CONSTANT: [&str; 5] = [
@@ -28,7 +26,11 @@ const CONSTANT: [&str; 5] = [
 
 /// The blocks of a tree, each by its number.
 #[derive(Debug, Default)]
-pub(super) struct Blocks(Vec<(RepoPath, RangeInclusive<u32>)>);
+pub(super) struct Blocks {
+    all: Vec<(RepoPath, RangeInclusive<u32>)>,
+    /// Those that are whole functions.
+    functions: BTreeSet<usize>,
+}
 
 /// What is put into a text, by the byte.
 type Insertions = BTreeMap<usize, String>;
@@ -73,9 +75,10 @@ impl Blocks {
         put: &mut Insertions,
     ) {
         let is_rust = path.as_str().ends_with(".rs");
-        let first = self.0.len();
+        let first = self.all.len();
+        self.functions.insert(first);
         let start = line(whole.start_position().row);
-        self.0.push((path.clone(), start..=line(whole.end_position().row)));
+        self.all.push((path.clone(), start..=line(whole.end_position().row)));
         let mut own = Vec::new();
         source.walk(|steps| {
             let Some(node) = steps.last().map(|step| step.node) else {
@@ -91,13 +94,13 @@ impl Blocks {
             );
             // A block in one line says nothing about a line.
             if node.kind() == "block" && node.start_byte() > body.start_byte() && from <= to {
-                own.push((node, self.0.len()));
-                self.0.push((path.clone(), from..=to));
+                own.push((node, self.all.len()));
+                self.all.push((path.clone(), from..=to));
             }
             Below::Enter
         });
         if is_rust {
-            put.insert(start_of(body), rust_function(first, self.0.len() - first));
+            put.insert(start_of(body), rust_function(first, self.all.len() - first));
             put.extend(
                 own.into_iter()
                     .map(|(node, id)| (start_of(node), format!(" greenlight_seen({}); ", id - first))),
@@ -109,26 +112,28 @@ impl Blocks {
         }
     }
 
-    /// Adds what one test executed, as it was written down.
-    pub(super) fn read(&self, numbers: &str) -> BTreeMap<&RepoPath, Vec<u32>> {
-        let numbers = numbers.split_whitespace().take(MAX_NUMBERS);
-        let mut ids: Vec<usize> = numbers.filter_map(|number| number.parse().ok()).collect();
-        ids.sort_unstable();
-        ids.dedup();
+    /// The lines of the blocks that a test entered.
+    pub(super) fn read(&self, ids: &BTreeSet<usize>) -> BTreeMap<&RepoPath, Vec<u32>> {
         let mut executed: BTreeMap<&RepoPath, Vec<u32>> = BTreeMap::new();
-        for (id, (path, lines)) in ids.iter().filter_map(|id| Some((*id, self.0.get(*id)?))) {
+        for (id, (path, lines)) in ids.iter().filter_map(|id| Some((*id, self.all.get(*id)?))) {
             let own = executed.entry(path).or_default();
             own.extend(lines.clone().filter(|line| self.innermost(id, *line)));
         }
         executed
     }
 
+    /// The functions, with their lines.
+    pub(super) fn functions(&self) -> impl Iterator<Item = (usize, &RepoPath, &RangeInclusive<u32>)> {
+        let found = self.functions.iter().filter_map(|id| Some((*id, self.all.get(*id)?)));
+        found.map(|(id, (path, lines))| (id, path, lines))
+    }
+
     /// Whether no block in this one has the line; what is in it follows it, as long as it lies within.
     fn innermost(&self, id: usize, line: u32) -> bool {
-        let Some((path, lines)) = self.0.get(id) else {
+        let Some((path, lines)) = self.all.get(id) else {
             return false;
         };
-        let rest = self.0.iter().skip(id + 1);
+        let rest = self.all.iter().skip(id + 1);
         let within = rest.take_while(|(other, inner)| other == path && inner.start() <= lines.end());
         !within.into_iter().any(|(_, inner)| inner.contains(&line))
     }
@@ -212,9 +217,17 @@ mod tests {
             .unwrap();
         assert!(numbered.contains("if a { greenlight_seen(1); "), "{numbered}");
         assert!(numbered.contains("const fn g() {}"), "{numbered}");
-        let lines = |numbers: &str| blocks.read(numbers).get(&path).cloned().unwrap_or_default();
-        assert_eq!(lines("0"), [2, 3, 4, 6, 7, 8]);
-        assert_eq!(lines("1 1"), [5]);
-        assert_eq!(lines("2 -1 x 18446744073709551616"), Vec::<u32>::new());
+        let lines = |id| {
+            blocks
+                .read(&BTreeSet::from([id]))
+                .get(&path)
+                .cloned()
+                .unwrap_or_default()
+        };
+        assert_eq!(lines(0), [2, 3, 4, 6, 7, 8]);
+        assert_eq!(lines(1), [5]);
+        assert_eq!(lines(2), Vec::<u32>::new());
+        let functions: Vec<_> = blocks.functions().map(|(id, _, lines)| (id, lines.clone())).collect();
+        assert_eq!(functions, [(0, 2..=8)]);
     }
 }

@@ -5,18 +5,21 @@ use crate::sandbox::Language;
 use super::lane::Harness;
 
 /// What runs in the thread of the tests; the last one starts it.
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("modules", include_str!("node/modules.js")),
     ("command", include_str!("node/command.js")),
     ("own", include_str!("node/own.js")),
     ("mocha", include_str!("node/mocha.js")),
     ("jest", include_str!("node/jest.js")),
     ("coverage", include_str!("node/coverage.js")),
+    ("sees", include_str!("node/sees.js")),
     ("behave", include_str!("node/behave.js")),
     ("worker", include_str!("node/worker.js")),
 ];
 /// Loads the sources into the thread, each with a `require` that knows the others by their names.
 const THREAD: &str = include_str!("node/thread.js");
+/// Finds the tests that hang or end their thread, for the thread that is asked.
+const SURVEY: &str = include_str!("node/survey.js");
 const MAIN: &str = include_str!("node/main.js");
 
 pub(super) fn harness() -> Harness {
@@ -27,7 +30,7 @@ pub(super) fn harness() -> Harness {
     // What JSON writes is JavaScript, too.
     let thread = format!("const sources = {};\n{THREAD}", serde_json::Value::from(listed));
     let code = format!(
-        "(() => {{\nconst workerSource = {};\n{MAIN}\n}})();",
+        "(() => {{\nconst workerSource = {};\n{SURVEY}\n{MAIN}\n}})();",
         serde_json::Value::from(thread)
     );
     Harness {
@@ -43,7 +46,7 @@ mod tests {
     #[test]
     fn the_harness_fits_into_one_cell() {
         assert!(harness().code.len() < 1 << 20);
-        for name in ["modules", "command", "own", "mocha", "jest", "coverage", "behave"] {
+        for name in ["modules", "command", "own", "mocha", "jest", "coverage", "sees", "behave"] {
             assert!(SOURCES.iter().any(|(source, _)| *source == name), "{name}");
         }
     }

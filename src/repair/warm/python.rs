@@ -5,7 +5,7 @@ use crate::sandbox::Language;
 use super::lane::Harness;
 
 /// In the order in which they are loaded, all into one namespace.
-const SOURCES: [(&str, &str); 12] = [
+const SOURCES: [(&str, &str); 13] = [
     ("forks", include_str!("python/forks.py")),
     ("tree", include_str!("python/tree.py")),
     ("suites", include_str!("python/suites.py")),
@@ -15,6 +15,7 @@ const SOURCES: [(&str, &str); 12] = [
     ("uses", include_str!("python/uses.py")),
     ("trials", include_str!("python/trials.py")),
     ("judge", include_str!("python/judge.py")),
+    ("survey", include_str!("python/survey.py")),
     ("follow", include_str!("python/follow.py")),
     ("behave", include_str!("python/behave.py")),
     ("entry", include_str!("python/entry.py")),

@@ -51,6 +51,11 @@ pub(super) fn conclude(framework: Framework, output: &Output, mut reading: Readi
         }
     }
     let outcome = outcome(framework, &output.outcome, &reading);
+    if output.outcome == sandbox::Outcome::TimedOut {
+        for name in std::mem::take(&mut reading.under_way) {
+            reading.fail(&name, None, "it did not come to its end");
+        }
+    }
     let tail = match &output.outcome {
         sandbox::Outcome::DidNotStart(reason) => text::bounded(&text::clean(reason.as_bytes()), MAX_TAIL),
         sandbox::Outcome::Cancelled => "cancelled".into(),

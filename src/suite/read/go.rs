@@ -199,11 +199,11 @@ fn tell(reading: &mut Reading, (package, name): (&str, &str), test: &Test, packa
                 reading.compare(&expected, &actual);
             }
         }
-        _ => {
-            if state.is_some_and(|state| is_under_way(test, state)) {
-                reading.fail(&name, place(&message, package), &message);
-            }
-        }
+        _ => match (state, packages.get(package)) {
+            (Some(state), _) if is_under_way(test, state) => reading.fail(&name, place(&message, package), &message),
+            (None, Some(package)) if package.action.is_empty() && is_under_way(test, package) => reading.begin(&name),
+            _ => {}
+        },
     }
 }
 

@@ -31,6 +31,8 @@ pub(in crate::suite) struct Reading {
     /// What kept tests from being built or collected.
     pub(super) diagnostics: Vec<Failure>,
     pub(super) trouble: Option<Trouble>,
+    /// Tests that were seen to begin and not to end: where the time was up, they are what took it.
+    pub(super) under_way: Vec<String>,
 }
 
 /// Why there may be no results although tests were asked for.
@@ -137,6 +139,8 @@ impl Reading {
             self.tell(&word, sum);
         }
         self.trouble = self.trouble.or(other.trouble);
+        self.under_way.extend(other.under_way);
+        self.under_way.truncate(TestRun::MAX_FAILURES);
     }
 
     /// Notes an error that belongs to no test; the same one is noted once.
@@ -173,6 +177,13 @@ impl Reading {
     /// Takes the framework's own sum of tests that failed as they are marked to.
     pub(super) fn settle_expected(&mut self, expected_failures: u32) {
         self.expected_failures = expected_failures.min(MAX_SUM);
+    }
+
+    /// Notes a test that has begun, and of which nothing more is told.
+    pub(super) fn begin(&mut self, name: &str) {
+        if self.under_way.len() < TestRun::MAX_FAILURES {
+            self.under_way.push(text::one_line(name, MAX_NAME));
+        }
     }
 
     /// Whether any result of a test was read.

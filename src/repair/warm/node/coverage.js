@@ -19,7 +19,11 @@ function start(failing, goesOn) {
   };
   ask('Profiler.enable');
   ask('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-  const take = () => lines(ask('Profiler.takePreciseCoverage')?.result ?? []);
+  const take = (note) => {
+    const scripts = ask('Profiler.takePreciseCoverage')?.result ?? [];
+    note?.(scripts);
+    return scripts;
+  };
   const hits = new Map();
   const seen = new Set();
 
@@ -37,20 +41,27 @@ function start(failing, goesOn) {
 
   return {
     /// Follows the tests of one file. What loading it executes belongs to no test.
-    of: () => ({
+    of: (note) => ({
       begin() {
-        take();
+        take(note);
       },
       end(name, ok) {
-        const executed = take();
+        const scripts = take(note);
         const fails = failing.has(name) && !ok;
         if (fails && seen.has(name)) return;
         if (fails) seen.add(name);
-        if (fails || (ok && goesOn())) count(executed, fails);
+        if (fails || (ok && goesOn())) count(lines(scripts), fails);
       },
     }),
-    end() {
-      session.disconnect();
+    take,
+    /// What a failing test executed that has no end.
+    cut(name) {
+      const scripts = take();
+      if (seen.has(name)) return;
+      seen.add(name);
+      count(lines(scripts), true);
+    },
+    found() {
       const files = {};
       let left = MOST_LINES;
       for (const [file, known] of hits) {
@@ -72,7 +83,9 @@ function textOf(file) {
     const known = modules.state.compiled.get(file);
     // What was compiled from something else has lines of its own.
     const isSame = known === undefined || known.source === raw;
-    texts.set(file, (text = { raw: isSame ? raw : null, shift: known?.shift ?? 0 }));
+    // What is put before it takes the place of a first line for a shell.
+    const shift = known?.shift ? known.shift - (/^#!.*/.exec(raw)?.[0].length ?? 0) : 0;
+    texts.set(file, (text = { raw: isSame ? raw : null, shift }));
   }
   return text;
 }
@@ -103,4 +116,4 @@ function lines(scripts) {
   return executed;
 }
 
-module.exports = { start };
+module.exports = { start, textOf };

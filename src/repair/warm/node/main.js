@@ -14,6 +14,10 @@ const TIMES = 10;
 const MEMORY_MB = 1024;
 /// So many answers, where there are inputs enough, say how an edit behaves.
 const ANSWERS = 20;
+/// Times that a thread is interrupted before another one takes its place, and milliseconds for it to say that it goes on.
+const MOST_INTERRUPTED = 64;
+const FREE = 20;
+const INTERRUPTED = 1_000;
 /// Processes that are looked at for the programs that tests started.
 const MOST_PROCESSES = 1_000;
 const FLAGS = ['--experimental-vm-modules', '--experimental-import-meta-resolve', '--no-warnings'];
@@ -24,11 +28,17 @@ let command = null;
 let worker = null;
 let spare = null;
 let last = '';
+/// Why there is no need to look at what interrupts threads: there is nothing that does.
+let inspector = null;
 
 /// A thread in which tests can run, and how it is asked.
 class Runner {
   constructor() {
     this.asked = null;
+    this.id = 0;
+    this.interrupted = 0;
+    /// What it was told of the tests.
+    this.knows = null;
     this.why = null;
     this.thread = new Worker(workerSource, {
       eval: true,
@@ -41,12 +51,17 @@ class Runner {
     this.thread.stdout.resume();
     this.thread.stderr.resume();
     const gone = () => this.settle({ gone: true });
-    this.thread.on('message', (said) => {
-      if (said?.stage === 'all') this.allow?.();
-      else this.settle(said ?? {});
-    });
+    this.thread.on('message', (said) => this.hear(said ?? {}));
     this.thread.on('error', gone);
     this.thread.on('exit', gone);
+  }
+
+  hear(said) {
+    // What it was asked before is no answer to what it is asked now.
+    if (said.dead === undefined && said.id !== this.id) return;
+    if (said.stage === 'all') this.allow?.();
+    else if (said.stage !== undefined) this.watch?.(said);
+    else this.settle(said);
   }
 
   settle(said) {
@@ -57,7 +72,13 @@ class Runner {
   }
 
   /// What it answers within this many milliseconds; when it has none, it is no more.
-  ask(message, limit, longer = limit) {
+  async ask(message, limit, longer = limit) {
+    const said = await this.tell(message, limit, longer);
+    if (said.late || said.gone) this.end();
+    return { ...said, why: said.why ?? this.why };
+  }
+
+  tell(message, limit, longer = limit) {
     if (this.why !== null) return Promise.resolve({ gone: true, why: this.why });
     return new Promise((resolve) => {
       let timer = setTimeout(() => this.settle({ late: true }), limit);
@@ -67,11 +88,23 @@ class Runner {
       };
       this.asked = (said) => {
         clearTimeout(timer);
-        if (said.late || said.gone) this.end();
-        resolve({ ...said, why: said.why ?? this.why });
+        resolve(said);
       };
-      this.thread.postMessage(message);
+      this.id += 1;
+      this.thread.postMessage({ ...message, id: this.id });
     });
+  }
+
+  /// Ends what it is doing, if that does not let anything else happen; whether it did, and has nothing left of it.
+  async interrupt() {
+    this.interrupted += 1;
+    if (inspector === null) return { isBusy: false, isClean: false };
+    const free = await this.tell({ work: 'rest' }, FREE);
+    if (!free.late) return { isBusy: false, isClean: false };
+    inspector.interrupt(this.thread.threadId);
+    const rested = await this.tell({ work: 'rest' }, INTERRUPTED);
+    if (rested.late || rested.gone) this.end();
+    return { isBusy: true, isClean: rested.answer === true && this.interrupted < MOST_INTERRUPTED };
   }
 
   end() {
@@ -108,6 +141,7 @@ function endPrograms() {
 /// A thread that has everything loaded, soon.
 function warmed() {
   const runner = new Runner();
+  runner.knows = plan;
   runner.ready = runner.ask({ work: 'warm', plan }, 10 * plan.all + 10_000);
   return runner;
 }
@@ -123,13 +157,21 @@ async function current() {
   return null;
 }
 
-async function start({ argv, framework, failing, passing, limit_ms }) {
+async function start({ argv, framework, failing, passing, was_ended, limit_ms }) {
   command = { argv, framework };
+  const until = Date.now() + limit_ms;
+  let survey = null;
+  if (was_ended) {
+    inspector = interrupter();
+    survey = await surveyed(() => new Runner(), new Set(passing), limit_ms / 2);
+    if (survey.why) return { why: survey.why };
+  }
   worker = new Runner();
-  const said = await worker.ask({ work: 'start', failing, passing }, limit_ms);
+  const said = await worker.ask({ work: 'start', failing, passing, survey }, until - Date.now());
   const found = said.answer;
   if (!found?.failing) return { why: found?.why ?? said.why ?? 'the tests take too long' };
   plan = found;
+  worker.knows = plan;
   spare = warmed();
   return { failing: found.failing, ms: Math.ceil(found.ms) };
 }
@@ -141,7 +183,9 @@ function edited({ path: name, start, end, text }) {
   try {
     const bytes = fs.readFileSync(file);
     if (!(start >= 0 && start <= end && end <= bytes.length)) return null;
-    return { file, text: Buffer.concat([bytes.subarray(0, start), Buffer.from(text), bytes.subarray(end)]).toString() };
+    const whole = Buffer.concat([bytes.subarray(0, start), Buffer.from(text), bytes.subarray(end)]).toString();
+    const range = [start, end].map((at) => bytes.subarray(0, at).toString().length);
+    return { file, text: whole, range, put: text };
   } catch {
     return null;
   }
@@ -175,19 +219,32 @@ async function judge({ candidates, limit_ms }) {
       continue;
     }
     const limits = [plan.ms, plan.all].map((ms) => Math.max(LEAST, TIMES * ms));
-    const said = await seen(edit, () => runner.ask({ work: 'judge', edit }, ...limits));
+    const news = runner.knows === plan ? null : plan;
+    runner.knows = plan;
+    const said = await seen(edit, () => runner.tell({ work: 'judge', edit, plan: news }, ...limits));
+    if (said.gone || (said.late && !(await isLeftClean(runner)))) runner.end();
     if (said.late) verdicts.push('timeout');
     else verdicts.push(typeof said.answer === 'string' ? said.answer : 'fails');
   }
   return { verdicts };
 }
 
+/// Whether a thread that took too long can be used again. Where tests hang, most candidates do.
+async function isLeftClean(runner) {
+  if (plan.lost.length === 0 || plan.starting.size > 0) return false;
+  return (await runner.interrupt()).isClean;
+}
+
 /// In a thread of its own, because counting slows it down for good.
 async function spectrum({ wall_ms }) {
+  const until = Date.now() + wall_ms;
   const runner = new Runner();
   const said = await runner.ask({ work: 'follow', plan, wall_ms }, wall_ms);
+  let followed = said.answer?.followed;
+  if (followed && plan.lost.length > 0) followed = await traced(runner, plan, followed, until);
   runner.end();
-  return said.answer ?? { failing: 0, files: {}, why: said.why ?? 'it took too long' };
+  if (said.answer) plan = { ...plan, sees: said.answer.sees };
+  return followed ?? { failing: 0, files: {}, why: said.why ?? 'it took too long' };
 }
 
 /// In a thread of its own, in which functions can be replaced.
@@ -198,7 +255,9 @@ async function behave({ candidates, wall_ms }) {
   const said = await runner.ask({ work: 'behave', plan, edits, wall_ms }, wall_ms);
   runner.end();
   const [without, ...answers] = said.answer?.found ?? [[]];
-  const fewest = Math.min(without.length, ...answers.map((own) => own.length));
+  // Without an edit there may be nothing but waiting.
+  const counted = plan.lost.length > 0 ? answers : [without, ...answers];
+  const fewest = Math.min(...counted.map((own) => own.length));
   if (fewest < Math.min(ANSWERS, said.answer?.inputs ?? 1)) return { answers: [], why: said.why ?? 'it took too long' };
   // What no input reaches is alike, whatever it does.
   const isSeen = answers.some((own) => own.some((text, at) => text !== (without[at] ?? text)));

@@ -53,6 +53,11 @@ async function rootHooks() {
 
 function Silent() {}
 
+/// Whether there is anything to be done after a test in here.
+function hasMore(suite) {
+  return suite._afterEach.length + suite._afterAll.length > 0 || (Boolean(suite.parent) && hasMore(suite.parent));
+}
+
 function keep(suite, run) {
   suite.tests = suite.tests.filter((test) => run.wants(test.fullTitle()));
   for (const inner of suite.suites) keep(inner, run);
@@ -81,7 +86,8 @@ async function run(wanted, run, load) {
   keep(mocha.suite, run);
   await new Promise((resolve) => {
     const runner = mocha.run(resolve);
-    runner.on('test', (test) => run.begin(test.fullTitle()));
+    runner.on('test', (test) => run.begin(test.fullTitle(), hasMore(test.parent)));
+    runner.on('pending', (test) => run.leave(test.fullTitle()));
     runner.on('pass', (test) => run.end(test.fullTitle(), true));
     runner.on('fail', (test) => {
       run.end(test.fullTitle(), false);
@@ -91,4 +97,5 @@ async function run(wanted, run, load) {
   mocha.dispose?.();
 }
 
-module.exports = { start, run };
+/// Its files are run in one process.
+module.exports = { start, run, isShared: true };

@@ -16,6 +16,8 @@ function suite(name, parent, options = {}) {
 const dialect = { isJest: false, before: null, after: null, file: '' };
 let current = suite('', null);
 let broken = null;
+/// What the test at work was given.
+let given = null;
 
 /// The name, options and function of a call that may leave out any of them.
 function parts(args) {
@@ -110,11 +112,18 @@ function contextOf(item, run) {
   return { context, own, rest: () => turn };
 }
 
+/// Whether there is anything to be done after a test in here.
+function hasMore(owner) {
+  const { afterEach, after } = owner.hooks;
+  return afterEach.length + after.length > 0 || (Boolean(owner.parent) && hasMore(owner.parent));
+}
+
 async function single(item, run) {
   const name = full(item.name, item.parent);
   if (run.stopped || item.options.skip || !run.wants(name)) return;
   const { context, own, rest } = contextOf(item, run);
-  run.begin(name);
+  run.begin(name, hasMore(item.parent));
+  given = context;
   let failure = null;
   try {
     dialect.before?.();
@@ -136,7 +145,7 @@ async function single(item, run) {
     }
   }
   context.mock.restoreAll();
-  if (own.skipped || (failure && (own.expected || item.options.todo))) return;
+  if (own.skipped || (failure && (own.expected || item.options.todo))) return run.leave(name);
   run.end(name, failure === null);
 }
 
@@ -182,6 +191,11 @@ module.exports = {
   /// Something failed that no test was waiting for.
   interrupt(error) {
     broken?.(error);
+  },
+  /// The test at work goes on no more.
+  leave() {
+    given?.mock.restoreAll();
+    real.mock.restoreAll();
   },
   /// Loads files one by one, and runs what is in each.
   async run(files, run, load) {

@@ -10,6 +10,7 @@ const { createRequire } = require('node:module');
 const command = require('command');
 const modules = require('modules');
 const own = require('own');
+const sees = require('sees');
 
 const { performance } = require('node:perf_hooks');
 const now = performance.now.bind(performance);
@@ -21,6 +22,9 @@ let framework = null;
 let files = [];
 let clean = null;
 let active = null;
+/// Whether something was interrupted that would have tidied up later.
+let isSpoilt = false;
+let following = null;
 /// What is known of the tests, once for all candidates.
 let plan = null;
 
@@ -30,7 +34,7 @@ function plain(name) {
 }
 
 /// One pass over some tests.
-function begin({ names = null, stops = false, tolerated = new Set(), watch = null }) {
+function begin({ names = null, skips = null, stops = false, tolerated = new Set(), watch = null }) {
   const wanted = names === null || [...names].some((name) => / hook(?: |$)/.test(name)) ? null : [...names];
   return {
     results: new Map(),
@@ -40,14 +44,31 @@ function begin({ names = null, stops = false, tolerated = new Set(), watch = nul
     /// Tests that started other programs, and whether the present one does.
     starting: new Set(),
     isStarting: false,
+    hasStarted: false,
+    /// Whether a test was left out, and whether the present one has something to do after its end.
+    skipped: false,
+    hasMore: false,
     wants(name) {
-      if (wanted === null) return true;
+      if (wanted === null && skips === null) return true;
       const short = plain(name);
+      if (skips?.has(short)) {
+        this.skipped = true;
+        return false;
+      }
+      if (wanted === null) return true;
       return names.has(short)
         || wanted.some((one) => one.startsWith(`${short} > `) || short.startsWith(`${one} > `));
     },
-    begin(name) {
+    begin(name, hasMore = false) {
+      this.hasMore = hasMore;
       watch?.begin(plain(name));
+    },
+    /// It neither passes nor fails.
+    leave(name) {
+      watch?.leave?.(plain(name));
+    },
+    exit() {
+      watch?.exit?.();
     },
     end(name, ok) {
       const short = plain(name.startsWith('/') ? path.relative(modules.state.root, name) : name);
@@ -96,15 +117,29 @@ async function pass(edit, wanted, options) {
     run.end('<run>', false);
     run.stopped = true;
   }
+  // One that was given up must not get in the way of the next.
+  if (active !== run) return run;
   active = null;
   tidy();
   return run;
 }
 
+/// Gives up what was interrupted; whether nothing is left of it.
+function rest() {
+  if (active !== null) {
+    isSpoilt ||= active.hasMore;
+    active.stopped = true;
+  }
+  active = null;
+  own.leave();
+  tidy();
+  return !isSpoilt;
+}
+
 /// A function that starts programs, which says so.
 function noted(real) {
   const start = function start(...args) {
-    if (active) active.isStarting = true;
+    if (active) active.isStarting = active.hasStarted = true;
     return real.apply(this, args);
   };
   const described = Object.getOwnPropertyDescriptors(real);
@@ -137,6 +172,7 @@ function shield() {
   syncBuiltinESMExports();
   process.exit = (code) => {
     const error = new Error(`process.exit(${code})`);
+    active?.exit();
     if (active) active.stopped = active.end('<exit>', false) ?? true;
     throw error;
   };
@@ -171,60 +207,133 @@ function load({ argv, framework: name }) {
   throw new Error('there is no way to run this framework here');
 }
 
+/// All tests but those that hang, which says which one it is at.
+async function survey({ skips, id }) {
+  const said = (stage) => (name) => post({ id, stage, name });
+  const watch = { begin: said('begin'), end: said('end'), leave: said('end'), exit: said('exit') };
+  await pass(null, files, { skips: new Set(skips), watch });
+  return true;
+}
+
+/// The tests that can be run without an edit, of those that are wanted.
+function ending(known, wanted = null) {
+  const only = known.only && new Set(known.only);
+  const names = only && wanted ? new Set([...wanted].filter((name) => only.has(name) || known.lost.includes(name))) : wanted ?? only;
+  return { names, skips: known.lost.length > 0 ? new Set(known.lost) : null };
+}
+
 /// All tests once, and how long the failing ones take when everything is warm.
-async function start({ failing, passing }) {
+async function start({ failing, passing, survey: found }) {
+  const known = found ?? { lost: [], deadly: [], only: null };
   const began = now();
-  const run = await pass(null, files, {});
+  const watch = found && timed();
+  const run = await pass(null, files, { ...ending(known), watch });
   const all = now() - began;
   keep();
-  const names = failing.filter((name) => run.results.get(plain(name)) === false);
-  const lost = failing.filter((name) => run.results.get(plain(name)) !== false);
-  if (lost.length > 0) return { why: `these fail elsewhere only: ${lost.slice(0, 3).join(', ')}` };
-  const wrong = passing.filter((name) => run.results.get(plain(name)) !== true);
+  const reported = found ? alsoFailing(run, known, watch, { failing, passing }) : failing;
+  if (reported.length === 0) return { why: 'no test fails here' };
+  return measured({ known, run, all, reported, passing });
+}
+
+/// Of a run that had no end: what fails, hangs or ends the thread, if it is a test, or known to fail.
+function alsoFailing(run, { lost }, watch, { failing, passing }) {
+  const told = new Set(failing.map(plain));
+  const good = new Set(passing.map(plain));
+  const isOne = ([name, ok]) => !ok && (told.has(name) || (watch.took.has(name) && !good.has(name)));
+  return [...new Set([...lost, ...[...run.results].filter(isOne).map(([name]) => name)])];
+}
+
+/// Notes how long each test takes.
+function timed() {
+  const took = new Map();
+  const begun = new Map();
+  return {
+    took,
+    begin: (name) => begun.set(name, now()),
+    end: (name) => begun.has(name) && took.set(name, now() - begun.get(name)),
+  };
+}
+
+async function measured({ known: { lost, deadly, only }, run, all, reported, passing }) {
+  for (const name of lost) run.results.set(name, false);
+  const names = reported.filter((name) => run.results.get(plain(name)) === false);
+  const elsewhere = reported.filter((name) => run.results.get(plain(name)) !== false);
+  if (elsewhere.length > 0) return { why: `these fail elsewhere only: ${elsewhere.slice(0, 3).join(', ')}` };
+  const isSeen = (name) => only === null || run.results.has(plain(name));
+  const wrong = passing.filter((name) => run.results.get(plain(name)) !== true && isSeen(name) && !lost.includes(plain(name)));
   if (wrong.length > passing.length / 10) return { why: `these pass elsewhere only: ${wrong.slice(0, 3).join(', ')}` };
   const wanted = new Set(names.map(plain));
   const known = [...run.results].filter(([name, ok]) => !ok && !wanted.has(name)).map(([name]) => name);
   // Where the failing tests are, found out file by file.
   const near = [];
+  const options = ending({ lost, only }, wanted);
   for (const file of files) {
-    const seen = await pass(null, [file], { names: wanted });
-    if ([...seen.results.keys()].some((name) => wanted.has(name))) near.push(file);
+    const seen = await pass(null, [file], options);
+    if (seen.skipped || [...seen.results.keys()].some((name) => wanted.has(name))) near.push(file);
   }
   const again = now();
-  const alone = await pass(null, near, { names: wanted });
-  const ms = now() - again;
-  if (names.some((name) => alone.results.get(plain(name)) !== false)) return { why: 'tests depend on each other' };
+  const alone = await pass(null, near, options);
+  const ms = now() - again + (lost.length > 0 ? await usual(near, { lost, only }) : 0);
+  const ended = names.filter((name) => !lost.includes(name));
+  if (ended.some((name) => alone.results.get(plain(name)) !== false)) return { why: 'tests depend on each other' };
   const passed = [...run.results].filter(([, ok]) => ok).map(([name]) => name);
-  plan = { failing: names, near, known, passed, ms, all, starting: alone.starting };
+  plan = { failing: names, near, known, passed, ms, all, starting: alone.starting, lost, deadly, only, sees: null };
   return plan;
 }
 
-/// The failing tests first, and all where those pass.
-async function judge({ edit }) {
+/// How long tests that hang may take once they do not, from the others of their files: some are slow for their own reasons.
+async function usual(near, known) {
+  const watch = timed();
+  const { results } = await pass(null, near, { ...ending(known), watch });
+  return Math.max(30, ...[...watch.took].filter(([name]) => results.get(name)).map(([, ms]) => ms / 5));
+}
+
+/// The failing tests first, and where those pass all that can see the edit.
+async function judge({ edit, id }) {
   const tolerated = new Set(plan.known);
-  const names = new Set(plan.failing.map(plain));
-  const first = await pass(edit, plan.near, { names, stops: true, tolerated });
-  if (modules.state.invalid) return 'invalid';
-  if (first.stopped || ![...names].every((name) => first.results.get(name) === true)) return 'fails';
-  post({ stage: 'all' });
-  const rest = files.filter((file) => !plan.near.includes(file));
-  const run = await pass(edit, [...plan.near, ...rest], { stops: true, tolerated });
-  const holds = [...names, ...plan.passed].every((name) => run.results.get(name) === true);
+  const names = plan.failing.map(plain);
+  // Those that hang take the longest to fail.
+  const hanging = names.filter((name) => plan.lost.includes(name));
+  const others = names.filter((name) => !plan.lost.includes(name));
+  for (const some of [others, hanging].filter((some) => some.length > 0)) {
+    const first = await pass(edit, plan.near, { names: new Set(some), stops: true, tolerated });
+    if (modules.state.invalid) return 'invalid';
+    if (first.stopped || !some.every((name) => first.results.get(name) === true)) return 'fails';
+  }
+  post({ id, stage: 'all' });
+  const far = files.filter((file) => !plan.near.includes(file));
+  const { seeing, expected } = sees.those(plan, far, edit);
+  const run = await pass(edit, [...plan.near, ...seeing], { stops: true, tolerated });
+  const holds = [...names, ...expected].every((name) => run.results.get(name) === true);
   return !run.stopped && holds ? 'passes' : 'fails';
 }
 
 async function follow({ wall_ms }) {
-  const coverage = require('coverage');
   const names = new Set(plan.failing.map(plain));
   if ([...names].every((name) => plan.starting.has(name))) throw new Error('what other programs do is not followed');
-  const until = now() + wall_ms * 0.8;
-  const watch = coverage.start(names, () => now() < until);
-  const rest = files.filter((file) => !plan.near.includes(file));
-  for (const file of [...plan.near, ...rest]) {
+  const until = now() + wall_ms * (plan.lost.length > 0 ? 0.6 : 0.8);
+  following = require('coverage').start(names, () => now() < until);
+  const entered = sees.recorder(plan);
+  const far = files.filter((file) => !plan.near.includes(file));
+  for (const file of [...plan.near, ...far]) {
     if (now() > until) break;
-    await pass(null, [file], { watch: watch.of() });
+    const run = await pass(null, [file], { ...ending(plan), watch: following.of(entered.note) });
+    following.take(entered.note);
+    entered.close(file, run);
   }
-  return watch.end();
+  return { followed: following.found(), sees: framework.isShared && far.some((file) => !entered.has(file)) ? null : entered.found() };
+}
+
+/// Follows one test that may never end.
+async function trace({ name }) {
+  await pass(null, plan.near, { names: new Set([name]), watch: following.of() });
+  return following.found();
+}
+
+/// What the test executed that was interrupted.
+function traced({ name }) {
+  following.cut(name);
+  return following.found();
 }
 
 /// What the files answer without an edit, and with each, to the same inputs. The last answers may lack where the time was
@@ -249,20 +358,21 @@ async function behave({ edits, wall_ms }) {
   return { inputs: inputs.length, found };
 }
 
-const WORK = { start, judge, follow, behave };
+const WORK = { survey, start, judge, follow, trace, traced, behave, rest };
 
 parentPort.on('message', async (asked) => {
+  const { id } = asked;
   try {
     plan = asked.plan ?? plan;
     if (asked.work === 'warm') {
-      await pass(null, asked.plan.near, {});
+      await pass(null, asked.plan.near, ending(plan));
       keep();
-      post({ answer: true });
+      post({ id, answer: true });
     } else {
-      post({ answer: await WORK[asked.work](asked) });
+      post({ id, answer: await WORK[asked.work](asked) });
     }
   } catch (error) {
-    post({ why: String(error?.message ?? error).slice(0, 500) });
+    post({ id, why: String(error?.message ?? error).slice(0, 500) });
   }
 });
 

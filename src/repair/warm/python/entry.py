@@ -55,7 +55,8 @@ class Desk:
             keep_compiled()
             self.tests = watched(tree, lambda: load(tree, request["argv"], request["framework"]))
             self.judge = Judge(tree, self.tests)
-            return self.judge.start(request["failing"], request["passing"], request["limit_ms"] / 1000)
+            words = request["failing"], request["passing"], request["limit_ms"] / 1000
+            return self.judge.start(*words, request.get("was_ended", False))
 
     def ready(self):
         if self.judge is None:

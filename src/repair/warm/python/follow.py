@@ -7,6 +7,9 @@ import threading
 import time
 
 MOST_LINES = 100_000
+# How long a test that never ends may execute nothing new before it is left, and in all, in seconds.
+QUIET = 1.0
+MOST_FOLLOWING = 10.0
 
 
 class Followed:
@@ -38,12 +41,18 @@ class Followed:
             left = end - time.monotonic()
             if left <= 0:
                 break
-            heard = self.follow([at], min(left, self.judge.limit() * 5), None)
+            heard = self.follow_one(at, left)
             count += bool(heard)
-            for _, _, lines, _ in heard:
+            for lines in heard:
                 for line in lines:
                     self.lines.setdefault(line, [0, 0])[0] += 1
         return count
+
+    def follow_one(self, at, left):
+        """The lines that a failing test executed, in a list; nothing is in it when it could not be followed."""
+        if at not in self.judge.ending:
+            return self.follow_endless(at, min(left, MOST_FOLLOWING))
+        return [lines for _, _, lines, _ in self.follow([at], min(left, self.judge.limit() * 5), None)]
 
     def follow_passing(self, end):
         left = end - time.monotonic()
@@ -90,6 +99,28 @@ class Followed:
             except (ValueError, TypeError, AttributeError):
                 continue
         return heard
+
+
+    def follow_endless(self, at, limit):
+        """The same for a test that hangs or ends its process."""
+
+        def work(say):
+            Teller(self.tree, say).start()
+            self.judge.tests.run([at], lambda *_: True)
+
+        said, end = [], time.monotonic() + limit
+        with Fork(work) as fork:
+            while said[-1:] != [b""] and time.monotonic() < end:
+                said.append(fork.hear(QUIET) or b"")
+        lines = set()
+        for line in b"".join(said).split(b"\n")[:-1]:
+            try:
+                name, row = json.loads(line)
+                if self.tree.path(name):
+                    lines.add((name, int(row)))
+            except (ValueError, TypeError, AttributeError):
+                continue
+        return [lines] if lines else []
 
 
 class Tracer:
@@ -141,3 +172,26 @@ class Tracer:
             codes.append((name, code.co_firstlineno, code.co_name))
         self.start()
         return {name: sorted(rows) for name, rows in lines.items()}, codes
+
+
+class Teller(Tracer):
+    """Says each line when it is first executed: there may be no time after that."""
+
+    def __init__(self, tree, say):
+        super().__init__(tree, None)
+        self.say = say
+
+    def local(self, code):
+        seen, name = set(), self.tree.whole(self.tree.path(code.co_filename))
+
+        def follow(frame, event, argument):
+            if event == "line" and frame.f_lineno not in seen:
+                seen.add(frame.f_lineno)
+                try:
+                    self.say(json.dumps([name, frame.f_lineno]).encode() + b"\n")
+                except OSError:
+                    # The test has closed it.
+                    pass
+            return follow
+
+        return follow

@@ -29,6 +29,10 @@ class Judge:
         self.tree, self.tests = tree, tests
         self.failing, self.passing = [], []
         self.took, self.reload_took = LEAST, None
+        # The failing tests that come to an end; and the processor time that all of them take, where that is less.
+        self.ending, self.busy = [], None
+        # How long the tests that passed may take.
+        self.patience = PASSING * FACTOR
         # Candidates that took too long.
         self.late = 0
         # By the code of functions: the tests that passed here and ran them; None when that was not found out.
@@ -46,12 +50,15 @@ class Judge:
         gc.collect()
         gc.freeze()
 
-    def start(self, failing, passing, limit):
+    def start(self, failing, passing, limit, was_ended):
         end = time.monotonic() + limit
         named = {}
         for name in failing:
             for at in self.tests.find(name)[:50]:
                 named.setdefault(at, name)
+        if was_ended:
+            Survey(self, limit).start(named, passing)
+            return self.told(named)
         if not named:
             raise Refused("the failing tests were not found")
         self.passing = self.all_passing(passing, named)
@@ -69,7 +76,11 @@ class Judge:
         self.on_disk = not self.starting.isdisjoint(self.failing)
         # The quickest first: most candidates fail the first.
         self.failing.sort(key=lambda at: self.times.get(at, 0.0))
-        names = list(dict.fromkeys(named[at] for at in self.failing))
+        self.ending = self.failing
+        return self.told(named)
+
+    def told(self, named):
+        names = list(dict.fromkeys(named.get(at, self.tests.ids[at]) for at in self.failing))
         return {"failing": names, "ms": int(self.took * 1000)}
 
     def all_passing(self, names, failing):
@@ -154,7 +165,8 @@ class Judge:
         """How long a candidate may take, and how much processor time, when something comes before that takes so long."""
         more *= FACTOR
         least = LEAST_BUSY if self.late >= MANY_LATE else LEAST
-        return min(MOST, self.limit() + more), min(MOST, max(least, self.took * FACTOR) + more)
+        busy = self.took if self.busy is None else self.busy
+        return min(MOST, self.limit() + more), min(MOST, max(least, busy * FACTOR) + more)
 
     def verdicts(self, candidates, limit):
         end, found = time.monotonic() + limit, []
@@ -286,7 +298,7 @@ class Judge:
         with Fork(work) as fork:
             said = fork.hear(*self.limits(more))
             if said == b"p":
-                said = fork.hear(PASSING * FACTOR)
+                said = fork.hear(self.patience)
             if said is None:
                 self.late += 1
                 return TIMEOUT
@@ -327,7 +339,7 @@ class Judge:
             reload(self.tree, {})
             fresh = self.tests.again(self.failing)
             said = {}
-            fresh.run(list(range(len(self.failing))), lambda at, passed: said.update({at: passed}) or True)
+            fresh.run(list(range(len(self.ending))), lambda at, passed: said.update({at: passed}) or True)
             say(json.dumps(list(said.values())).encode())
 
         started = time.monotonic()

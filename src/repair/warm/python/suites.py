@@ -141,6 +141,8 @@ class Pytest:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             called = [outcome for when, outcome in self.reports if when == "call"]
             bad = [outcome for _, outcome in self.reports if outcome == "failed"]
+            # What is skipped neither passes nor fails.
+            self.failed = bool(bad)
             if not done(at, bool(called) and not bad and "passed" in called):
                 if following is not None:
                     self.tear_down()
@@ -235,7 +237,8 @@ class Unittest:
             return self.run_suite(*arguments)
         import unittest
 
-        chosen, done = arguments
+        tests, (chosen, done) = self, arguments
+        tests.failed = False
         place = {id(self.items[at]): at for at in chosen}
 
         class Result(unittest.TestResult):
@@ -243,15 +246,15 @@ class Unittest:
 
             def startTest(self, test):
                 super().startTest(test)
-                self.bad = False
+                self.bad = tests.failed = False
 
             def stopTest(self, test):
                 super().stopTest(test)
                 if id(test) in place and not done(place[id(test)], not self.bad):
                     self.stop()
 
-            def is_bad(self, test, *_):
-                self.bad = True
+            def is_bad(self, test, *_, failed=True):
+                self.bad, tests.failed = True, tests.failed or failed
                 # What belongs to a class or a module is no test, and fails all of its tests.
                 if id(test) not in place and not hasattr(test, "test_case"):
                     for at in place.values():
@@ -261,8 +264,13 @@ class Unittest:
 
             def addSubTest(self, test, subtest, error):
                 self.bad = self.bad or error is not None
+                tests.failed = tests.failed or error is not None
 
-            addError = addFailure = addSkip = addUnexpectedSuccess = is_bad
+            def addSkip(self, test, reason):
+                # What is skipped neither passes nor fails.
+                self.is_bad(test, failed=False)
+
+            addError = addFailure = addUnexpectedSuccess = is_bad
 
         unittest.TestSuite([self.items[at] for at in chosen]).run(Result())
 

@@ -129,8 +129,8 @@ class Reruns:
             if not are_alike(vars(again.module), vars(sys.modules[again.name])) or is_held(self.tree, again, made):
                 return
             results = {}
-            judge.tests.run(judge.failing + canaries, lambda at, passed: results.update({at: passed}) or True)
-            if not any(results[at] for at in judge.failing) and all(results[at] for at in canaries):
+            judge.tests.run(judge.ending + canaries, lambda at, passed: results.update({at: passed}) or True)
+            if not any(results[at] for at in judge.ending) and all(results[at] for at in canaries):
                 say(b"%f" % took)
 
         with Fork(work) as fork:

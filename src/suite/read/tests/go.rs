@@ -52,6 +52,30 @@ fn the_tail_of_go_is_text_for_people() {
 }
 
 #[test]
+fn go_that_is_ended_names_the_test_that_took_the_time() {
+    let event = |action: &str, test: &str| {
+        format!("{{\"Action\":\"{action}\",\"Package\":\"example.com/shop\",\"Test\":\"{test}\"}}\n")
+    };
+    let text = [
+        event("run", "TestA"),
+        event("pass", "TestA"),
+        event("run", "TestB"),
+        event("run", "TestC"),
+        event("pause", "TestC"),
+    ];
+    let ended = |outcome| show(&read(Framework::Go, &output(outcome, text.concat().as_bytes())));
+    assert_snapshot!(ended(sandbox::Outcome::TimedOut), @r"
+    TimedOut: 1 passed, 1 failed, 0 skipped
+    passed: example.com/shop TestA
+    example.com/shop TestB at -: it did not come to its end
+    ");
+    assert_snapshot!(ended(sandbox::Outcome::Signalled(9)), @r"
+    Crashed: 1 passed, 0 failed, 0 skipped
+    passed: example.com/shop TestA
+    ");
+}
+
+#[test]
 fn go_that_ends_early() {
     assert_snapshot!(read_file(Framework::Go, "go/timeout.txt", 1), @r"
     TimedOut: 2 passed, 2 failed, 0 skipped
