@@ -10,6 +10,8 @@ use crate::checkout::Workspace;
 use crate::sandbox::{self, Outcome};
 use crate::suite::Suite;
 
+/// What a candidate may take beyond twice the time that the tests take without it.
+const LONG: Duration = Duration::from_secs(10);
 /// How long tests may take of which one never ends, and all the others.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) const OTHERS: Duration = Duration::from_secs(10);
@@ -47,7 +49,9 @@ pub(super) async fn baseline(
     let [failing, whole] = took.as_slice() else {
         return Ok(None);
     };
-    let limit = |took: Duration, least: u64| (took * 10).max(Duration::from_secs(least)).min(most);
+    // What takes long takes long because it fails, or would take as long for every candidate.
+    let usual = |took: Duration| (took * 10).min(took * 2 + LONG);
+    let limit = |took: Duration, least: u64| usual(took).max(Duration::from_secs(least)).min(most);
     Ok(Some(Limit {
         failing: limit(*failing, 1),
         whole: limit(*whole, 2),

@@ -46,19 +46,24 @@ impl Patient {
     /// The same, with other files beside the person's own checkout that are lent.
     pub(crate) async fn lent(files: &[(&str, &str)], beside: &[(&str, &str)]) -> Self {
         let beside = directory_with(beside);
-        Self::with(directory_with(files).path(), None, Some(beside)).await
+        Self::with(directory_with(files).path(), None, Some(beside), None).await
     }
 
     /// The same with `[test] command` set.
     pub(crate) async fn commanded(files: &[(&str, &str)], command: &str) -> Self {
-        Self::with(directory_with(files).path(), Some(command), None).await
+        Self::with(directory_with(files).path(), Some(command), None, None).await
+    }
+
+    /// The same where the red run was ended after this time, as its tests never end.
+    pub(crate) async fn endless(files: &[(&str, &str)], after: Duration) -> Self {
+        Self::with(directory_with(files).path(), None, None, Some(after)).await
     }
 
     async fn new(root: &Path) -> Self {
-        Self::with(root, None, None).await
+        Self::with(root, None, None, None).await
     }
 
-    async fn with(root: &Path, command: Option<&str>, beside: Option<TempDir>) -> Self {
+    async fn with(root: &Path, command: Option<&str>, beside: Option<TempDir>, after: Option<Duration>) -> Self {
         let settings = TestSettings {
             command: command.map(Into::into),
             timeout: None,
@@ -77,7 +82,9 @@ impl Patient {
             installed: lent.unwrap_or_default(),
             clock: Clock::default(),
         };
-        let before = suite::run_fresh(&suite, &checkout, &[], &CancellationToken::new())
+        let mut ended = suite.clone();
+        ended.command.timeout = after.unwrap_or(ended.command.timeout);
+        let before = suite::run_fresh(&ended, &checkout, &[], &CancellationToken::new())
             .await
             .unwrap();
         Self {

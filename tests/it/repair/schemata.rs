@@ -217,3 +217,15 @@ async fn a_command_with_exact_names_is_compiled_once_for_many() {
     let runs = patient.suite.clock.times();
     assert!(runs < 5, "{runs} runs of the test command");
 }
+
+/// A test that fails with every candidate, and never comes to what they edit.
+#[tokio::test]
+async fn tests_that_cannot_see_an_edit_are_not_run_for_it() {
+    let library = "pub fn sum(all: &[u32]) -> u32 {\n    let mut total = 1;\n    for n in all {\n        total += n;\n    }\n    total\n}\n\n\
+        pub fn one() -> u32 {\n    1\n}\n\n\
+        #[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn of_two() {\n        assert_eq!(sum(&[1, 2]), 3);\n        assert_eq!(sum(&[]), 0);\n    }\n\n    \
+        #[test]\n    fn of_one() {\n        assert_eq!(one(), 1);\n        assert!(std::env::var_os(\"GREENLIGHT_SWITCH\").is_none());\n    }\n}\n";
+    let patient = Patient::written(&[("Cargo.toml", MANIFEST), ("src/lib.rs", library)]).await;
+    let found = patient.found().await;
+    assert!(found.explanation.contains("`sum`"), "{}", found.explanation);
+}
