@@ -5,9 +5,10 @@ use crate::sandbox::Language;
 use super::lane::Harness;
 
 /// What runs in the thread of the tests; the last one starts it.
-const SOURCES: [(&str, &str); 9] = [
+const SOURCES: [(&str, &str); 10] = [
     ("modules", include_str!("node/modules.js")),
     ("command", include_str!("node/command.js")),
+    ("guard", include_str!("node/guard.js")),
     ("own", include_str!("node/own.js")),
     ("mocha", include_str!("node/mocha.js")),
     ("jest", include_str!("node/jest.js")),
@@ -46,7 +47,9 @@ mod tests {
     #[test]
     fn the_harness_fits_into_one_cell() {
         assert!(harness().code.len() < 1 << 20);
-        for name in ["modules", "command", "own", "mocha", "jest", "coverage", "sees", "behave"] {
+        for name in [
+            "modules", "command", "own", "mocha", "jest", "coverage", "sees", "behave",
+        ] {
             assert!(SOURCES.iter().any(|(source, _)| *source == name), "{name}");
         }
     }

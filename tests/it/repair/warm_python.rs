@@ -14,7 +14,7 @@ use super::patient::{BUDGET, Patient};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     include_str!("../../../src/repair/warm/python/forks.py"),
     include_str!("../../../src/repair/warm/python/tree.py"),
     include_str!("../../../src/repair/warm/python/suites.py"),
@@ -24,6 +24,7 @@ const SOURCES: [&str; 12] = [
     include_str!("../../../src/repair/warm/python/uses.py"),
     include_str!("../../../src/repair/warm/python/trials.py"),
     include_str!("../../../src/repair/warm/python/judge.py"),
+    include_str!("../../../src/repair/warm/python/survey.py"),
     include_str!("../../../src/repair/warm/python/follow.py"),
     include_str!("../../../src/repair/warm/python/behave.py"),
     include_str!("../../../src/repair/warm/python/entry.py"),

@@ -3,6 +3,7 @@
 
 const { createRequire } = require('node:module');
 const path = require('node:path');
+const guard = require('guard');
 const modules = require('modules');
 
 let Mocha = null;
@@ -53,13 +54,15 @@ async function rootHooks() {
 
 function Silent() {}
 
-/// Whether there is anything to be done after a test in here.
-function hasMore(suite) {
-  return suite._afterEach.length + suite._afterAll.length > 0 || (Boolean(suite.parent) && hasMore(suite.parent));
+/// What a test or hook does has an end.
+function guarded(one) {
+  const { fn } = one;
+  if (typeof fn === 'function') one.fn = function run(...args) { return guard.run(() => fn.apply(this, args)); };
 }
 
 function keep(suite, run) {
   suite.tests = suite.tests.filter((test) => run.wants(test.fullTitle()));
+  if (run.isGuarded) [...suite.tests, ...suite._beforeEach, ...suite._afterEach].forEach(guarded);
   for (const inner of suite.suites) keep(inner, run);
 }
 
@@ -86,7 +89,7 @@ async function run(wanted, run, load) {
   keep(mocha.suite, run);
   await new Promise((resolve) => {
     const runner = mocha.run(resolve);
-    runner.on('test', (test) => run.begin(test.fullTitle(), hasMore(test.parent)));
+    runner.on('test', (test) => run.begin(test.fullTitle()));
     runner.on('pending', (test) => run.leave(test.fullTitle()));
     runner.on('pass', (test) => run.end(test.fullTitle(), true));
     runner.on('fail', (test) => {

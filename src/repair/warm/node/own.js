@@ -4,6 +4,7 @@
 
 const path = require('node:path');
 const real = require('node:test');
+const guard = require('guard');
 
 const HOOKS = ['before', 'after', 'beforeEach', 'afterEach'];
 
@@ -16,8 +17,6 @@ function suite(name, parent, options = {}) {
 const dialect = { isJest: false, before: null, after: null, file: '' };
 let current = suite('', null);
 let broken = null;
-/// What the test at work was given.
-let given = null;
 
 /// The name, options and function of a call that may leave out any of them.
 function parts(args) {
@@ -62,9 +61,9 @@ function call(fn, given, self) {
   const args = dialect.isJest ? [] : given;
   const ran = new Promise((resolve, reject) => {
     if (fn.length > args.length) {
-      fn.call(self, ...args, (error) => (error ? reject(error) : resolve()));
+      guard.run(() => fn.call(self, ...args, (error) => (error ? reject(error) : resolve())));
     } else {
-      Promise.resolve(fn.apply(self, args)).then(resolve, reject);
+      Promise.resolve(guard.run(() => fn.apply(self, args))).then(resolve, reject);
     }
   });
   return Promise.race([ran, new Promise((_, reject) => { broken = reject; })]);
@@ -112,18 +111,11 @@ function contextOf(item, run) {
   return { context, own, rest: () => turn };
 }
 
-/// Whether there is anything to be done after a test in here.
-function hasMore(owner) {
-  const { afterEach, after } = owner.hooks;
-  return afterEach.length + after.length > 0 || (Boolean(owner.parent) && hasMore(owner.parent));
-}
-
 async function single(item, run) {
   const name = full(item.name, item.parent);
   if (run.stopped || item.options.skip || !run.wants(name)) return;
   const { context, own, rest } = contextOf(item, run);
-  run.begin(name, hasMore(item.parent));
-  given = context;
+  run.begin(name);
   let failure = null;
   try {
     dialect.before?.();
@@ -191,11 +183,6 @@ module.exports = {
   /// Something failed that no test was waiting for.
   interrupt(error) {
     broken?.(error);
-  },
-  /// The test at work goes on no more.
-  leave() {
-    given?.mock.restoreAll();
-    real.mock.restoreAll();
   },
   /// Loads files one by one, and runs what is in each.
   async run(files, run, load) {

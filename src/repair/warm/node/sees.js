@@ -20,6 +20,7 @@ function recorder({ passed, only }) {
   const ids = new Map();
   const extents = new Map();
   const entered = new Map();
+  const closed = new Set();
   const good = new Set(passed);
   let present = new Set();
   let left = MOST_ENTERED;
@@ -62,13 +63,14 @@ function recorder({ passed, only }) {
     close(file, { results, hasStarted }) {
       // A test that needs those of other files would not be right without them.
       if ([...results].some(([name, ok]) => !ok && good.has(name))) isUsable = false;
+      closed.add(file);
       left -= present.size;
       if (left >= 0 && !hasStarted && !results.has('<run>') && !results.has('<exit>')) {
         entered.set(file, { names: [...results.keys()], functions: Uint32Array.from(present) });
       }
       present = new Set();
     },
-    has: (file) => entered.has(file),
+    has: (file) => closed.has(file),
     found: () => (isUsable ? { extents, entered } : null),
   };
 }

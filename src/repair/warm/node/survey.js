@@ -86,7 +86,8 @@ async function watched(runner, skips, passing, limit) {
   clearInterval(timer);
   runner.end();
   const isDone = said.answer === true && watch.left === null;
-  return { isDone, why: said.late || said.gone ? null : said.why, ends: !said.late, lost: watch.left ?? watch.present(), ended: watch.ended };
+  const why = said.late || said.gone ? null : said.why;
+  return { isDone, why, ends: !said.late, lost: watch.left ?? watch.present(), ended: watch.ended };
 }
 
 /// The tests that hang or end the thread, and those that can be run at all where there are more of them.
@@ -113,7 +114,7 @@ async function traced(runner, { lost, deadly }, followed, until) {
   for (const name of [...lost].sort((a, b) => deadly.includes(a) - deadly.includes(b))) {
     const limit = Math.min(deadly.includes(name) ? SHORT_TRACE : TRACE, until - Date.now());
     if (limit <= 0 || runner.why !== null) break;
-    let said = await runner.tell({ work: 'trace', name }, limit);
+    let said = await runner.tell({ work: 'trace', name, most: limit }, 2 * limit);
     if (said.late) {
       await runner.interrupt();
       said = await runner.ask({ work: 'traced', name }, Math.max(INTERRUPTED, until - Date.now()));

@@ -8,6 +8,7 @@ const { promisify } = require('node:util');
 const { parentPort, workerData } = require('node:worker_threads');
 const { createRequire } = require('node:module');
 const command = require('command');
+const guard = require('guard');
 const modules = require('modules');
 const own = require('own');
 const sees = require('sees');
@@ -22,8 +23,6 @@ let framework = null;
 let files = [];
 let clean = null;
 let active = null;
-/// Whether something was interrupted that would have tidied up later.
-let isSpoilt = false;
 let following = null;
 /// What is known of the tests, once for all candidates.
 let plan = null;
@@ -34,7 +33,7 @@ function plain(name) {
 }
 
 /// One pass over some tests.
-function begin({ names = null, skips = null, stops = false, tolerated = new Set(), watch = null }) {
+function begin({ names = null, skips = null, stops = false, tolerated = new Set(), watch = null, guarded = 0 }) {
   const wanted = names === null || [...names].some((name) => / hook(?: |$)/.test(name)) ? null : [...names];
   return {
     results: new Map(),
@@ -45,9 +44,9 @@ function begin({ names = null, skips = null, stops = false, tolerated = new Set(
     starting: new Set(),
     isStarting: false,
     hasStarted: false,
-    /// Whether a test was left out, and whether the present one has something to do after its end.
+    /// Whether a test was left out.
     skipped: false,
-    hasMore: false,
+    isGuarded: guarded > 0,
     wants(name) {
       if (wanted === null && skips === null) return true;
       const short = plain(name);
@@ -59,8 +58,7 @@ function begin({ names = null, skips = null, stops = false, tolerated = new Set(
       return names.has(short)
         || wanted.some((one) => one.startsWith(`${short} > `) || short.startsWith(`${one} > `));
     },
-    begin(name, hasMore = false) {
-      this.hasMore = hasMore;
+    begin(name) {
       watch?.begin(plain(name));
     },
     /// It neither passes nor fails.
@@ -108,6 +106,7 @@ async function pass(edit, wanted, options) {
   modules.renew(edit);
   const run = begin(options);
   active = run;
+  guard.set(options.guarded ?? 0);
   try {
     await framework.run(wanted, run, (file) => {
       run.file = file;
@@ -124,16 +123,12 @@ async function pass(edit, wanted, options) {
   return run;
 }
 
-/// Gives up what was interrupted; whether nothing is left of it.
+/// Gives up what was interrupted.
 function rest() {
-  if (active !== null) {
-    isSpoilt ||= active.hasMore;
-    active.stopped = true;
-  }
+  if (active !== null) active.stopped = true;
   active = null;
-  own.leave();
   tidy();
-  return !isSpoilt;
+  return true;
 }
 
 /// A function that starts programs, which says so.
@@ -281,23 +276,25 @@ async function measured({ known: { lost, deadly, only }, run, all, reported, pas
   return plan;
 }
 
-/// How long tests that hang may take once they do not, from the others of their files: some are slow for their own reasons.
+/// How long tests that hang may take once they do not, from the others of their files: few are slow for their own reasons.
 async function usual(near, known) {
   const watch = timed();
   const { results } = await pass(null, near, { ...ending(known), watch });
-  return Math.max(30, ...[...watch.took].filter(([name]) => results.get(name)).map(([, ms]) => ms / 5));
+  const took = [...watch.took].filter(([name]) => results.get(name)).map(([, ms]) => ms / 5).sort((a, b) => a - b);
+  return Math.max(30, took[(took.length - 1) >> 1] ?? 0, Math.min(100, took.at(-1) ?? 0));
 }
 
 /// The failing tests first, and where those pass all that can see the edit.
-async function judge({ edit, id }) {
+async function judge({ edit, id, most }) {
   const tolerated = new Set(plan.known);
   const names = plan.failing.map(plain);
   // Those that hang take the longest to fail.
   const hanging = names.filter((name) => plan.lost.includes(name));
   const others = names.filter((name) => !plan.lost.includes(name));
   for (const some of [others, hanging].filter((some) => some.length > 0)) {
-    const first = await pass(edit, plan.near, { names: new Set(some), stops: true, tolerated });
+    const first = await pass(edit, plan.near, { names: new Set(some), stops: true, tolerated, guarded: some === hanging ? most : 0 });
     if (modules.state.invalid) return 'invalid';
+    if (guard.isTripped()) return 'timeout';
     if (first.stopped || !some.every((name) => first.results.get(name) === true)) return 'fails';
   }
   post({ id, stage: 'all' });
@@ -325,8 +322,8 @@ async function follow({ wall_ms }) {
 }
 
 /// Follows one test that may never end.
-async function trace({ name }) {
-  await pass(null, plan.near, { names: new Set([name]), watch: following.of() });
+async function trace({ name, most }) {
+  await pass(null, plan.near, { names: new Set([name]), watch: following.of(), guarded: most });
   return following.found();
 }
 
@@ -336,9 +333,9 @@ function traced({ name }) {
   return following.found();
 }
 
-/// What the files answer without an edit, and with each, to the same inputs. The last answers may lack where the time was
-/// up.
-async function behave({ edits, wall_ms }) {
+/// What the files answer with each edit, and at last without one, which may have no end, to the same inputs. The last
+/// answers may lack where the time was up.
+async function behave({ edits, wall_ms, id }) {
   const { recorder, varied, answers } = require('behave');
   const until = now() + wall_ms * 0.9;
   const watched = recorder();
@@ -348,14 +345,13 @@ async function behave({ edits, wall_ms }) {
   modules.state.wrap = null;
   keep();
   const inputs = varied(watched.calls);
-  const found = [];
-  for (const [at, edit] of [null, ...edits].entries()) {
+  for (const [at, edit] of [...edits, null].entries()) {
     modules.renew(edit);
     const left = Math.max(200, (until - now()) / (edits.length + 1 - at));
-    found.push(await answers(inputs, modules.load, now() + left));
+    post({ id, stage: 'found', inputs: inputs.length, answers: await answers(inputs, modules.load, now() + left) });
     tidy();
   }
-  return { inputs: inputs.length, found };
+  return true;
 }
 
 const WORK = { survey, start, judge, follow, trace, traced, behave, rest };

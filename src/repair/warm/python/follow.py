@@ -100,7 +100,6 @@ class Followed:
                 continue
         return heard
 
-
     def follow_endless(self, at, limit):
         """The same for a test that hangs or ends its process."""
 

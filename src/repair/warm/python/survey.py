@@ -10,8 +10,8 @@ import time
 
 # How long a test may take, in seconds and by what the slowest one took so far, and as a part of all the time there is.
 LONG = 2.0
-LONGER_THAN_OTHERS = 20
-PART_OF_TIME = 1 / 16
+LONGER_THAN_OTHERS = 10
+PART_OF_TIME = 1 / 20
 # Tests that hang, and tests that end their process, that are looked for.
 MOST_HANGING = 3
 MOST_ENDED = 20
@@ -20,9 +20,11 @@ EATEN = MEMORY // 4
 # A mended test may take so much longer than others, by `FACTOR`, and at least so long; longer when it starts programs.
 MENDED = 0.3
 MENDED_LEAST = 0.03
-MENDED_LEAST_STARTING = 0.15
+MENDED_LEAST_STARTING = 0.08
 # Tests known to pass of which it is seen how long they take.
 MOST_BESIDE = 10
+# Bytes of a line that is read; what is longer is none of ours.
+LONGEST_LINE = 10_000
 PASSED, FAILED, NEITHER = b"p", b"f", b"n"
 
 
@@ -66,7 +68,7 @@ class Survey:
         failed = sorted(at for at, word in self.words.items() if word == FAILED and at not in self.eating)
         usual = sum(judge.times.get(at, 0.0) for at in failed)
         started = time.monotonic()
-        again = judge.run_once(failed, LONG + usual * FACTOR) if failed else {}
+        again = judge.run_once(failed, min(LONG + usual * FACTOR, self.limit / 2)) if failed else {}
         took = time.monotonic() - started if failed else 0.0
         judge.ending = sorted((at for at in failed if again.get(at) is False), key=lambda at: judge.times.get(at, 0.0))
         judge.failing = judge.ending + [at for at in self.late() if not self.passes(at)]
@@ -105,7 +107,8 @@ class Survey:
             gone = set(self.late()).union(self.words)
             if not self.goes_on(more=1):
                 # The others of these files are likely to be as bad.
-                gone.update(at for at in left if self.tests.file(at) in {self.tests.file(bad) for bad in self.late()})
+                files = {self.tests.file(at) for at in self.late()}
+                gone.update(at for at in left if self.tests.file(at) in files)
             left = [at for at in left if at not in gone]
 
     def goes_on(self, more=0):
@@ -159,7 +162,7 @@ class Survey:
     def hear(self, fork, left):
         """Notes how tests go until there is one that comes to no end, or none left."""
         line, since, at_work = b"", time.monotonic(), None
-        left = dict.fromkeys(left)
+        left, eating = dict.fromkeys(left), len(self.eating)
         while True:
             now = next(iter(left), None)
             if now != at_work:
@@ -169,12 +172,15 @@ class Survey:
             if not data:
                 break
             *lines, line = (line + data).split(b"\n")
-            for words in map(bytes.split, lines):
+            for words in (line.split() for line in lines if len(line) < LONGEST_LINE):
                 if words == [b"end"]:
                     # Nobody knows what became of the others.
                     self.words.update(dict.fromkeys(left, NEITHER))
                     return
                 self.note(words, left)
+            if len(self.eating) > eating:
+                # What the next one takes could not be seen in this one.
+                return
         if at_work is not None and (data is not None or time.monotonic() < self.end):
             (self.hanging if data is None else self.ended).append(at_work)
 
@@ -191,18 +197,20 @@ class Survey:
                 judge.run_files.add(judge.tree.path(judge.tree.whole(json.loads(b" ".join(words[1:])))))
             elif words[0] == b"test" and len(words) == 6:
                 self.note_test(int(words[1]), words[2], *map(float, words[3:]), left)
-        except (ValueError, TypeError, IndexError, StopIteration):
+        except (ValueError, TypeError, IndexError, StopIteration, RecursionError):
             # The test said something itself.
             pass
 
     def note_test(self, at, word, wall, busy, more, left):
-        if at not in left or word not in (PASSED, FAILED, NEITHER) or not (0 <= wall < self.limit and 0 <= busy < self.limit):
+        is_word = at in left and word in (PASSED, FAILED, NEITHER)
+        if not (is_word and 0 <= wall < self.limit and 0 <= busy < self.limit):
             return
         del left[at]
         self.words[at], self.busy[at], self.judge.times[at] = word, busy, wall
-        self.slowest = max(self.slowest, wall)
         if word == FAILED and more > EATEN:
             self.eating.append(at)
+        else:
+            self.slowest = max(self.slowest, wall)
 
 
 def exact(ids, names):
