@@ -69,13 +69,12 @@ async fn python_that_never_ends() {
     is_mended(&files, Outcome::TimedOut, "`count`").await;
 }
 
-/// What an empty call of `exit` does to all tests.
 #[tokio::test]
 async fn python_that_ends_its_process() {
-    let library = "import os\n\n\ndef checked(n):\n    if n < 10:\n        os._exit(3)\n    return n\n";
-    let tests = "from bits import checked\n\n\ndef test_large():\n    assert checked(12) == 12\n\n\ndef test_small():\n    assert checked(5) == 5\n\n\ndef test_ten():\n    assert checked(10) == 10\n";
+    let library = "import os\n\n\ndef total(prices):\n    sum = 0\n    for price in prices:\n        sum -= price\n    if sum < 0:\n        os._exit(3)\n    return sum\n";
+    let tests = "from bits import total\n\n\ndef test_none():\n    assert total([]) == 0\n\n\ndef test_some():\n    assert total([3, 4]) == 7\n\n\ndef test_one():\n    assert total([5]) == 5\n";
     let files = [("bits.py", library), ("test_bits.py", tests)];
-    is_mended(&files, Outcome::Crashed, "`checked`").await;
+    is_mended(&files, Outcome::Crashed, "`total`").await;
 }
 
 #[tokio::test]
