@@ -142,3 +142,29 @@ async fn what_tests_see_through_another_program_is_repaired() {
     let runs = patient.suite.clock.times();
     assert!(runs < 5, "{runs} runs of the test command");
 }
+
+/// A file that comes to the edited function by a way round is run for the edit, and one that does not is no hindrance.
+#[tokio::test]
+async fn files_that_see_an_edit_are_run_for_it() {
+    let sums = "function add(a, b) {\n  return a - b;\n}\n\nclass Box {\n  get sum() {\n    return add(2, 0);\n  }\n}\n\nmodule.exports = { add, Box };\n";
+    let head = "const { test } = require('node:test');\nconst assert = require('node:assert');\n";
+    let near = format!(
+        "{head}const {{ add }} = require('./sums');\n\ntest('adds', () => assert.strictEqual(add(1, 2), 3));\n"
+    );
+    let round = format!(
+        "{head}const {{ Box }} = require('./sums');\n\ntest('sums', () => assert.strictEqual(new Box().sum, 2));\n"
+    );
+    let far = format!("{head}test('is far', () => assert.ok(true));\n");
+    let patient = Patient::written(&[
+        MANIFEST,
+        ("sums.js", sums),
+        ("add.test.js", &near),
+        ("box.test.js", &round),
+        ("far.test.js", &far),
+    ])
+    .await;
+    let found = patient.found().await;
+    assert!(found.explanation.contains("`a + b`"), "{}", found.explanation);
+    // The red run, and the one that confirms.
+    assert!(patient.suite.clock.times() < 5, "{} runs", patient.suite.clock.times());
+}
