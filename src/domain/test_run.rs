@@ -181,7 +181,10 @@ pub struct Failure {
 impl Outcome {
     /// Whether the process of the tests was ended before they were, so that some of them may be missing from the results.
     pub fn was_ended(self) -> bool {
-        matches!(self, Self::TimedOut | Self::Panicked | Self::Crashed | Self::OutOfMemory)
+        matches!(
+            self,
+            Self::TimedOut | Self::Panicked | Self::Crashed | Self::OutOfMemory
+        )
     }
 
     /// Whether it speaks against the code, and not only of the machine.

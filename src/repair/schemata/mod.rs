@@ -4,6 +4,7 @@
 //! that is left. Where the language allows no switch, a candidate is built by itself.
 
 mod cargo;
+mod compare;
 mod go;
 mod messages;
 mod program;
@@ -26,7 +27,7 @@ use self::program::{Limit, Target};
 use self::rewrite::{Rewritten, Spot};
 use super::Task;
 use super::candidates::Candidate;
-use super::runner::Verdict;
+use super::runner::{Behaviour, Verdict};
 use super::spectrum::Spectrum;
 use super::syntax::Source;
 use crate::checkout::Workspace;
@@ -81,7 +82,10 @@ impl<'a> Build<'a> {
     /// Builds the tests, and sees that they fail when they are started that way; none if they don't.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         // A test that ends its process fails as others do; one that never ends is nothing to measure others by.
-        if !matches!(task.before.outcome, Outcome::Failed | Outcome::Panicked | Outcome::Crashed) {
+        if !matches!(
+            task.before.outcome,
+            Outcome::Failed | Outcome::Panicked | Outcome::Crashed
+        ) {
             return Ok(None);
         }
         let compiler = match task.suite.command.framework {
@@ -170,6 +174,15 @@ impl<'a> Build<'a> {
         Ok(ids
             .map(|id| verdicts.get(&id).copied().unwrap_or(Verdict::Stopped))
             .collect())
+    }
+
+    /// What the functions that these candidates edit do with the same inputs; none where that cannot be found out.
+    pub(super) async fn behaviours(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
+        compare::behaviours(self, candidates, stop).await
     }
 
     /// Those that can be compiled together, in groups of a bounded size, the last first; and those that cannot.
