@@ -235,3 +235,81 @@ fn has_opaque(varied: &Varied) -> bool {
         .into_iter()
         .any(|(_, answer)| answer.as_ref().is_some_and(|it| it.ends_with(" o")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two candidates and a function that has inputs, or has none.
+    fn answers(runs: [&str; 5], has_inputs: bool) -> Option<Vec<Vec<String>>> {
+        let lines = |run: &str| run.split(';').map(|line| format!(". {line}\n")).collect::<String>();
+        let runs = runs.iter().enumerate();
+        let printed: String = runs.map(|(at, run)| format!("run {at}\n{}\n", lines(run))).collect();
+        let functions = Functions {
+            has_inputs: vec![has_inputs],
+        };
+        let behaviours = read(&printed, 2, 1_000, &functions)?;
+        Some(behaviours.into_iter().map(|it| it.answers).collect())
+    }
+
+    const CALL: &str = "> 9 0 0 aa s;< 9 0 0 bb s";
+    const OTHER: &str = "> 9 0 0 aa s;< 9 0 0 cc s";
+
+    #[test]
+    fn calls_are_compared_by_their_arguments() {
+        let all = answers([OTHER, CALL, CALL, CALL, ""], false).unwrap();
+        assert!(all.len() == 2 && all[0] == all[1] && all[0].len() == 1);
+        let all = answers([OTHER, CALL, OTHER, CALL, ""], false).unwrap();
+        assert_ne!(all[0], all[1]);
+        let panics = "> 9 0 0 aa s";
+        let all = answers([CALL, CALL, panics, CALL, ""], false).unwrap();
+        assert_ne!(all[0], all[1]);
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_compared() {
+        let opaque = "> 9 0 0 aa s;< 9 0 0 cc o";
+        assert_eq!(answers([OTHER, CALL, opaque, CALL, ""], false), None);
+        // No input reaches the edits; no generated one was answered; a run is not there.
+        assert_eq!(answers([CALL, CALL, CALL, CALL, ""], false), None);
+        assert_eq!(answers([OTHER, CALL, CALL, CALL, ""], true), None);
+        assert_eq!(read("run 0\nrun 1\nrun 2\nrun 3\n", 2, 9, &Functions::default()), None);
+        assert_eq!(read("run 1\nrun 0\n", 2, 9, &Functions::default()), None);
+    }
+
+    #[test]
+    fn chance_and_the_way_it_is_written_make_no_difference() {
+        // Another number of calls within a call, and arguments that are never the same.
+        let nested = "> 9 0 0 aa s;> 9 0 1 dd s;< 9 0 1 ee s;< 9 0 0 bb s";
+        let all = answers([OTHER, CALL, nested, CALL, ""], false).unwrap();
+        assert!(all[0] == all[1] && all[0].len() == 1, "{all:?}");
+        let random = |digest: &str| format!("{CALL};> 9 0 2 {digest} s;< 9 0 2 00 s");
+        let [one, two, again] = ["11", "22", "33"].map(random);
+        let all = answers([OTHER, &one, &two, &again, ""], false).unwrap();
+        assert!(all[0] == all[1] && all[0].len() == 1, "{all:?}");
+        // Another call from outside is another behaviour.
+        let more = format!("{CALL};> 9 0 2 11 s;< 9 0 2 00 s");
+        let all = answers([OTHER, CALL, &more, CALL, ""], false).unwrap();
+        assert_ne!(all[0], all[1]);
+    }
+
+    #[test]
+    fn generated_inputs_need_an_answer_of_each() {
+        let of = |answers: [&str; 4]| {
+            let each = answers.iter().enumerate();
+            let lines: Vec<String> = each.map(|(turn, answer)| format!("? 0 aa 1 {turn} {answer}")).collect();
+            answers_of(&lines.join(";"))
+        };
+        let answers_of_all = of(["1 s", "2 s", "3 s", "2 s"]).unwrap();
+        assert_eq!(answers_of_all, [["2 s"], ["3 s"]]);
+        // One that never came back is an answer, one that was stopped from outside is none, nor is one by chance.
+        assert_eq!(of(["1 s", "2 s", "", "2 s"]).unwrap(), [["2 s"], [NEVER]]);
+        assert_eq!(of(["1 s", "2 s", "- -", "2 s"]), None);
+        assert_eq!(of(["1 s", "2 s", "3 s", "4 s"]), None);
+        assert_eq!(of(["1 s", "2 s", "3 o", "2 s"]), None);
+        assert_eq!(of(["1 o", "2 s", "3 s", "2 s"]).unwrap().len(), 2);
+        fn answers_of(vary: &str) -> Option<Vec<Vec<String>>> {
+            answers(["", "", "", "", vary], true)
+        }
+    }
+}

@@ -12,6 +12,11 @@ const HELPER: &str = include_str!("helper.rs.txt");
 const PEEK: &str = include_str!("peek.rs.txt");
 /// The same without unsafe code.
 const NO_PEEK: &str = "let _ = value; digest.is_opaque = true;";
+/// What a crate may deny that has to be in the code of another.
+const ALLOWED: &str = "warnings, unused, missing_docs, missing_debug_implementations, missing_copy_implementations, \
+    trivial_casts, trivial_numeric_casts, unused_qualifications, unused_results, unused_lifetimes, unreachable_pub, \
+    single_use_lifetimes, let_underscore_drop, explicit_outlives_requirements, variant_size_differences, \
+    nonstandard_style, rust_2018_idioms, future_incompatible, unused_import_braces";
 /// More parameters than these have no function.
 const MAX_PARAMETERS: usize = 12;
 
@@ -130,22 +135,27 @@ impl<'t> Function<'t> {
                 .map(|it| show(&it.name))
                 .collect(),
         };
-        let taken_apart = self.parameters.iter().filter_map(|it| {
-            let (pattern, _) = it.pattern.as_ref()?;
-            Some(format!("let {pattern} = {}; ", it.name))
+        // A body may give away what it only got for a while; that it would be gone then is no matter of its own.
+        let taken = self.parameters.iter().filter_map(|it| match &it.pattern {
+            Some((pattern, _)) => Some(format!("let {pattern} = {}; ", it.name)),
+            None if !is_lent && is_mutable(&it) && it.name != "self" => {
+                Some(format!("let mut {0} = &mut *{0}; ", it.name))
+            }
+            None => None,
         });
         format!(
-            "#[allow(warnings)] {head}{{ {helper}\n\
+            "#[allow({ALLOWED}{})] {head}{{ {helper}\n\
              if greenlight_help::varies() {{ greenlight_help::vary({}, {}).greenlight_vary({id}, &|{digest}| {{ {arguments} }}); }}\n\
              let greenlight_call = greenlight_help::enter({id}, &|{digest}| {{ {arguments} }});\n\
              let greenlight_out = greenlight_help::once({}|| {} {{ {}{body} }});\n\
              greenlight_help::leave(greenlight_call, &|{digest}| {{ {}{after} }});\n\
              greenlight_out }}",
+            if has_unsafe { ", unsafe_code" } else { "" },
             self.list(),
             self.again(digest, &show),
             if is_lent { "move " } else { "" },
             self.result,
-            taken_apart.collect::<String>(),
+            taken.collect::<String>(),
             show("greenlight_out"),
         )
     }
@@ -191,21 +201,44 @@ impl<'t> Function<'t> {
     }
 }
 
-/// What stands before the name of the function where it is called; none for what a trait gives to all.
+/// What stands before the name of the function where it is called; none for what a trait gives to all, and for what only
+/// the compiler may call.
 fn owner(source: &Source, node: Node<'_>) -> Option<String> {
-    let Some(around) = node
-        .parent()
-        .filter(|list| list.kind() == "declaration_list")
-        .and_then(|list| list.parent())
-    else {
+    let list = node.parent().filter(|list| list.kind() == "declaration_list");
+    let Some(around) = list.and_then(|list| list.parent()) else {
         return Some(String::new());
     };
-    match (around.kind(), around.child_by_field_name("trait")) {
-        ("impl_item", Some(name)) => Some(format!("<Self as {}>::", source.text_of(name))),
-        ("impl_item", None) => Some("Self::".into()),
-        ("trait_item", _) => None,
+    let field = |name| {
+        around
+            .child_by_field_name(name)
+            .map(|it| without_lifetimes(source.text_of(it)))
+    };
+    match (around.kind(), field("type"), field("trait")) {
+        ("trait_item", ..) => None,
+        ("impl_item", _, Some(name)) if name.ends_with("Drop") => None,
+        ("impl_item", Some(kind), Some(name)) => Some(format!("<{kind} as {name}>::")),
+        ("impl_item", Some(kind), None) => Some(format!("<{kind}>::")),
         _ => Some(String::new()),
     }
+}
+
+/// A type for values that live as long as they do.
+fn without_lifetimes(kind: &str) -> String {
+    let mut text = String::new();
+    let mut rest = kind;
+    while let Some(at) = rest.find('\'') {
+        let (before, named) = rest.split_at(at);
+        let end = named
+            .char_indices()
+            .skip(1)
+            .find(|(_, c)| !c.is_alphanumeric() && *c != '_')
+            .map_or(named.len(), |(end, _)| end);
+        let (name, after) = named.split_at(end);
+        text.push_str(before);
+        text.push_str(if name == "'static" { name } else { "'_" });
+        rest = after;
+    }
+    text + rest
 }
 
 /// `::<T, N>`
@@ -298,4 +331,62 @@ fn parameter<'t>(source: &'t Source, node: Node<'_>, at: usize) -> Option<Parame
 fn has_opaque(kind: &str) -> bool {
     let mut words = kind.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.any(|word| matches!(word, "impl" | "dyn" | "fn"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn text(source: &str) -> Option<String> {
+        let start = source.find("fn f").unwrap();
+        let end = start + source[start..].rfind('}').unwrap() + 1;
+        let end = if source.starts_with("impl") || source.starts_with("trait") {
+            end - 2
+        } else {
+            end
+        };
+        let source = Source::parse("a.rs", source.into()).unwrap();
+        let (text, _) = observed(&source, &(start..end), (3, "{ BODY }"), false)?;
+        Some(text.replace(HELPER, ""))
+    }
+
+    #[test]
+    fn a_function_calls_itself_with_what_it_could_own() {
+        let text = text("fn f<T: Ord>((a, _): (u8, u8), b: &mut [T], c: &str) -> bool { c.is_empty() }").unwrap();
+        for part in [
+            "fn f<T: Ord>(greenlight_0: (u8, u8), b: &mut [T], c: &str) -> bool { mod greenlight_help {",
+            "|(mut greenlight_own_0, (mut greenlight_own_1, (mut greenlight_own_2, ()))): \
+             ((u8, u8), (greenlight_help::Many<T>, (greenlight_help::Text, ()))), ",
+            "let greenlight_out = f::<T>(greenlight_own_0, &mut greenlight_own_1, &greenlight_own_2);",
+            "greenlight_help::once(|| -> bool { let (a, _) = greenlight_0; let mut b = &mut *b; { BODY } });",
+        ] {
+            assert!(text.contains(part), "{part}");
+        }
+        assert!(!text.contains("unsafe"));
+    }
+
+    #[test]
+    fn a_method_is_called_as_one_of_its_type() {
+        let text = text("impl<'a> Next for Words<'a> { fn f(&mut self) -> Option<&'a str> { None } }").unwrap();
+        assert!(text.contains("<Words<'_> as Next>::f(&mut greenlight_own_0);"));
+        assert!(text.contains("greenlight_help::once(move || -> Option<&'a str> { { BODY } });"));
+    }
+
+    #[test]
+    fn what_cannot_be_called_again_is_not_observed() {
+        for source in [
+            "async fn f(a: u8) {}",
+            "unsafe fn f(a: u8) {}",
+            "fn f(a: u8) -> ! { loop {} }",
+            "fn f(a: impl Fn()) {}",
+            "fn f(a: &dyn Shape) {}",
+            "fn f(self: Box<Self>) {}",
+            "fn f(f: u8) {}",
+            "trait T { fn f(&self) {} }",
+            "impl Drop for T { fn f(&mut self) {} }",
+        ] {
+            assert_eq!(text(source), None, "{source}");
+        }
+    }
 }
