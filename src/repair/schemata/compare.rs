@@ -29,7 +29,7 @@ const VARYING: Duration = Duration::from_secs(10);
 /// All runs of the whole suite together may take so long; else only the failing tests are run.
 const WHOLE: Duration = Duration::from_secs(10);
 /// How often a run is started again after a generated input that ended it.
-const MAX_ENDED: usize = 8;
+const MAX_ENDED: usize = 32;
 /// Bytes that are read of what is noted in all runs but that one, and in that one.
 const MAX_NOTED: usize = 3 << 20;
 const MAX_VARIED: usize = 4 << 20;
@@ -130,14 +130,14 @@ fn file(build: &Build<'_>, path: &RepoPath, group: &Group<'_>, functions: &mut F
 /// Whether no crate of the tree says anything of unsafe code: one that forbids it cannot be told otherwise.
 fn may_be_unsafe(build: &Build<'_>) -> bool {
     let checkout = build.task.checkout;
-    let speaks = |path: &&RepoPath| {
+    let speaks = |path: &RepoPath| {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         matches!(name, "lib.rs" | "main.rs" | "Cargo.toml")
             && checkout
                 .read_text(path.as_str())
                 .is_some_and(|text| text.contains("unsafe_code"))
     };
-    !checkout.paths().iter().any(|path| speaks(&path))
+    !checkout.paths().iter().any(|path| speaks(path))
 }
 
 /// Runs the tests with each candidate, without one, with the first again, and with generated inputs; then says what was
@@ -177,7 +177,7 @@ fn script((targets, is_go): (&[Target], bool), candidates: usize, limit: Limit) 
          GREENLIGHT_OBSERVE=/tmp/greenlight-noted-$run; export {SWITCH} GREENLIGHT_OBSERVE; : > $GREENLIGHT_OBSERVE\n\
          {}; done; }}\n\
          often() {{ for again in $(seq {MAX_ENDED}); do [ $(date +%s) -lt $end ] || break\n\
-         $1; code=$?; [ -n \"$(tail -c 1 $GREENLIGHT_OBSERVE)\" ] || break\n\
+         rm -f $GREENLIGHT_OBSERVE.*; $1; code=$?; [ -n \"$(tail -c 1 $GREENLIGHT_OBSERVE)\" ] || break\n\
          case $code in 124|137) echo '- -' >> $GREENLIGHT_OBSERVE;; *) echo >> $GREENLIGHT_OBSERVE;; esac; done; }}\n\
          vary() {{ own {vary}; end=$(($(date +%s) + {})); {SWITCH}=1; GREENLIGHT_VARY={candidates}\n\
          GREENLIGHT_OBSERVE=/tmp/greenlight-noted-{vary}; export {SWITCH} GREENLIGHT_VARY GREENLIGHT_OBSERVE\n\
