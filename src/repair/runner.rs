@@ -121,7 +121,7 @@ impl<'a> Runner<'a> {
 
     /// Whether behaviours can be found out here.
     pub(super) fn can_compare(&self) -> bool {
-        matches!(self, Self::Warm(_))
+        matches!(self, Self::Warm(_) | Self::Schemata(_))
     }
 
     /// What the functions that these candidates edit do with inputs that were seen in the tests, and with inputs made from
@@ -133,7 +133,8 @@ impl<'a> Runner<'a> {
     ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
         match self {
             Self::Warm(pool) => pool.behaviours(candidates, stop).await,
-            Self::Schemata(_) | Self::Process(_) => Ok(None),
+            Self::Schemata(build) => build.behaviours(candidates, stop).await,
+            Self::Process(_) => Ok(None),
         }
     }
 }

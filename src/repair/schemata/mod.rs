@@ -4,6 +4,7 @@
 //! that is left. Where the language allows no switch, a candidate is built by itself.
 
 mod cargo;
+mod compare;
 mod go;
 mod limits;
 mod messages;
@@ -13,9 +14,10 @@ mod seen;
 mod spectrum;
 mod survey;
 mod trace;
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -30,12 +32,12 @@ use self::messages::{Built, Trouble};
 use self::program::{Target, Trial};
 use self::rewrite::{Rewritten, Spot};
 use self::seen::Seen;
+use self::tree::Tree;
 use super::Task;
 use super::candidates::Candidate;
-use super::runner::Verdict;
+use super::runner::{Behaviour, Verdict};
 use super::spectrum::Spectrum;
 use super::syntax::Source;
-use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::domain::test_run::Outcome;
@@ -66,12 +68,6 @@ pub(super) struct Build<'a> {
 enum Compiler {
     Cargo(Cargo),
     Go(Go),
-}
-
-/// A copy of the tree, and what in it differs from the original.
-struct Tree {
-    workspace: Workspace,
-    edited: BTreeSet<RepoPath>,
 }
 
 /// The candidates of one program: the number of each in its batch, from 1, and where it is.
@@ -185,6 +181,15 @@ impl<'a> Build<'a> {
         Ok(ids
             .map(|id| verdicts.get(&id).copied().unwrap_or(Verdict::Stopped))
             .collect())
+    }
+
+    /// What the functions that these candidates edit do with the same inputs; none where that cannot be found out.
+    pub(super) async fn behaviours(
+        &self,
+        candidates: &[Candidate],
+        stop: &CancellationToken,
+    ) -> Result<Option<Vec<Behaviour>>, suite::Error> {
+        compare::behaviours(self, candidates, stop).await
     }
 
     /// Those that can be compiled together, in groups of a bounded size, the last first; and those that cannot.
@@ -334,44 +339,6 @@ fn is_same(printed: &str, path: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
     !printed.is_empty() && (ends(path, printed) || ends(printed, path))
-}
-
-impl Tree {
-    async fn new(task: &Task<'_>) -> Result<Self, suite::Error> {
-        Ok(Self {
-            workspace: task.checkout.fresh_copy(&task.suite.workspaces).await?,
-            edited: BTreeSet::new(),
-        })
-    }
-
-    /// Makes the tree the original one, but for these files.
-    async fn put(&mut self, task: &Task<'_>, files: Vec<(RepoPath, Blob)>) -> Result<(), suite::Error> {
-        if self.write(task, &files).is_err() {
-            // The code under test has changed the copy so much that it cannot be used any more.
-            *self = Self::new(task).await?;
-            self.write(task, &files).map_err(sandbox::Error::Broken)?;
-        }
-        Ok(())
-    }
-
-    /// Every write gives a file a new time, also the one that brings the original back: builds go by times.
-    fn write(&mut self, task: &Task<'_>, files: &[(RepoPath, Blob)]) -> io::Result<()> {
-        let edited = std::mem::take(&mut self.edited);
-        for path in edited
-            .iter()
-            .filter(|path| files.iter().all(|(other, _)| other != *path))
-        {
-            // What is not in the original only defines a switch, which nobody has to ask.
-            if let Some(original) = task.checkout.read(path) {
-                self.workspace.put(path, &original)?;
-            }
-        }
-        for (path, blob) in files {
-            self.edited.insert(path.clone());
-            self.workspace.put(path, blob)?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -29,20 +29,24 @@ const GO_FILE: &str = "greenlight_switch_on.go";
 /// A function whose body can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spot {
-    function: Range<usize>,
-    body: Range<usize>,
+    pub(super) function: Range<usize>,
+    pub(super) body: Range<usize>,
     /// For Go, how the body is called as a function of its own.
-    literal: Option<Literal>,
+    pub(super) literal: Option<Literal>,
 }
 
+/// A Go function without its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Literal {
+pub(super) struct Literal {
     /// `(a int) (string, error)`
-    signature: String,
+    pub(super) signature: String,
     /// `(a)`
-    arguments: String,
-    has_result: bool,
+    pub(super) arguments: String,
+    pub(super) results: usize,
 }
+
+/// A candidate with its number and where it is.
+pub(super) type Member<'m> = (u32, &'m Candidate, &'m Spot);
 
 /// A file with several candidates in it.
 #[derive(Debug, Default)]
@@ -168,8 +172,25 @@ fn literal(source: &Source, node: Node<'_>, body: Node<'_>) -> Option<Literal> {
     Some(Literal {
         signature: format!("({}) {}", declared.join(", "), result.unwrap_or_default()),
         arguments: format!("({})", passed.join(", ")),
-        has_result: result.is_some(),
+        results: node.child_by_field_name("result").map_or(0, results),
     })
+}
+
+/// How many values a Go function gives: `(a, b int, err error)`, or one type.
+fn results(result: Node<'_>) -> usize {
+    if result.kind() != "parameter_list" {
+        return 1;
+    }
+    let mut cursor = result.walk();
+    let of_one = |parameter: Node<'_>| {
+        let mut inner = parameter.walk();
+        parameter.children_by_field_name("name", &mut inner).count().max(1)
+    };
+    result
+        .named_children(&mut cursor)
+        .filter(|child| child.kind() == "parameter_declaration")
+        .map(of_one)
+        .sum()
 }
 
 fn recovers_itself(source: &Source, body: Node<'_>) -> bool {
@@ -189,64 +210,83 @@ fn recovers_itself(source: &Source, body: Node<'_>) -> bool {
     found
 }
 
-/// One file with all of these candidates, each with its number and where it is.
-pub(super) fn rewrite(source: &Source, members: &[(u32, &Candidate, &Spot)]) -> Rewritten {
-    let mut by_function: BTreeMap<usize, Vec<&(u32, &Candidate, &Spot)>> = BTreeMap::new();
+/// The candidates of one file by the function that each is in, by where that begins.
+pub(super) fn by_function<'m>(members: &'m [Member<'m>]) -> BTreeMap<usize, Vec<&'m Member<'m>>> {
+    let mut functions: BTreeMap<usize, Vec<&Member<'_>>> = BTreeMap::new();
     for member in members {
-        by_function.entry(member.2.function.start).or_default().push(member);
+        functions.entry(member.2.function.start).or_default().push(member);
     }
+    functions
+}
+
+/// One file with all of these candidates, each with its number and where it is.
+pub(super) fn rewrite(source: &Source, members: &[Member<'_>]) -> Rewritten {
     let mut done = Rewritten::default();
     let mut at = 0;
     let original = |range: Range<usize>| source.text.get(range).unwrap_or_default();
-    for group in by_function.values() {
+    for group in by_function(members).values() {
         let Some((_, _, spot)) = group.first() else { continue };
         done.text.push_str(original(at..spot.function.start));
-        let body = original(spot.body.clone());
-        let head = original(spot.function.start..spot.body.start);
-        if spot.literal.is_some() {
-            done.text.push_str(head);
-            done.text.push_str(&format!("{{ switch {GO_NUMBER} {{\n"));
-        } else {
+        if spot.literal.is_none() {
             done.text.push_str("#[allow(warnings)] ");
-            done.text.push_str(head);
-            done.text.push_str(&format!("{{ match {RUST_NUMBER} {{\n"));
         }
-        for (id, candidate, _) in group {
-            let edited = [
-                original(spot.body.start..candidate.range.start),
-                &candidate.replacement,
-                original(candidate.range.end..spot.body.end),
-            ]
-            .concat();
-            let arm = match &spot.literal {
-                None => format!("{id}u32 => {edited}\n"),
-                Some(Literal {
-                    signature,
-                    arguments,
-                    has_result: true,
-                }) => {
-                    format!("case {id}: return func{signature} {edited}{arguments}\n")
-                }
-                Some(Literal {
-                    signature, arguments, ..
-                }) => {
-                    format!("case {id}: func{signature} {edited}{arguments}; return\n")
-                }
-            };
-            let start = done.text.len();
-            done.text.push_str(&arm);
-            done.arms.push((start..done.text.len() - 1, *id));
-        }
-        if spot.literal.is_some() {
-            done.text.push_str("}\n");
-            done.text.push_str(body.get(1..).unwrap_or_default());
-        } else {
-            done.text.push_str(&format!("_ => {body}\n}} }}"));
-        }
+        done.text.push_str(original(spot.function.start..spot.body.start));
+        let number = if spot.literal.is_some() { GO_NUMBER } else { RUST_NUMBER };
+        let (text, arms) = choice(source, group, number);
+        let start = done.text.len();
+        done.text.push_str(&text);
+        done.arms.extend(
+            arms.into_iter()
+                .map(|(arm, id)| (start + arm.start..start + arm.end, id)),
+        );
         at = spot.body.end;
     }
     done.text.push_str(original(at..source.text.len()));
     done
+}
+
+/// A body that is one of those of these candidates, which are in one function, or the original, by this number; and where
+/// in it each candidate is.
+pub(super) fn choice(source: &Source, group: &[&Member<'_>], number: &str) -> (String, Vec<(Range<usize>, u32)>) {
+    let Some((_, _, spot)) = group.first() else {
+        return Default::default();
+    };
+    let original = |range: Range<usize>| source.text.get(range).unwrap_or_default();
+    let body = original(spot.body.clone());
+    let mut arms = Vec::new();
+    let mut text = match spot.literal {
+        Some(_) => format!("{{ switch {number} {{\n"),
+        None => format!("{{ match {number} {{\n"),
+    };
+    for (id, candidate, _) in group {
+        let edited = [
+            original(spot.body.start..candidate.range.start),
+            &candidate.replacement,
+            original(candidate.range.end..spot.body.end),
+        ]
+        .concat();
+        let start = text.len();
+        text.push_str(&match &spot.literal {
+            None => format!("{id}u32 => {edited}\n"),
+            Some(Literal {
+                signature,
+                arguments,
+                results: 0,
+            }) => format!("case {id}: func{signature} {edited}{arguments}; return\n"),
+            Some(Literal {
+                signature, arguments, ..
+            }) => format!("case {id}: return func{signature} {edited}{arguments}\n"),
+        });
+        arms.push((start..text.len() - 1, *id));
+    }
+    match spot.literal {
+        Some(_) => {
+            text.push_str("}\n");
+            text.push_str(body.get(1..).unwrap_or_default());
+        }
+        None => text.push_str(&format!("_ => {body}\n}} }}")),
+    }
+    (text, arms)
 }
 
 /// The file beside a Go file that defines what its choices are made by.
@@ -300,7 +340,7 @@ mod tests {
             .filter_map(|it| Spot::of(&source, &it.range))
             .collect();
         assert!(spots.len() == candidates.len() || spots.is_empty());
-        let members: Vec<_> = (1..)
+        let members: Vec<Member<'_>> = (1..)
             .zip(&candidates)
             .zip(&spots)
             .map(|((id, it), spot)| (id, it, spot))
