@@ -13,7 +13,7 @@ use crate::sandbox::{self, Outcome};
 /// More programs than these are not asked for their tests.
 const MAX_PROGRAMS: usize = 200;
 /// Words of the test harness that only change what is printed.
-const PRINTING: [&str; 4] = ["--nocapture", "--no-capture", "--show-output", "-q"];
+const PRINTING: [&str; 5] = ["--nocapture", "--no-capture", "--show-output", "-q", "--quiet"];
 
 /// What is common to all builds of one tree.
 pub(super) struct Cargo {
@@ -235,7 +235,18 @@ impl Cargo {
             env: env.map(|(name, value)| (name.to_string(), value.to_string())).into(),
             failing,
             whole,
+            can_skip: self.can_skip(),
         }
+    }
+
+    /// Whether no word is a part of names, which it would not be beside whole ones.
+    fn can_skip(&self) -> bool {
+        let is_exact = self.harness.iter().any(|word| word == "--exact");
+        is_exact
+            || self
+                .harness
+                .iter()
+                .all(|word| word.starts_with("--") && word != "--skip")
     }
 }
 

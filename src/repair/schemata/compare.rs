@@ -8,7 +8,7 @@ mod go;
 mod log;
 mod rust;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::repair::candidates::Candidate;
 use crate::repair::runner::Behaviour;
+use crate::sandbox::Outcome;
 use crate::suite;
 
 /// For all runs of the program, and for those with generated inputs.
@@ -62,12 +63,11 @@ pub(super) async fn behaviours(
         return Ok(None);
     };
     let ran = shell(build.task.suite, &tree.workspace, &script, WALL, stop).await?;
-    Ok(log::read(
-        &ran.printed,
-        candidates.len(),
-        MAX_NOTED / (candidates.len() + 2),
-        &observed.functions,
-    ))
+    if ran.outcome != Outcome::Exited(0) {
+        return Ok(None);
+    }
+    let most = (MAX_NOTED / (candidates.len() + 2), MAX_VARIED);
+    Ok(log::read(&ran.printed, candidates.len(), most, &observed.functions))
 }
 
 /// None unless all candidates fit into one program, in functions that can be called again.
@@ -78,10 +78,7 @@ fn observed(build: &Build<'_>, candidates: &[Candidate]) -> Option<Observed> {
         files: BTreeMap::new(),
         functions: Functions::default(),
     };
-    let mut paths: Vec<&RepoPath> = group.iter().map(|(_, candidate, _)| &candidate.path).collect();
-    paths.dedup();
-    paths.sort();
-    paths.dedup();
+    let paths: BTreeSet<&RepoPath> = group.iter().map(|(_, candidate, _)| &candidate.path).collect();
     for path in paths {
         let text = file(build, path, &group, &mut observed.functions)?;
         if matches!(build.compiler, Compiler::Go(_)) {
@@ -145,11 +142,12 @@ fn may_be_unsafe(build: &Build<'_>) -> bool {
 /// noted: `run 3`, and lines that begin with a dot.
 fn script((targets, is_go): (&[Target], bool), candidates: usize, limit: Limit) -> Option<String> {
     let runs = u32::try_from(candidates + 2).ok()?;
-    let is_quick = limit.whole / 10 * runs / 2 < WHOLE;
+    let is_quick = limit.usual * runs / 2 < WHOLE;
     let mut steps = Vec::new();
     for target in targets {
         steps.push(target.start(&alone(&target.failing, is_go), limit.failing)?);
     }
+    let failing = steps.len();
     for target in targets.iter().filter(|_| is_quick) {
         steps.push(target.start(&alone(&target.whole, is_go), limit.whole)?);
     }
@@ -157,9 +155,14 @@ fn script((targets, is_go): (&[Target], bool), candidates: usize, limit: Limit) 
     let defined: String = defined
         .map(|(at, step)| format!("step{at}() {{ {step} >/dev/null 2>&1 </dev/null; }}\n"))
         .collect();
-    let all = |word: &str| {
-        let calls: Vec<String> = (0..steps.len()).map(|at| format!("{word}step{at}")).collect();
+    let calls = |word: &str, count: usize| {
+        let calls: Vec<String> = (0..count).map(|at| format!("{word}step{at}")).collect();
         calls.join("; ")
+    };
+    // Where a test never ends without an edit, the others need not be run without one.
+    let without = match limit.is_endless {
+        true => format!("[ $run = 0 ] && {{ {}; continue; }}\n", calls("", failing)),
+        false => String::new(),
     };
     let lanes: String = (0..LANES)
         .map(|lane| {
@@ -176,7 +179,7 @@ fn script((targets, is_go): (&[Target], bool), candidates: usize, limit: Limit) 
         "{defined}own() {{ TMPDIR=/tmp/lane-$1; mkdir -p $TMPDIR; export TMPDIR; }}\n\
          lane() {{ own $1; shift; for run do {SWITCH}=$run; [ $run = {again} ] && {SWITCH}=1\n\
          GREENLIGHT_OBSERVE=/tmp/greenlight-noted-$run; export {SWITCH} GREENLIGHT_OBSERVE; : > $GREENLIGHT_OBSERVE\n\
-         {}; done; }}\n\
+         {}{}; done; }}\n\
          often() {{ for again in $(seq {MAX_ENDED}); do [ $(date +%s) -lt $end ] || break\n\
          rm -f $GREENLIGHT_OBSERVE.*; $1; code=$?; [ -n \"$(tail -c 1 $GREENLIGHT_OBSERVE)\" ] || break\n\
          case $code in 124|137) echo '- -' >> $GREENLIGHT_OBSERVE;; *) echo >> $GREENLIGHT_OBSERVE;; esac; done; }}\n\
@@ -186,9 +189,10 @@ fn script((targets, is_go): (&[Target], bool), candidates: usize, limit: Limit) 
          {lanes}vary &\nwait\n\
          for run in $(seq 0 {vary}); do echo run $run; most={each}; [ $run = {vary} ] && most={MAX_VARIED}\n\
          head -c $most /tmp/greenlight-noted-$run | sed 's/^/. /'; echo; done\n",
-        all(""),
+        without,
+        calls("", steps.len()),
         VARYING.as_secs(),
-        all("often "),
+        calls("often ", steps.len()),
     );
     Some(script)
 }

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::program::{SLACK, Target, shell};
 use crate::checkout::Workspace;
+use crate::domain::test_run::Outcome as TestOutcome;
 use crate::sandbox::{self, Outcome};
 use crate::suite::Suite;
 
@@ -23,66 +24,68 @@ const UNMEASURED: Duration = Duration::from_secs(5);
 pub(super) struct Limit {
     pub(super) failing: Duration,
     pub(super) whole: Duration,
+    /// How long all of them take, or those do that come to an end.
+    pub(super) usual: Duration,
+    /// A failing test never ends without a candidate.
+    pub(super) is_endless: bool,
 }
 
 /// What chooses tests of a target.
 type Choice = fn(&Target) -> Vec<String>;
 
-/// How long the failing tests take without any candidate, if they fail; and all of them.
+/// How long the failing tests take without any candidate, if they fail; and all of them, or the others where one of the
+/// failing ones ends the program or never ends.
 pub(super) async fn baseline(
-    (suite, workspace): (&Suite, &Workspace),
+    place: (&Suite, &Workspace),
     targets: &[Target],
+    before: TestOutcome,
     stop: &CancellationToken,
 ) -> Result<Option<Limit>, sandbox::Error> {
-    let most = suite.command.timeout;
-    let mut took = Vec::new();
-    for choice in [|target: &Target| target.failing.clone(), |target| target.whole.clone()] as [Choice; 2] {
-        let Some((codes, wall)) = codes((suite, workspace), (targets, choice), most, stop).await? else {
-            return Ok(None);
-        };
-        let fails = |code: &String| fails(code) && !matches!(code.as_str(), "124" | "137");
-        if !codes.iter().all(fails) {
-            return Ok(None);
-        }
-        took.push(wall);
-    }
-    let [failing, whole] = took.as_slice() else {
-        return Ok(None);
-    };
-    // What takes long takes long because it fails, or would take as long for every candidate.
-    let usual = |took: Duration| (took * 10).min(took * 2 + LONG);
-    let limit = |took: Duration, least: u64| usual(took).max(Duration::from_secs(least)).min(most);
-    Ok(Some(Limit {
-        failing: limit(*failing, 1),
-        whole: limit(*whole, 2),
-    }))
-}
-
-/// The same where a test never ends: the others are what time is measured by.
-pub(super) async fn patient_baseline(
-    (suite, workspace): (&Suite, &Workspace),
-    targets: &[Target],
-    stop: &CancellationToken,
-) -> Result<Option<Limit>, sandbox::Error> {
-    let most = suite.command.timeout;
-    let place = (suite, workspace);
+    let most = place.0.command.timeout;
+    let is_endless = before == TestOutcome::TimedOut;
+    let patience = if is_endless { PATIENCE.min(most) } else { most };
     let failing: Choice = |target| target.failing.clone();
-    let Some((ended, _)) = codes(place, (targets, failing), PATIENCE.min(most), stop).await? else {
+    let Some((ended, failing)) = codes(place, (targets, failing), patience, stop).await? else {
         return Ok(None);
     };
-    let others: Choice = |target| target.without(&target.tests());
-    let Some((_, wall)) = codes(place, (targets, others), OTHERS.min(most), stop).await? else {
+    if !ended.iter().all(|code| fails(code, is_endless)) {
+        return Ok(None);
+    }
+    let choice: Choice = match before.was_ended() {
+        true => |target| target.without(&target.tests()),
+        false => |target| target.whole.clone(),
+    };
+    let others = if is_endless { OTHERS.min(most) } else { most };
+    let Some((ended, mut usual)) = codes(place, (targets, choice), others, stop).await? else {
         return Ok(None);
     };
-    let least = [1, 2].map(Duration::from_secs);
-    Ok(ended.iter().all(|code| fails(code)).then(|| Limit {
-        failing: (wall * 10).max(least[0]).min(UNMEASURED).min(most),
-        whole: (wall * 10).max(least[1]).min(most),
+    if !before.was_ended() && !ended.iter().all(|code| fails(code, false)) {
+        return Ok(None);
+    }
+    if before.was_ended() && !targets.iter().all(|target| target.can_skip) {
+        // It ended as early as before.
+        usual = OTHERS.min(most);
+    }
+    let (least, least_whole) = (Duration::from_secs(1), Duration::from_secs(2));
+    Ok(Some(Limit {
+        failing: match is_endless {
+            true => (usual * 10).max(least).min(UNMEASURED).min(most),
+            false => longer(failing).max(least).min(most),
+        },
+        whole: longer(usual).max(least_whole).min(most),
+        usual,
+        is_endless,
     }))
 }
 
-fn fails(code: &str) -> bool {
-    !matches!(code, "0" | "125" | "126" | "127")
+/// So many times as long; but what takes long takes long because it fails, or would take as long for every candidate.
+fn longer(took: Duration) -> Duration {
+    (took * 10).min(took * 2 + LONG)
+}
+
+/// Whether an exit code is that of failing tests, or of those that never end where that is what they do.
+fn fails(code: &str, is_endless: bool) -> bool {
+    !matches!(code, "0" | "125" | "126" | "127") && (is_endless || !matches!(code, "124" | "137"))
 }
 
 /// The exit codes of all targets, one after the other, so that each is known to run to its end; and how long it took.

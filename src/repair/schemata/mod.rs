@@ -17,7 +17,6 @@ mod trace;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
-
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -84,7 +83,9 @@ enum Compiled<'c> {
 impl<'a> Build<'a> {
     /// Builds the tests, and sees that they fail when they are started that way; none if they don't.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        if task.before.outcome != Outcome::Failed && !task.before.outcome.was_ended() {
+        // What uses up all memory ends more than one program.
+        let is_out_of_memory = task.before.outcome == Outcome::OutOfMemory;
+        if (task.before.outcome != Outcome::Failed && !task.before.outcome.was_ended()) || is_out_of_memory {
             return Ok(None);
         }
         let compiler = match task.suite.command.framework {
@@ -103,10 +104,7 @@ impl<'a> Build<'a> {
         // An upper bound: everything that the tests depend on was built as well.
         let built_in = started.elapsed() / 2;
         let place = (task.suite, &tree.workspace);
-        let baseline = match task.before.outcome {
-            Outcome::TimedOut => limits::patient_baseline(place, &targets, stop).await?,
-            _ => limits::baseline(place, &targets, stop).await?,
-        };
+        let baseline = limits::baseline(place, &targets, task.before.outcome, stop).await?;
         Ok(baseline.filter(|_| !stop.is_cancelled()).map(|limit| Self {
             task,
             compiler,
@@ -305,10 +303,9 @@ impl<'a> Build<'a> {
 
     /// How a candidate is tried: without the tests that cannot see it.
     fn trial(&self, id: u32, candidate: &Candidate) -> Trial {
-        let unseen = self
-            .seen
-            .get()
-            .map(|seen| seen.blind_to(&candidate.path, candidate.line));
+        let can_skip = self.targets.iter().all(|target| target.can_skip);
+        let seen = self.seen.get().filter(|_| can_skip);
+        let unseen = seen.map(|seen| seen.blind_to(&candidate.path, candidate.line));
         Trial {
             id,
             unseen: unseen.unwrap_or_default(),

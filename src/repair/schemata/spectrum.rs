@@ -119,8 +119,7 @@ async fn numbered(
 fn tests<'b>(build: &'b Build<'_>) -> Vec<(&'b str, bool)> {
     let before = build.task.before;
     let name = |name: &'b str| name.rsplit(' ').next().filter(|_| !name.contains(" - "));
-    let mut failing: Vec<&str> = build.targets.iter().flat_map(Target::tests).collect();
-    failing.dedup();
+    let failing: BTreeSet<&str> = build.targets.iter().flat_map(Target::tests).collect();
     let common = |test: &str| {
         let same = |other: &&str| test.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
         failing.iter().map(same).max().unwrap_or(0)
@@ -172,16 +171,21 @@ fn read(printed: &str, tests: &[(&str, bool)]) -> BTreeMap<usize, Trace> {
         let (Some(index), Some(code)) = (index.filter(|index| *index < tests.len()), words.next()) else {
             continue;
         };
-        let entered = words.take(MAX_NUMBERS).filter_map(|number| number.parse().ok());
+        let entered: BTreeSet<usize> = words
+            .take(MAX_NUMBERS)
+            .filter_map(|number| number.parse().ok())
+            .collect();
         traces.entry(index).or_insert(Trace {
-            passed: code == "0",
-            entered: entered.collect(),
+            // Of what is cut off it is not known where it has been.
+            passed: code == "0" && line.len() < MAX_TRACE && entered.len() < MAX_NUMBERS,
+            entered,
         });
     }
     traces
 }
 
-/// Which tests that passed came to which functions.
+/// Which tests that passed came to which functions; nothing where one of them needs others to pass, so that none can be
+/// left out.
 fn seen(tests: &[(&str, bool)], traces: &BTreeMap<usize, Trace>, blocks: &Blocks) -> Seen {
     let followed: Vec<(&str, &Trace)> = traces
         .iter()
@@ -190,6 +194,10 @@ fn seen(tests: &[(&str, bool)], traces: &BTreeMap<usize, Trace>, blocks: &Blocks
             (!is_failing && trace.passed).then_some((*test, trace))
         })
         .collect();
+    let is_passing = |index: &&usize| tests.get(**index).is_some_and(|(_, is_failing)| !is_failing);
+    if followed.len() < traces.keys().filter(is_passing).count() {
+        return Seen::default();
+    }
     let seeing = |id: usize| {
         (0..)
             .zip(&followed)

@@ -50,12 +50,17 @@ type Input = (usize, String, usize);
 type Varied = BTreeMap<Input, BTreeMap<usize, Option<String>>>;
 
 /// What so many candidates do, from what is printed of all runs; none where not enough was seen. Of each run but the last
-/// so many bytes are printed.
-pub(super) fn read(printed: &str, candidates: usize, most: usize, functions: &Functions) -> Option<Vec<Behaviour>> {
+/// so many bytes are read, and so many of that one.
+pub(super) fn read(
+    printed: &str,
+    candidates: usize,
+    (most, most_varied): (usize, usize),
+    functions: &Functions,
+) -> Option<Vec<Behaviour>> {
     let noted = split(printed, candidates + 3)?;
     let (vary, noted) = noted.split_last()?;
     let runs: Vec<Run> = noted.iter().map(|lines| Run::read(lines, most, functions)).collect();
-    let varied = varied(vary, functions);
+    let varied = varied(vary, most_varied, functions);
     // Without an edit nothing has to be seen.
     if runs.iter().skip(1).any(|run| run.has_opaque) || has_opaque(&varied) {
         tracing::debug!("what came of a call cannot be seen");
@@ -116,6 +121,10 @@ impl Run {
         let known = |function: &str| function.parse().ok().filter(|it| *it < functions.has_inputs.len());
         for line in lines {
             bytes += line.len() + 1;
+            if bytes + 1 >= most {
+                run.cut.extend(0..functions.has_inputs.len());
+                break;
+            }
             let words: Vec<&str> = line.split(' ').take(7).collect();
             match words.as_slice() {
                 [">", process, function, serial, digest, state] => {
@@ -123,7 +132,8 @@ impl Run {
                         continue;
                     };
                     let key = (function, format!("{digest} {state}"));
-                    let is_nested = open.keys().any(|(other, ..)| other == process);
+                    let first = open.range((*process, 0, 0)..).next();
+                    let is_nested = first.is_some_and(|((other, ..), _)| other == process);
                     run.calls.entry(key.clone()).or_default().is_nested |= is_nested;
                     open.insert((process, function, serial), key);
                 }
@@ -142,9 +152,6 @@ impl Run {
         }
         for key in open.into_values() {
             run.end(key, NEVER);
-        }
-        if bytes + 1 >= most {
-            run.cut.extend(0..functions.has_inputs.len());
         }
         run
     }
@@ -206,9 +213,14 @@ fn observed(runs: &[Run], candidates: usize) -> Vec<Vec<String>> {
     rows
 }
 
-fn varied(lines: &[&str], functions: &Functions) -> Varied {
+fn varied(lines: &[&str], most: usize, functions: &Functions) -> Varied {
     let mut varied = Varied::new();
+    let mut bytes = 0;
     for line in lines {
+        bytes += line.len() + 1;
+        if bytes > most {
+            break;
+        }
         let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).take(8).collect();
         let (answer, rest) = match words.as_slice() {
             ["?", function, digest, at, turn] => (Some(NEVER.to_string()), [function, digest, at, turn]),
@@ -248,7 +260,7 @@ mod tests {
         let functions = Functions {
             has_inputs: vec![has_inputs],
         };
-        let behaviours = read(&printed, 2, 1_000, &functions)?;
+        let behaviours = read(&printed, 2, (1_000, 1_000), &functions)?;
         Some(behaviours.into_iter().map(|it| it.answers).collect())
     }
 
@@ -273,8 +285,8 @@ mod tests {
         // No input reaches the edits; no generated one was answered; a run is not there.
         assert_eq!(answers([CALL, CALL, CALL, CALL, ""], false), None);
         assert_eq!(answers([OTHER, CALL, CALL, CALL, ""], true), None);
-        assert_eq!(read("run 0\nrun 1\nrun 2\nrun 3\n", 2, 9, &Functions::default()), None);
-        assert_eq!(read("run 1\nrun 0\n", 2, 9, &Functions::default()), None);
+        assert_eq!(read("run 0\nrun 1\nrun 2\nrun 3\n", 2, (9, 9), &Functions::default()), None);
+        assert_eq!(read("run 1\nrun 0\n", 2, (9, 9), &Functions::default()), None);
     }
 
     #[test]

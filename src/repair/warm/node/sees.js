@@ -11,7 +11,7 @@ const modules = require('modules');
 const MOST_FUNCTIONS = 100_000;
 const MOST_ENTERED = 1_000_000;
 /// What may be before the arguments of a function, or is all before its arrow.
-const HEAD = /^(?!class\b)(?:[\s*]|[\w$#]+|\[[^\]]*\])*\(/;
+const HEAD = /^(?!class\b)(?:[\s*\w$#]|\[[^\]]*\])*\(/;
 const LONELY = /^(?:async\s+)?[\w$]+\s*=>/;
 const CLOSING = { ')': '(', ']': '[', '}': '{' };
 

@@ -171,7 +171,7 @@ class Survey:
             data = fork.hear(max(0.001, until - time.monotonic()))
             if not data:
                 break
-            *lines, line = (line + data).split(b"\n")
+            *lines, line = (line[:LONGEST_LINE] + data).split(b"\n")
             for words in (line.split() for line in lines if len(line) < LONGEST_LINE):
                 if words == [b"end"]:
                     # Nobody knows what became of the others.
