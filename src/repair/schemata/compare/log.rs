@@ -285,7 +285,10 @@ mod tests {
         // No input reaches the edits; no generated one was answered; a run is not there.
         assert_eq!(answers([CALL, CALL, CALL, CALL, ""], false), None);
         assert_eq!(answers([OTHER, CALL, CALL, CALL, ""], true), None);
-        assert_eq!(read("run 0\nrun 1\nrun 2\nrun 3\n", 2, (9, 9), &Functions::default()), None);
+        assert_eq!(
+            read("run 0\nrun 1\nrun 2\nrun 3\n", 2, (9, 9), &Functions::default()),
+            None
+        );
         assert_eq!(read("run 1\nrun 0\n", 2, (9, 9), &Functions::default()), None);
     }
 
