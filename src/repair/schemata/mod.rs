@@ -84,8 +84,10 @@ impl<'a> Build<'a> {
     /// Builds the tests, and sees that they fail when they are started that way; none if they don't.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         // What uses up all memory ends more than one program.
-        let is_out_of_memory = task.before.outcome == Outcome::OutOfMemory;
-        if (task.before.outcome != Outcome::Failed && !task.before.outcome.was_ended()) || is_out_of_memory {
+        if !matches!(
+            task.before.outcome,
+            Outcome::Failed | Outcome::Panicked | Outcome::Crashed | Outcome::TimedOut
+        ) {
             return Ok(None);
         }
         let compiler = match task.suite.command.framework {
