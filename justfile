@@ -6,7 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny test test-as-user
+check: format-is-right lint doc deny workflows test test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -15,6 +15,39 @@ fmt:
 # Runs the tests.
 test *arguments:
     cargo test {{ arguments }}
+
+# Downloads recorded answers of GitHub, and reads those of every endpoint that greenlight uses. Needs npm, and pip for python3.
+recorded:
+    python3 tests/recorded.py target/recorded
+    GREENLIGHT_TEST_RECORDED=target/recorded/answers.jsonl cargo test --test it recorded::
+
+# Holds the workflow files against linters and a runner that others wrote. Installs what is missing below target/ci.
+workflows:
+    tests/workflow-linters.sh
+
+# Lints workflow files: https://github.com/rhysd/actionlint
+actionlint *files="workflows/*.yml .github/workflows/*.yml":
+    .ci/tool actionlint {{ files }}
+
+# Audits workflow files for what strangers could use: https://docs.zizmor.sh
+zizmor *arguments="--offline .github/workflows workflows action.yml":
+    .ci/tool zizmor --config .github/zizmor.yml {{ arguments }}
+
+# Validates files against their JSON schemas: https://check-jsonschema.readthedocs.io
+check-jsonschema *arguments="--builtin-schema vendor.github-workflows workflows/greenlight.yml workflows/greenlight-commands.yml":
+    .ci/tool check-jsonschema {{ arguments }}
+
+# Runs workflows on this machine: https://nektosact.com
+act *arguments="--list --workflows workflows":
+    .ci/tool act {{ arguments }}
+
+# GitHub's own command line.
+gh *arguments:
+    .ci/tool gh {{ arguments }}
+
+# An emulator of GitHub's API that others wrote: https://github.com/vercel-labs/emulate
+emulate *arguments="--help":
+    .ci/tool emulate {{ arguments }}
 
 # Attacks the sandbox once more as an ordinary user, where this is root.
 test-as-user:

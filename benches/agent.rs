@@ -17,10 +17,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use serde_json::Value;
-
 use model::Model;
 use process::{Ended, Started};
+use serde_json::Value;
 
 const ROUNDS: usize = 15;
 const ROUNDS_OF_MEMORY: usize = 5;

@@ -27,7 +27,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-
 use case::{Case, Place};
 use judge::{Judge, Verdict};
 

@@ -5,12 +5,11 @@
 //! itself put there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};

@@ -9,6 +9,8 @@ pub mod domain;
 pub mod guard;
 pub mod measure;
 
+pub mod private;
+
 pub mod checkout;
 pub mod sandbox;
 pub mod suite;

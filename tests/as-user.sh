@@ -7,11 +7,17 @@ cd "$(dirname "$0")/.."
 # In no user database, and owner of nothing.
 user=54321
 home=$(mktemp -d)
-trap 'rm -rf "$home"' EXIT
+# What only root can put there, and anybody can read: the sandbox has to hide it.
+planted=$(mktemp -d /opt/greenlight-test-XXXXXX)
+trap 'rm -rf "$home" "$planted"' EXIT
 chown "$user" "$home"
+chmod 755 "$planted"
+echo "PASSWORD=ghs_canary16C7e42F292c6912E7710c838347Ae178B4a" > "$planted/.env"
+chmod 644 "$planted/.env"
 as_user() {
   setpriv --reuid "$user" --regid "$user" --clear-groups \
-    env -i PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin HOME="$home" TMPDIR="$home" "$@"
+    env -i PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin HOME="$home" TMPDIR="$home" \
+    GREENLIGHT_TEST_PLANTED="$planted/.env" "$@"
 }
 
 program=$(cargo test --test it --no-run 2>&1 | sed -n 's/.*(\(target[^)]*\))$/\1/p')

@@ -2,14 +2,21 @@
 //!
 //! An input is some texts with a NUL between any two, so that seeds can be read and written by hand.
 
+use std::fs;
 use std::ops::Range;
+use std::time::Duration;
 
 use greenlight::domain::anchor::{
     Cut, DiffFile, Hunk, Suggestion, added_lines, apply, cut, parse_hunks, proves, read_block,
 };
+use greenlight::domain::command;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::{Blob, FileChange, Patch};
+use greenlight::github::webhook;
 
+/// What any input may take, and what each byte may add.
+const LEAST_TIME: Duration = Duration::from_millis(500);
+const TIME_PER_BYTE: Duration = Duration::from_micros(20);
 /// So many lines of a file are made up above those that a diff shows.
 const MOST_LINES: usize = 5_000;
 
@@ -54,6 +61,41 @@ pub fn suggestion(input: &[u8]) {
         };
         assert_eq!(read_block(&again.block()), Some(again.replacement));
     }
+}
+
+/// Takes any text as a comment.
+pub fn comment(input: &[u8]) {
+    let body = String::from_utf8_lossy(input);
+    let commands = in_time(body.len(), || command::parse(&body));
+    assert!(commands.len() <= command::MAXIMUM_COMMANDS + 1);
+}
+
+/// Takes the name of an event and, after a NUL, the payload of its delivery.
+pub fn payload(input: &[u8]) {
+    let mut parts = input.splitn(2, |byte| *byte == 0);
+    let kind = String::from_utf8_lossy(parts.next().unwrap_or_default());
+    let payload = parts.next().unwrap_or_default();
+    let read = in_time(payload.len(), || webhook::parse(&kind, payload));
+    assert!(read.is_err() || webhook::is_of_concern(&kind) || read == Ok(None));
+}
+
+/// Runs a parser, which may take so long for so many bytes: far more than a linear one needs, and far less than a
+/// quadratic one.
+fn in_time<T>(bytes: usize, parse: impl FnOnce() -> T) -> T {
+    let begun = processor_time();
+    let parsed = parse();
+    let taken = processor_time().saturating_sub(begun);
+    let allowed = LEAST_TIME + TIME_PER_BYTE * u32::try_from(bytes).unwrap();
+    assert!(taken <= allowed, "{bytes} bytes took {taken:?}");
+    parsed
+}
+
+/// What this thread has used of the processor; what else goes on on the machine is no part of it.
+/// <https://docs.kernel.org/scheduler/sched-stats.html#proc-pid-schedstat>
+fn processor_time() -> Duration {
+    let used = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = used.split(' ').next().and_then(|text| text.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
 
 fn path() -> RepoPath {

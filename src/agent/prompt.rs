@@ -117,7 +117,9 @@ fn task(what: &str, sections: Vec<(String, String)>, known: &Known<'_>) -> Strin
     let mut parts = vec![what.to_string()];
     if !known.may_execute {
         parts.push(
-            "Nothing may be executed yet: a maintainer decides about that when they have seen your edits.".into(),
+            "Nothing may be executed yet. Your patch is tested as soon as a maintainer approves it, so do not ask for a \
+             test run first: reason with care, then submit."
+                .into(),
         );
     }
     let mut section = |title: &str, block: String| parts.push(format!("\n## {title}\n{block}"));

@@ -143,7 +143,8 @@ impl<'a> Shell<'a> {
     /// `granted` it.
     pub(super) fn write(&mut self, path: &RepoPath, text: String, granted: bool) -> Result<(), NotWritten> {
         let is_protected = (self.bounds.is_protected)(path);
-        if is_protected && !granted && self.may_ask == 0 {
+        // A protected file changes in the working copy alone, for the sake of a run: without one, nobody is asked.
+        if is_protected && !granted && (self.may_ask == 0 || !self.may_execute()) {
             return Err(format!("`{path}` is protected: it may be read, but never changed.").into());
         }
         if let Some(why) = (self.leave_alone)(path) {

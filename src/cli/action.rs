@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-use super::{Exit, app, terminal};
+use super::{Exit, annotation, app, hidden, terminal};
 use crate::config::environment::{Environment, WorkflowStep};
 use crate::config::flags::{Flags, GithubFlags, LogFlags, ModelFlags, RecordFlags, StorageFlags};
 use crate::config::settings::Settings;
@@ -37,12 +37,14 @@ pub(super) struct Arguments {
 
 pub(super) async fn action(arguments: Arguments) -> Exit {
     let environment = Environment::of_this_process();
-    // The runner obeys lines such as `::set-output …` in what a step prints, and logs quote strangers. This ends that
-    // for the rest of the step; nobody knows the word that would begin it again.
-    if environment.get("GITHUB_ACTIONS").is_some() {
-        terminal::command(&format!("::stop-commands::{}", ulid::Ulid::new()));
+    if environment.get("GITHUB_ACTIONS").is_none() {
+        return try_action(arguments, &environment).await.err().unwrap_or(Exit::Done);
     }
-    try_action(arguments, &environment).await.err().unwrap_or(Exit::Done)
+    let silence = annotation::Silence::begin();
+    match try_action(arguments, &environment).await {
+        Ok(()) => Exit::Done,
+        Err(exit) => silence.report(exit),
+    }
 }
 
 async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(), Exit> {
@@ -70,7 +72,10 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
         tracing::info!(event = step.event_name, "nothing for greenlight in this event");
         return Ok(());
     };
-    if event.repository() != Some(&step.repository) {
+    if !event
+        .repository()
+        .is_some_and(|repository| repository.may_be(&step.repository))
+    {
         return Err(Exit::Usage(format!(
             "the event is about another repository than GITHUB_REPOSITORY, which is {}",
             step.repository
@@ -82,6 +87,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
         .await
         .map_err(|error| Exit::Usage(error.to_string()))?;
     let sandbox = app::sandbox(&settings).await?;
+    hidden::tighten(&settings)?;
     let app = app::app(&settings, github, Journal::Refs(Refs::new(client.clone())), sandbox)?;
     let named = pull_request(&event);
     engine::handle(&app, event).await.map_err(refused)?;
@@ -102,6 +108,9 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
 /// What broke; for a token that lacks rights, what it lacks.
 fn refused(broken: Broken) -> Exit {
     let text = broken.to_string();
+    if broken.not_before().is_some() {
+        return Exit::Limit(format!("{text}; run this job again after that, and it resumes"));
+    }
     if !text.contains(NOT_ALLOWED) {
         return broken.into();
     }

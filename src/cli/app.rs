@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Exit, terminal};
+use super::{Exit, hidden, terminal};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::{self, ModelSettings, Settings};
 use crate::domain::model::Who;
@@ -21,7 +21,7 @@ pub(super) fn app(
     sandbox: Result<Sandbox, Unusable>,
 ) -> Result<App, Exit> {
     if let Ok(sandbox) = &sandbox {
-        keep_secrets_hidden(settings, sandbox)?;
+        hidden::check(settings, sandbox, None)?;
     }
     Ok(App {
         github,
@@ -34,23 +34,6 @@ pub(super) fn app(
         interrupts: Interrupts::default(),
         voices: Voices::default(),
         bundles: settings.bundles.clone(),
-    })
-}
-
-/// Refuses to start where untrusted code could read what it must not: some folders, such as `/usr` and `/opt`, are
-/// shown to it for the tools in them.
-fn keep_secrets_hidden(settings: &Settings, sandbox: &Sandbox) -> Result<(), Exit> {
-    let folder = settings.data_dir()?;
-    let shown = settings
-        .secret_files
-        .iter()
-        .chain([&folder])
-        .find(|path| sandbox.shows(path));
-    shown.map_or(Ok(()), |path| {
-        Err(Exit::Usage(format!(
-            "{} lies in a folder that the sandbox shows to the code under test; move it elsewhere, such as below /etc or /var/lib",
-            path.display()
-        )))
     })
 }
 
@@ -69,6 +52,9 @@ pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
     let url = &settings.github_api_url;
     let github = GitHub::new(url, credentials).map_err(|error| Exit::Usage(error.to_string()))?;
     github.me().await.map_err(|error| {
+        if error.not_before().is_some() {
+            return Exit::Limit(error.to_string());
+        }
         Exit::Usage(format!(
             "{error}; check {named}, and GREENLIGHT_GITHUB_API_URL or GITHUB_API_URL, which is {url}"
         ))
@@ -128,6 +114,8 @@ pub(super) async fn sandbox_for(settings: &Settings, desk: &Desk) -> Result<Sand
             "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
         ))
     })?;
+    hidden::tighten(settings)?;
+    hidden::check(settings, &sandbox, Some(desk.checkout.root()))?;
     warn_without(&sandbox);
     Ok(sandbox)
 }

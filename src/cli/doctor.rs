@@ -1,25 +1,42 @@
-//! `greenlight doctor`: which sandboxes work on this machine, what each guarantees, and what the others lack.
+//! `greenlight doctor`: which sandboxes work on this machine, what each guarantees, what the others lack, and whether
+//! secrets beside tools and greenlight's own files can be read from inside.
+
+mod canaries;
+
+use std::path::PathBuf;
 
 use serde_json::json;
 
+use self::canaries::{Canary, Tried};
 use super::{Exit, app, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, LogFlags, SandboxFlags};
+use crate::config::flags::{Flags, LogFlags, RecordFlags, SandboxFlags, StorageFlags};
 use crate::config::settings::Settings;
 use crate::sandbox::{Backend, Guarantee, Property, Sandbox, Unusable};
+
+/// What the self-test says of calls that reach beyond the sandbox for resources of the whole machine.
+const MACHINE_WIDE: &str = "io_setup and io_uring_setup";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    /// Socket of a Docker or Podman engine on this machine, if not at a usual place [env: GREENLIGHT_DOCKER_SOCKET]
+    #[arg(long, value_name = "PATH", help_heading = "Sandbox")]
+    docker_socket: Option<PathBuf>,
     #[command(flatten)]
-    sandbox: SandboxFlags,
+    record: RecordFlags,
+    #[command(flatten)]
+    storage: StorageFlags,
     #[command(flatten)]
     log: LogFlags,
 }
 
 type Found = [(Backend, Result<Sandbox, Unusable>)];
+
+/// What each usable sandbox could not hold, in the words of the self-test.
+type Attacks<'a> = [(&'a Sandbox, Vec<String>)];
 
 pub(super) async fn doctor(arguments: Arguments) -> Exit {
     match examine(arguments).await {
@@ -29,37 +46,114 @@ pub(super) async fn doctor(arguments: Arguments) -> Exit {
 
 async fn examine(arguments: Arguments) -> Result<Exit, Exit> {
     let flags = Flags {
-        sandbox: arguments.sandbox,
+        record: arguments.record,
+        storage: arguments.storage,
+        sandbox: SandboxFlags {
+            sandbox: None,
+            docker_socket: arguments.docker_socket,
+        },
         log: arguments.log,
         ..Flags::default()
     };
-    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    let environment = Environment::of_this_process();
+    let local = || Settings::new(flags.clone(), &environment.clone().for_local_work());
+    // What is wrong with a service's settings, the service says.
+    let settings = Settings::new(flags.clone(), &environment).or_else(|_| local())?;
     terminal::start_logging(&settings, Some("error"));
+    let canaries = canaries::plant(settings.private_places().unwrap_or_default());
     let found = Sandbox::survey(app::places(&settings)?).await;
-    let chosen = found
-        .iter()
-        .find(|(backend, sandbox)| *backend != Backend::None && sandbox.is_ok())
-        .map(|(backend, _)| *backend);
+    let planted: Vec<PathBuf> = canaries.iter().filter_map(Canary::file).map(PathBuf::from).collect();
+    let mut attacks = Vec::new();
+    for sandbox in confining(&found) {
+        match sandbox.attack(&planted).await {
+            Ok(worked) => attacks.push((sandbox, worked)),
+            Err(reason) => {
+                return Err(Exit::Fault(format!(
+                    "the self-test did not end in {}: {reason}",
+                    sandbox.backend()
+                )));
+            }
+        }
+    }
+    let tried: Vec<Tried<'_>> = canaries.iter().map(|canary| canary.tried(&attacks)).collect();
+    let chosen = confining(&found).next().map(Sandbox::backend);
     if arguments.json {
-        terminal::show_document(&document(&found, chosen));
+        terminal::show_document(&document(&found, chosen, (&attacks, &tried)));
     } else {
         terminal::show(&table(&found));
         terminal::show(&advice(&found, chosen));
+        terminal::show(&trials(&attacks, &tried));
     }
     Ok(match chosen {
+        _ if tried.iter().any(Tried::is_shown) => {
+            Exit::Refused("code under test could read what it must not, see above".into())
+        }
         Some(_) => Exit::Done,
         None => Exit::Refused("no sandbox works here, so nothing will be executed".into()),
     })
 }
 
-fn document(found: &Found, chosen: Option<Backend>) -> serde_json::Value {
+fn confining(found: &Found) -> impl Iterator<Item = &Sandbox> {
+    let confining = found.iter().filter(|(backend, _)| *backend != Backend::None);
+    confining.filter_map(|(_, sandbox)| sandbox.as_ref().ok())
+}
+
+fn document(
+    found: &Found,
+    chosen: Option<Backend>,
+    (attacks, tried): (&Attacks<'_>, &[Tried<'_>]),
+) -> serde_json::Value {
     let backends = found.iter().map(|(backend, sandbox)| match sandbox {
-        Ok(sandbox) => json!({ "backend": backend, "usable": true, "guarantees": sandbox.guarantees() }),
+        Ok(sandbox) => {
+            let attack = attacks.iter().find(|(attacked, _)| attacked.backend() == *backend);
+            json!({
+                "backend": backend,
+                "usable": true,
+                "guarantees": sandbox.guarantees(),
+                "breaches": attack.map(|(_, worked)| worked),
+            })
+        }
         Err(unusable) => {
             json!({ "backend": backend, "usable": false, "reason": unusable.reason, "remedy": unusable.remedy })
         }
     });
-    json!({ "chosen": chosen, "backends": backends.collect::<Vec<_>>() })
+    json!({
+        "chosen": chosen,
+        "backends": backends.collect::<Vec<_>>(),
+        "places": tried.iter().map(Tried::document).collect::<Vec<_>>(),
+    })
+}
+
+/// What was tried from inside, and what came of it.
+fn trials(attacks: &Attacks<'_>, tried: &[Tried<'_>]) -> String {
+    if attacks.is_empty() {
+        return String::new();
+    }
+    let mut lines = vec!["\nTried from inside of each sandbox, with a file that everybody may read:".to_owned()];
+    lines.extend(tried.iter().map(Tried::line));
+    let may_call = |(_, worked): &&(&Sandbox, Vec<String>)| worked.iter().any(|what| what.contains("io_"));
+    let (open, closed): (Vec<_>, Vec<_>) = attacks.iter().partition(may_call);
+    let names = |those: Vec<&(&Sandbox, Vec<String>)>| {
+        canaries::list(&those.iter().map(|(sandbox, _)| sandbox.backend()).collect::<Vec<_>>())
+    };
+    if !open.is_empty() {
+        lines.push(format!(
+            "{MACHINE_WIDE}: NOT refused in {}\n  remedy: choose another sandbox",
+            names(open)
+        ));
+    }
+    if !closed.is_empty() {
+        lines.push(format!("{MACHINE_WIDE}: refused in {}", names(closed)));
+    }
+    for (sandbox, worked) in attacks {
+        for what in worked
+            .iter()
+            .filter(|what| !what.starts_with("read ") && !what.contains("io_"))
+        {
+            lines.push(format!("{}: it could {what}", sandbox.backend()));
+        }
+    }
+    lines.join("\n")
 }
 
 /// One column for each backend, one line for each property.
@@ -102,6 +196,35 @@ fn advice(found: &Found, chosen: Option<Backend>) -> String {
                 advice += "\nlandlock: reduced isolation; never for pull requests from forks\n";
             }
             Ok(_) => {}
+        }
+    }
+    for (property, what) in [
+        (
+            Property::Memory,
+            "it is measured from outside, and a run over its limit is ended a moment later\n  remedy: let greenlight make \
+             control groups: run it as root, or as a systemd service with `Delegate=yes`; for docker, boot with \
+             `swapaccount=1` or without swap",
+        ),
+        (
+            Property::ProcessCount,
+            "all runs of this user share one limit\n  remedy: as for memory",
+        ),
+        (
+            Property::Disk,
+            "no interface of the kernel bounds a folder on every file system, so it is counted every 2 s at least\n  \
+             remedy: keep GREENLIGHT_DATA_DIR on a file system of its own, so that a run can fill up nothing else",
+        ),
+    ] {
+        let partial: Vec<Backend> = confining(found)
+            .filter(|sandbox| sandbox.guarantees().of(property) == Guarantee::Partial)
+            .map(Sandbox::backend)
+            .collect();
+        if !partial.is_empty() {
+            advice += &format!(
+                "\n{} is partial in {}: {what}\n",
+                property.name(),
+                canaries::list(&partial)
+            );
         }
     }
     advice.trim_end().to_owned()

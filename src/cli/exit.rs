@@ -24,6 +24,28 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The same end in other words.
+    pub(super) fn reworded(self, reword: impl FnOnce(&str) -> String) -> Self {
+        match self {
+            Self::NoFix(text) => Self::NoFix(reword(&text)),
+            Self::Usage(text) => Self::Usage(reword(&text)),
+            Self::Refused(text) => Self::Refused(reword(&text)),
+            Self::Limit(text) => Self::Limit(reword(&text)),
+            Self::Fault(text) => Self::Fault(reword(&text)),
+            Self::Done | Self::Stopped => self,
+        }
+    }
+
+    /// Why it ended; nothing where there is nothing to say.
+    pub(super) fn reason(&self) -> Option<&str> {
+        match self {
+            Self::NoFix(text) | Self::Usage(text) | Self::Refused(text) | Self::Limit(text) | Self::Fault(text) => {
+                Some(text)
+            }
+            Self::Done | Self::Stopped => None,
+        }
+    }
+
     pub(super) fn report(self) -> ExitCode {
         let (code, text) = match self {
             Self::Done => (0, None),
@@ -52,6 +74,7 @@ impl From<Broken> for Exit {
         match broken {
             // The endpoint, its key or its name is wrong, or it is down: greenlight itself is well.
             Broken::Agent(agent::Error::Model(_)) => Self::Usage(broken.to_string()),
+            _ if broken.not_before().is_some() => Self::Limit(broken.to_string()),
             _ => Self::Fault(broken.to_string()),
         }
     }

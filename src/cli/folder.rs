@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::Exit;
 use crate::engine::desk::INSTALLED;
-use crate::sandbox;
+use crate::{private, sandbox};
 
 const LOCK: &str = ".lock";
 /// What `serve` keeps only while it works.
@@ -45,9 +45,9 @@ pub(super) fn checkout(path: &Path) -> Result<PathBuf, Exit> {
 pub(super) fn own(data: &Path) -> Result<Own, Exit> {
     let all = data.join("local");
     let make = || -> io::Result<Own> {
-        make_folder(&all)?;
+        private::folder(&all)?;
         // Nobody may look between the making of a folder and its lock.
-        let door = File::create(all.join(LOCK))?;
+        let door = private::file().open(all.join(LOCK))?;
         door.lock()?;
         for entry in fs::read_dir(&all)?.flatten().map(|entry| entry.path()) {
             // One without a lock was half removed: while the door is locked, nobody is about to make one.
@@ -60,7 +60,7 @@ pub(super) fn own(data: &Path) -> Result<Own, Exit> {
             }
         }
         let folder = tempfile::Builder::new().prefix("fix-").tempdir_in(&all)?;
-        let lock = File::create(folder.path().join(LOCK))?;
+        let lock = private::file().open(folder.path().join(LOCK))?;
         lock.lock()?;
         Ok(Own { folder, _lock: lock })
     };
@@ -76,8 +76,8 @@ pub(super) fn packages(data: &Path, root: &Path) -> PathBuf {
 /// Takes the whole folder for `serve`, and clears what the one before it left unfinished there.
 pub(super) fn take(data: &Path) -> Result<File, Exit> {
     let open = || {
-        make_folder(data)?;
-        File::create(data.join(LOCK))
+        private::folder(data)?;
+        private::file().open(data.join(LOCK))
     };
     let lock = open().map_err(|error| unusable(data, &error))?;
     match lock.try_lock() {
@@ -94,12 +94,6 @@ pub(super) fn take(data: &Path) -> Result<File, Exit> {
         clear(&folder);
     }
     Ok(lock)
-}
-
-/// Nobody else's business: the journal quotes code that may be private.
-fn make_folder(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn clear(folder: &Path) {

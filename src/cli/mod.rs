@@ -1,6 +1,7 @@
 //! One file per subcommand. What they print on standard output is the result; progress and logs go to standard error.
 
 mod action;
+mod annotation;
 mod app;
 mod demo;
 mod doctor;
@@ -8,6 +9,7 @@ mod exit;
 mod explain;
 mod fix;
 mod folder;
+mod hidden;
 mod live;
 mod local;
 mod patch_file;
@@ -28,7 +30,6 @@ mod work;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
 pub use exit::Exit;
 
 /// Debugs red CI: finds the failing tests, works out a fix, suggests it, and lands it when a maintainer says so.

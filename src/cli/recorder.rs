@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::work::Approver;
 use super::{Exit, terminal};
 use crate::domain::gate::{Answer, Gate, GateKind};
-use crate::domain::id::{CommitSha, Login, PullRequestId, RunId};
+use crate::domain::id::{Account, CommitSha, PullRequestId, RunId};
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, End, Origin, Run, Started, Step};
@@ -46,10 +46,12 @@ impl Recorder {
             base: head.clone(),
             origin: Origin::Comment { id: 0, by: by.clone() },
             consent: Consent::Command { by },
+            asks_first: false,
             mode: mode.clone(),
             asks_about_tests: desk.config.gate.tests,
             approvers: 1,
             gate_seconds: 0,
+            writes_as: None,
             at,
         })));
         Ok(())
@@ -167,6 +169,6 @@ impl Recorder {
 }
 
 /// The person at this terminal.
-fn me() -> Login {
-    Login::new("local")
+fn me() -> Account {
+    Account::new("local")
 }

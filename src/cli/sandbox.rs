@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, folder, terminal};
+use super::{Exit, app, folder, hidden, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
 use crate::config::settings::Settings;
@@ -101,6 +101,8 @@ async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exi
         sandbox.suffices(Code::Trusted, required).map(|()| sandbox)
     });
     let sandbox = sandbox.map_err(|unusable| Exit::Refused(unusable.to_string()))?;
+    hidden::tighten(&settings)?;
+    hidden::check(&settings, &sandbox, Some(&root))?;
     app::warn_without(&sandbox);
 
     let mut policy = desk.policy(arguments.timeout.unwrap_or(desk.config.test.timeout));

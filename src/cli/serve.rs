@@ -6,7 +6,7 @@ use std::sync::Arc;
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 
-use super::{Exit, app, folder, terminal};
+use super::{Exit, app, folder, hidden, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::Flags;
 use crate::config::settings::Settings;
@@ -41,13 +41,6 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
         WebhookSecret::new(secret.expose_secret().to_string()).map_err(|error| Exit::Usage(error.to_string()))?;
     settings.credentials()?;
     let file = settings.database()?;
-    let _taken = folder::take(&settings.data_dir()?)?;
-    let journal = Sqlite::open(&file).await.map_err(|error| {
-        Exit::Usage(format!(
-            "{error}; check GREENLIGHT_DATABASE_URL and GREENLIGHT_DATA_DIR ({})",
-            file.display()
-        ))
-    })?;
     let sandbox = app::sandbox(&settings).await?;
     match &sandbox {
         Ok(sandbox) => {
@@ -55,6 +48,17 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
         }
         Err(unusable) => tracing::error!(%unusable, "nothing will be executed"),
     }
+    if let Ok(sandbox) = &sandbox {
+        hidden::check(&settings, sandbox, None)?;
+    }
+    let _taken = folder::take(&settings.data_dir()?)?;
+    hidden::tighten(&settings)?;
+    let journal = Sqlite::open(&file).await.map_err(|error| {
+        Exit::Usage(format!(
+            "{error}; check GREENLIGHT_DATABASE_URL and GREENLIGHT_DATA_DIR ({})",
+            file.display()
+        ))
+    })?;
     let github = app::github(&settings).await?;
     let app = Arc::new(app::app(&settings, github, Journal::Sqlite(journal), sandbox)?);
     let listener = TcpListener::bind(arguments.listen).await.map_err(|error| {

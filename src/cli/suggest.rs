@@ -167,7 +167,7 @@ async fn post(
             .parse()
             .map_err(|error| Exit::Usage(format!("--repository: {error}")))?;
         let id = PullRequestId {
-            repository: name,
+            repository: name.into(),
             number,
         };
         let head = repository.resolve(&arguments.head).map_err(usage)?;
@@ -196,14 +196,14 @@ async fn put(
     id: &PullRequestId,
     (head, patch, words): (&CommitSha, &Patch, &Words),
 ) -> Result<Posted, Exit> {
-    let broken = |error: github::Error| Exit::Fault(error.to_string());
+    let broken = |error: github::Error| Exit::from(Broken::GitHub(error));
     let client = github.client(None, &id.repository).await.map_err(broken)?;
     let me = github.me().await.map_err(broken)?;
     let now = client.pull_request(id).await.map_err(|error| match error.status() {
         Some(404) => Exit::Usage(format!(
             "there is no pull request {id}, or these credentials may not see it"
         )),
-        _ => Exit::Fault(error.to_string()),
+        _ => broken(error),
     })?;
     if !now.is_open {
         return Err(Exit::Refused(format!("{id} is closed; nothing was posted")));

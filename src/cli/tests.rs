@@ -8,6 +8,7 @@ mod whole;
 
 use std::path::PathBuf;
 
+use report::Report;
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, ready, terminal};
@@ -16,8 +17,6 @@ use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
 use crate::config::settings::Settings;
 use crate::domain::test_run::Outcome;
 use crate::suite::{self, TestCommand};
-
-use report::Report;
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]

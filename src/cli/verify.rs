@@ -4,12 +4,15 @@
 //! working directory, a commit or a file, and both trees are tested on copies of their own. The working directory is
 //! only read.
 
-use std::path::{Path, PathBuf};
+mod trees;
+
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, folder, patch_file, terminal};
+use self::trees::{Named, Trees, read};
+use super::{Exit, app, folder, terminal};
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
@@ -20,9 +23,7 @@ use crate::domain::patch::{FileChange, Patch};
 use crate::domain::proposal::{self, Worse};
 use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::engine::desk::{CONFIG_FILE, Desk};
-use crate::git::{self, LocalRepository};
 use crate::guard::touches_tests;
-
 use crate::suite::{self, Suite};
 
 #[derive(Debug, clap::Args)]
@@ -39,6 +40,9 @@ pub(super) struct Arguments {
     /// The patched tree, as a commit
     #[arg(long, value_name = "REV")]
     tree: Option<String>,
+    /// The tip of the base branch that both trees are merged with first, where the evidence names one
+    #[arg(long, value_name = "REV")]
+    merged_with: Option<String>,
     /// The digest that the evidence names
     #[arg(long, value_name = "HEX", value_parser = digest)]
     digest: Option<String>,
@@ -68,6 +72,7 @@ const MAX_NAMED: usize = 10;
 /// What was recomputed.
 struct Found {
     head: CommitSha,
+    merged_with: Option<CommitSha>,
     patch: Patch,
     before: TestRun,
     after: TestRun,
@@ -131,7 +136,13 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     let tree = own.path().join("tree");
     let (named, into) = (Named::of(&arguments), tree.clone());
     let read = tokio::task::spawn_blocking(move || read(&root, &named, &into));
-    let (head, patch, left_out) = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
+    let Trees {
+        head,
+        merged_with,
+        patch,
+        on_tree,
+        left_out,
+    } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
     if patch.is_empty() {
         return Err(Exit::Usage(format!(
             "nothing changes {}: check out the branch with the suggestions committed, or give --patch or --tree",
@@ -151,59 +162,26 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
         ))
     })?;
     let sandbox = app::sandbox_for(&settings, &desk).await?;
+    let merged = merged_with
+        .as_ref()
+        .map_or_else(String::new, |tip| format!(", both merged with {}", tip.short()));
     terminal::tell(&format!(
-        "running `{command}` on {} and on the patched tree",
+        "running `{command}` on {} and on the patched tree{merged}",
         head.short()
     ));
     let mut suite = desk.suite(&sandbox, command);
     install(arguments.install, &desk, &mut suite, cancel).await?;
     let before = run(&suite, &desk.checkout, cancel).await?.excusing(&arguments.excuse);
     let mut patched = desk.checkout.clone();
-    patched.apply(&patch);
+    patched.apply(&on_tree);
     let after = run(&suite, &patched, cancel).await?.excusing(&arguments.excuse);
     Ok(Found {
         head,
+        merged_with,
         patch,
         before,
         after,
     })
-}
-
-/// What the arguments name in the repository.
-struct Named {
-    head: String,
-    patch: Option<PathBuf>,
-    tree: Option<String>,
-}
-
-impl Named {
-    fn of(arguments: &Arguments) -> Self {
-        Self {
-            head: arguments.head.clone(),
-            patch: arguments.patch.clone(),
-            tree: arguments.tree.clone(),
-        }
-    }
-}
-
-/// Reads head and patch, and writes the tree of the head; also what that leaves out.
-fn read(root: &Path, named: &Named, into: &Path) -> Result<(CommitSha, Patch, Vec<String>), Exit> {
-    let repository = LocalRepository::open(root).map_err(not_there)?;
-    let head = repository.resolve(&named.head).map_err(not_there)?;
-    let patch = match (&named.patch, &named.tree) {
-        (Some(file), _) => repository.apply(&head, &patch_file::read(file)?),
-        (None, Some(tree)) => repository
-            .resolve(tree)
-            .and_then(|tree| repository.patch_between(&head, &tree)),
-        (None, None) => repository.working_patch(&head),
-    };
-    let patch = patch.map_err(not_there)?;
-    let exported = repository.export(&head, into).map_err(not_there)?;
-    Ok((head, patch, exported.skipped))
-}
-
-fn not_there(error: git::Error) -> Exit {
-    Exit::Usage(error.to_string())
 }
 
 async fn install(granted: bool, desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> Result<(), Exit> {
@@ -237,7 +215,8 @@ async fn run(suite: &Suite, checkout: &Checkout, cancel: &CancellationToken) -> 
 
 impl Found {
     fn digest(&self) -> String {
-        proposal::digest(&self.head, &self.patch, &self.before, &self.after)
+        let head = (&self.head, self.merged_with.as_ref());
+        proposal::digest_of_merge(head, &self.patch, &self.before, &self.after)
     }
 
     fn worse(&self) -> Worse {
@@ -309,6 +288,7 @@ fn show(found: &Found) {
         patch,
         before,
         after,
+        ..
     } = found;
     let changes: Vec<String> = patch
         .files()
@@ -328,6 +308,10 @@ fn show(found: &Found) {
     };
     let parts = [
         ("head", head.to_string()),
+        (
+            "merged with",
+            found.merged_with.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ),
         ("patch", patch.digest()),
         ("changes", changes.join(", ") + &more),
         ("command", after.command.clone()),
@@ -336,7 +320,7 @@ fn show(found: &Found) {
         ("new failures", new),
         ("digest", found.digest()),
     ];
-    for (name, value) in parts {
+    for (name, value) in parts.into_iter().filter(|(_, value)| !value.is_empty()) {
         terminal::show(&format!(
             "{:<14}{}",
             format!("{name}:"),
@@ -368,6 +352,7 @@ fn document(found: Option<&Found>, expected: Option<&str>, exit: &Exit) -> Value
         "outcome": outcome,
         "message": message,
         "head": found.map(|found| &found.head),
+        "merged_with": found.and_then(|found| found.merged_with.as_ref()),
         "patch_digest": found.map(|found| found.patch.digest()),
         "files": found.map(|found| found.patch.paths().map(ToString::to_string).collect::<Vec<_>>()),
         "test_command": found.map(|found| &found.after.command),

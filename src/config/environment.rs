@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::settings::SettingsError;
-use crate::domain::id::RepositoryName;
+use crate::domain::id::{Repository, RepositoryId, RepositoryName};
 
 /// The prefixes of the variables that are looked at; everything else, and the secrets in it, is left alone.
 const PREFIXES: [&str; 3] = ["GREENLIGHT_", "GITHUB_", "OPENAI_"];
@@ -70,7 +70,7 @@ impl Environment {
             })
         };
         let repository = required("GITHUB_REPOSITORY")?;
-        let repository = repository.parse().map_err(|error| {
+        let name: RepositoryName = repository.parse().map_err(|error| {
             SettingsError::new(
                 "GITHUB_REPOSITORY",
                 format!("is wrong: {error}"),
@@ -80,7 +80,13 @@ impl Environment {
         Ok(WorkflowStep {
             event_name: required("GITHUB_EVENT_NAME")?.into(),
             event_path: required("GITHUB_EVENT_PATH")?.into(),
-            repository,
+            repository: Repository {
+                id: self
+                    .get("GITHUB_REPOSITORY_ID")
+                    .and_then(|id| id.parse().ok())
+                    .map(RepositoryId),
+                name,
+            },
             output: self.get("GITHUB_OUTPUT").map(PathBuf::from),
             summary: self.get("GITHUB_STEP_SUMMARY").map(PathBuf::from),
             run_id: self.get("GITHUB_RUN_ID").and_then(|id| id.parse().ok()),
@@ -107,7 +113,7 @@ pub struct WorkflowStep {
     /// `GITHUB_EVENT_PATH`, a file with the payload of the event.
     pub event_path: PathBuf,
     /// `GITHUB_REPOSITORY`, where the workflow runs: the base repository.
-    pub repository: RepositoryName,
+    pub repository: Repository,
     /// `GITHUB_OUTPUT`, the file that outputs of the step are appended to.
     pub output: Option<PathBuf>,
     /// `GITHUB_STEP_SUMMARY`, the file that Markdown for the page of the run is appended to.

@@ -191,7 +191,8 @@ fn micros(dollars: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Settings, flags::Flags};
+    use crate::config::Settings;
+    use crate::config::flags::Flags;
 
     fn settings(pairs: &[(&str, &str)]) -> Result<ModelSettings, SettingsError> {
         let pairs = pairs.iter().copied().chain([("GREENLIGHT_MODEL", "m")]);

@@ -167,6 +167,9 @@ mod tests {
         assert_eq!((config.limits.turns, config.limits.cost_usd), (30, 1.0));
         assert_eq!(config.limits.wall, Duration::from_secs(5400));
         assert_eq!(config.limits.day.tokens, Some(2_000_000));
+        // What a table leaves out has its default: a stranger's pull requests cost no more than that.
+        assert_eq!(config.limits.day.turns, RepoConfig::default().limits.day.turns);
+        assert!(config.limits.day.turns.is_some() && config.limits.pull_request.tokens.is_some());
         assert_eq!((config.sandbox.memory, config.sandbox.processes), (512 << 20, 1024));
         assert_eq!(config.sandbox.network, ["pypi.org"]);
         assert!(config.protect.paths.covers(&"migrations/1.sql".parse().unwrap()));

@@ -5,13 +5,12 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
-
-use crate::domain::budget::Allowance;
-use crate::domain::guarantees::Property;
+use serde::{Deserialize, Deserializer};
 
 use super::protect::Protected;
 use super::values::{command, duration, hosts, label, money, size, some_duration, some_money, some_whole, whole};
+use crate::domain::budget::Allowance;
+use crate::domain::guarantees::Property;
 
 /// Where the configuration lies in a repository.
 pub const FILE_NAME: &str = "greenlight.toml";
@@ -136,14 +135,17 @@ pub struct Limits {
     #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
     pub patch_lines: u32,
     /// The same, for all runs of one pull request.
+    #[serde(deserialize_with = "allowed_pull_request")]
     pub pull_request: Allowed,
     /// The same, for all runs of the repository within 24 hours that one person started.
     pub user: Allowed,
     /// The same, for all runs of the repository within 24 hours.
+    #[serde(deserialize_with = "allowed_day")]
     pub day: Allowed,
 }
 
-/// What several runs may use up together; none means that only the limits of each run count.
+/// What several runs may use up together; none means that only the limits of each run count. Those of a pull request and
+/// of a day have a default for turns and tokens, which count whether or not the model's price is known, and for money.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Allowed {
@@ -250,11 +252,37 @@ impl Default for Limits {
             cost_usd: 2.0,
             wall: Duration::from_secs(30 * MINUTE),
             patch_lines: 200,
-            pull_request: Allowed::default(),
+            pull_request: PULL_REQUEST,
             user: Allowed::default(),
-            day: Allowed::default(),
+            day: ONE_DAY,
         }
     }
+}
+
+/// What the runs of a pull request may use up together unless the file says otherwise: about five whole runs.
+const PULL_REQUEST: Allowed = Allowed {
+    turns: Some(150),
+    tokens: Some(2_000_000),
+    cost_usd: Some(10.0),
+    wall: None,
+    patch_lines: None,
+};
+
+/// What the runs of a repository may use up within 24 hours unless the file says otherwise: about twenty whole runs.
+const ONE_DAY: Allowed = Allowed {
+    turns: Some(600),
+    tokens: Some(8_000_000),
+    cost_usd: Some(40.0),
+    wall: None,
+    patch_lines: None,
+};
+
+fn allowed_pull_request<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Allowed, D::Error> {
+    Ok(Allowed::deserialize(deserializer)?.or(PULL_REQUEST))
+}
+
+fn allowed_day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Allowed, D::Error> {
+    Ok(Allowed::deserialize(deserializer)?.or(ONE_DAY))
 }
 
 impl Limits {
@@ -271,6 +299,17 @@ impl Limits {
 }
 
 impl Allowed {
+    /// What is not said is as in `defaults`.
+    fn or(self, defaults: Self) -> Self {
+        Self {
+            turns: self.turns.or(defaults.turns),
+            tokens: self.tokens.or(defaults.tokens),
+            cost_usd: self.cost_usd.or(defaults.cost_usd),
+            wall: self.wall.or(defaults.wall),
+            patch_lines: self.patch_lines.or(defaults.patch_lines),
+        }
+    }
+
     /// The same, as it is counted.
     pub fn allowance(&self) -> Allowance {
         Allowance {

@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::environment::Environment;
-use super::settings::SettingsError;
+use super::settings::{Place, SettingsError};
 
 /// Far more than any key or token has.
 const MAX_SECRET_BYTES: u64 = 64 * 1024;
@@ -59,9 +59,10 @@ pub(super) const MODEL_API_KEY: SecretSource = SecretSource {
 
 impl SecretSource {
     /// The file this secret is kept in, if it is kept in one.
-    pub(super) fn file(&self, flag: Option<&Path>, environment: &Environment) -> Option<PathBuf> {
+    pub(super) fn place(&self, flag: Option<&Path>, environment: &Environment) -> Option<Place> {
         let named = || environment.get(self.file_variable).map(PathBuf::from);
-        flag.map(Path::to_path_buf).or_else(named)
+        let path = flag.map(Path::to_path_buf).or_else(named)?;
+        Some(Place::new(self.file_variable, path))
     }
 
     /// The secret from the first place that has one: the file of the flag, the variable, the file of the variable,

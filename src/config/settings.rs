@@ -16,7 +16,6 @@ use super::environment::Environment;
 use super::flags::Flags;
 pub use super::model::ModelSettings;
 use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, WEBHOOK_SECRET, private_key};
-
 use crate::domain::model::Who;
 
 const GITHUB_API_URL: &str = "https://api.github.com";
@@ -52,8 +51,8 @@ pub struct Settings {
     /// A filter that `tracing_subscriber::EnvFilter` understands.
     pub log: String,
     pub log_format: LogFormat,
-    /// The files that secrets were read from: nothing that runs untrusted code may show them.
-    pub secret_files: Vec<PathBuf>,
+    /// The files that secrets and prices were read from.
+    named_files: Vec<Place>,
     /// The name of the wanted sandbox, none for the best one.
     pub sandbox: Option<String>,
     /// Where to look for an engine of containers first.
@@ -69,6 +68,20 @@ pub struct Settings {
     data_dir: Option<PathBuf>,
     engine: Who,
     model: Option<ModelSettings>,
+}
+
+/// Where something lies that only greenlight may read, and the variable to move it with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub setting: &'static str,
+    pub path: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(setting: &'static str, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { setting, path }
+    }
 }
 
 /// How log lines look.
@@ -105,11 +118,14 @@ impl Settings {
                 .or_else(|| names.iter().find_map(|name| environment.get(name)).map(String::from))
         };
         let api_url = text(github.github_api_url, &["GREENLIGHT_GITHUB_API_URL", "GITHUB_API_URL"]);
-        let secret_files = [
-            PRIVATE_KEY.file(github.private_key_file.as_deref(), environment),
-            GITHUB_TOKEN.file(github.github_token_file.as_deref(), environment),
-            WEBHOOK_SECRET.file(webhook.webhook_secret_file.as_deref(), environment),
-            MODEL_API_KEY.file(model.model_api_key_file.as_deref(), environment),
+        let prices = model.model_prices.clone();
+        let prices = prices.or_else(|| environment.get("GREENLIGHT_MODEL_PRICES").map(PathBuf::from));
+        let named_files = [
+            PRIVATE_KEY.place(github.private_key_file.as_deref(), environment),
+            GITHUB_TOKEN.place(github.github_token_file.as_deref(), environment),
+            WEBHOOK_SECRET.place(webhook.webhook_secret_file.as_deref(), environment),
+            MODEL_API_KEY.place(model.model_api_key_file.as_deref(), environment),
+            prices.map(|path| Place::new("GREENLIGHT_MODEL_PRICES", path)),
         ];
         let filter = text(log.log, &["GREENLIGHT_LOG"]).unwrap_or_else(|| "info".into());
         Ok(Self {
@@ -118,7 +134,7 @@ impl Settings {
             log: log_filter(filter)?,
             log_format: log_format(text(log.log_format, &["GREENLIGHT_LOG_FORMAT"]).as_deref())?,
             app_id: app_id(text(github.app_id, &["GREENLIGHT_APP_ID"]).as_deref())?,
-            secret_files: secret_files.into_iter().flatten().collect(),
+            named_files: named_files.into_iter().flatten().collect(),
             sandbox: text(sandbox.sandbox, &["GREENLIGHT_SANDBOX"]).filter(|name| name != "auto"),
             docker_socket: sandbox
                 .docker_socket
@@ -207,6 +223,19 @@ impl Settings {
                 "set it to the absolute path of a folder",
             )
         })
+    }
+
+    /// Everything that code under test must not be able to read: files of secrets and prices, the data folder, the
+    /// journal, and bundles.
+    ///
+    /// # Errors
+    /// When one of these settings is wrong.
+    pub fn private_places(&self) -> Result<Vec<Place>, SettingsError> {
+        let mut places = self.named_files.clone();
+        places.push(Place::new("GREENLIGHT_DATA_DIR", self.data_dir()?));
+        places.push(Place::new("GREENLIGHT_DATABASE_URL", self.database()?));
+        places.extend(self.bundles.as_ref().map(|path| Place::new("GREENLIGHT_BUNDLES", path)));
+        Ok(places)
     }
 
     /// The file of the journal; it need not exist yet.

@@ -143,6 +143,16 @@ mod tests {
         wall = "30m"
         patch_lines = 200
 
+        [limits.pull_request]
+        turns = 150
+        tokens = 2000000
+        cost_usd = 10.0
+
+        [limits.day]
+        turns = 600
+        tokens = 8000000
+        cost_usd = 40.0
+
         [protect]
         paths = []
 

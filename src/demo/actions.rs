@@ -8,7 +8,6 @@ use super::limits::counted_page;
 use super::objects;
 use super::routing::{Answer, Call, Needs, Route, get, post};
 use super::state::{Job, Repository, State, WorkflowRun};
-use super::world::DEFAULT_BRANCH;
 
 const READ: Needs = Needs::Read(&["actions"]);
 const WRITE: Needs = Needs::Write(&["actions"]);
@@ -93,21 +92,12 @@ fn list_all_runs(call: &mut Call<'_>) -> Result<Answer, Answer> {
         run.repository == repository
             && asked("branch", &run.head_branch)
             && asked("head_sha", &run.head.to_string())
-            && asked("event", event(run))
+            && asked("event", run.event)
             && (asked("status", state) || asked("status", &run.status))
     };
     let runs = call.state.workflow_runs.values().rev().filter(fits);
     let shown = runs.map(|run| object(call.state, run)).collect();
     Ok(counted_page(call, "workflow_runs", shown))
-}
-
-/// What the run is about: what somebody pushed to the default branch, or a pull request.
-fn event(run: &WorkflowRun) -> &'static str {
-    if run.head_repository == run.repository && run.head_branch == DEFAULT_BRANCH {
-        "push"
-    } else {
-        "pull_request"
-    }
 }
 
 /// 302 to the archive of all logs of a run.
@@ -190,7 +180,7 @@ fn rerun(call: &mut Call<'_>) -> Result<Answer, Answer> {
         .state
         .jobs
         .values()
-        .filter(|job| job.run == run.id && is_latest(call.state, job) && job.conclusion.as_deref() == Some("failure"))
+        .filter(|job| job.run == run.id && is_latest(call.state, job) && job.conclusion.as_deref() != Some("success"))
         .cloned()
         .collect();
     for job in failed {
@@ -268,7 +258,7 @@ pub(super) fn object(state: &State, run: &WorkflowRun) -> Value {
         "path": ".github/workflows/ci.yml",
         "run_number": run.number,
         "run_attempt": run.attempt,
-        "event": event(run),
+        "event": run.event,
         "display_title": title,
         "status": run.status,
         "conclusion": run.conclusion,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::auth;
+use super::faults::Uninstalled;
 use super::objects::{self, LONG_AGO};
 use super::routing::{Answer, Call, Needs, Route, get, post};
 use super::state::{Holder, State};
@@ -19,6 +20,7 @@ pub(super) const ROUTES: &[Route] = &[
         create_token,
     ),
     get("/user", Needs::Token, show_user),
+    get("/user/{account_id}", Needs::Token, show_account),
 ];
 
 fn show_app(call: &mut Call<'_>) -> Result<Answer, Answer> {
@@ -28,18 +30,19 @@ fn show_app(call: &mut Call<'_>) -> Result<Answer, Answer> {
 }
 
 /// `installation`, in answers and in payloads.
-pub(super) fn installation(state: &State) -> Value {
+pub(super) fn installation(state: &State, id: u64) -> Value {
     let app = state.app();
-    let owner = state.repositories.first().map_or("", |first| first.owner.as_str());
-    let at = format!("{}/app/installations/{}", state.api(), app.installation);
+    let of = app.installations.iter().find(|(other, _)| *other == id);
+    let owner = of.map_or("", |(_, owner)| owner.as_str());
+    let at = format!("{}/app/installations/{id}", state.api());
     json!({
-        "id": app.installation,
+        "id": id,
         "client_id": format!("Iv23li{:08}", app.id),
         "account": objects::account(state, owner),
         "repository_selection": "selected",
         "access_tokens_url": format!("{at}/access_tokens"),
         "repositories_url": format!("{}/installation/repositories", state.api()),
-        "html_url": format!("{}/settings/installations/{}", state.web, app.installation),
+        "html_url": format!("{}/settings/installations/{id}", state.web),
         "app_id": app.id,
         "app_slug": app.slug,
         "target_id": state.account(owner).map_or(0, |account| account.id),
@@ -57,26 +60,31 @@ pub(super) fn installation(state: &State) -> Value {
 }
 
 fn show_installation(call: &mut Call<'_>) -> Result<Answer, Answer> {
-    if call.repository()?.fork_of.is_some() {
+    if call.state.faults.uninstalled == Some(Uninstalled::Removed) {
         return Err(Answer::not_found());
     }
-    Ok(Answer::ok(installation(call.state)))
+    let id = call.state.installation_of(&call.repository()?.owner);
+    Ok(Answer::ok(installation(call.state, id.ok_or_else(Answer::not_found)?)))
 }
 
 /// A token of the installation, with all of its permissions or fewer.
 fn create_token(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let app = call.state.app().clone();
-    if call.number("installation_id")? != app.installation {
-        return Err(Answer::not_found());
+    let id = call.number("installation_id")?;
+    let of = app.installations.iter().find(|(other, _)| *other == id);
+    let (_, owner) = of.ok_or_else(Answer::not_found)?;
+    if let Some(end) = call.state.faults.uninstalled {
+        return Err(end.no_token());
     }
     let permissions = match &call.body["permissions"] {
         Value::Null => app.permissions.clone(),
         Value::Object(wanted) => wanted_permissions(wanted, &app.permissions)?,
         other => return Err(super::routing::wrong_type("permissions", other, "an object")),
     };
-    let repositories = wanted_repositories(call)?;
+    let repositories = wanted_repositories(call, owner)?;
     let holder = Holder::Installation {
-        slug: app.slug,
+        slug: app.slug.clone(),
+        id: Some(id),
         permissions: permissions.clone(),
         repositories: repositories.clone(),
     };
@@ -117,26 +125,46 @@ fn wanted_permissions(
     Ok(permissions)
 }
 
-fn wanted_repositories(call: &Call<'_>) -> Result<Option<Vec<u64>>, Answer> {
+fn wanted_repositories(call: &Call<'_>, owner: &str) -> Result<Option<Vec<u64>>, Answer> {
     let (names, ids) = (call.list("repositories")?, call.list("repository_ids")?);
     if names.is_empty() && ids.is_empty() {
         return Ok(None);
     }
-    let home = &call.state.repositories[0];
-    let known = |value: &Value| value.as_str() == Some(&home.name) || value.as_u64() == Some(home.id);
-    if names.iter().chain(&ids).all(known) {
-        return Ok(Some(vec![home.id]));
-    }
-    let message =
-        "There is at least one repository that does not exist or is not accessible to the parent installation.";
-    Err(Answer::invalid(message))
+    let known = |value: &Value| {
+        let mut theirs = call.state.repositories.iter().filter(|one| one.owner == *owner);
+        let found = theirs.find(|one| value.as_str() == Some(&one.name) || value.as_u64() == Some(one.id));
+        found.map(|one| one.id).ok_or_else(|| {
+            Answer::invalid(
+                "There is at least one repository that does not exist or is not accessible to the parent installation.",
+            )
+        })
+    };
+    names.iter().chain(&ids).map(known).collect::<Result<_, _>>().map(Some)
+}
+
+fn show_account(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let id = call.number("account_id")?;
+    let found = call.state.accounts.iter().find(|account| account.id == id);
+    Ok(Answer::ok(user(
+        call.state,
+        &found.ok_or_else(Answer::not_found)?.login,
+    )))
 }
 
 fn show_user(call: &mut Call<'_>) -> Result<Answer, Answer> {
     if call.app().is_some() {
         return Err(Answer::not_accessible());
     }
-    let mut user = objects::account(call.state, &call.login());
+    let mut answer = Answer::ok(user(call.state, &call.login()));
+    if let Some(Holder::Person { scopes, .. }) = &call.holder {
+        answer.headers.push(("x-oauth-scopes", (*scopes).into()));
+    }
+    Ok(answer)
+}
+
+/// `public-user`.
+fn user(state: &State, login: &str) -> Value {
+    let mut user = objects::account(state, login);
     for name in ["name", "company", "blog", "location", "email", "hireable", "bio"] {
         user[name] = Value::Null;
     }
@@ -145,9 +173,5 @@ fn show_user(call: &mut Call<'_>) -> Result<Answer, Answer> {
     }
     user["created_at"] = json!(LONG_AGO);
     user["updated_at"] = json!(LONG_AGO);
-    let mut answer = Answer::ok(user);
-    if let Some(Holder::Person { scopes, .. }) = &call.holder {
-        answer.headers.push(("x-oauth-scopes", (*scopes).into()));
-    }
-    Ok(answer)
+    user
 }

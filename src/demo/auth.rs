@@ -23,7 +23,7 @@ const APP_PUBLIC_KEY: &str = include_str!("app_key.pub.pem");
 pub(super) enum Credentials {
     Missing,
     App,
-    Token(String, Holder),
+    Token(Holder),
 }
 
 /// Reads and checks the credentials of a request.
@@ -58,7 +58,12 @@ fn bad_credentials() -> Answer {
 fn token(state: &State, secret: &str) -> Result<Credentials, Answer> {
     match state.tokens.get(secret) {
         Some(token) if token.expires_at > Timestamp::now() => {
-            Ok(Credentials::Token(secret.into(), token.holder.clone()))
+            if let (Holder::Installation { slug, .. }, Some(end)) = (&token.holder, state.faults.uninstalled)
+                && *slug == state.app().slug
+            {
+                return Err(end.void_token());
+            }
+            Ok(Credentials::Token(token.holder.clone()))
         }
         _ => Err(bad_credentials()),
     }
@@ -115,7 +120,7 @@ pub(super) fn permit(
         (Needs::App, Credentials::Token(..)) => Err(Answer::error(401, "A JSON web token could not be decoded")),
         (_, Credentials::Missing) => Err(Answer::error(401, "Requires authentication")),
         (_, Credentials::App) => Err(Answer::not_accessible()),
-        (needs, Credentials::Token(_, holder)) => {
+        (needs, Credentials::Token(holder)) => {
             let Some(repository) = repository else { return Ok(()) };
             if !may_see(state, holder, repository) {
                 return Err(Answer::not_found());
@@ -135,17 +140,20 @@ pub(super) fn may_see(state: &State, holder: &Holder, repository: &Repository) -
         || match holder {
             Holder::Installation { .. } => is_installed(state, holder, repository),
             Holder::Person { login, .. } => repository.role(login) > Role::None,
+            Holder::FineGrained {
+                login, repositories, ..
+            } => repositories.contains(&repository.id) && repository.role(login) > Role::None,
         }
 }
 
 /// Whether an installation's token reaches this repository: one of its account's, and not left out of the token.
 fn is_installed(state: &State, holder: &Holder, repository: &Repository) -> bool {
-    let home = state.repositories.first().map(|first| first.owner.as_str());
     match holder {
-        Holder::Installation { repositories, .. } => {
-            home == Some(&repository.owner) && repositories.as_ref().is_none_or(|ids| ids.contains(&repository.id))
+        Holder::Installation { id, repositories, .. } => {
+            let is_theirs = id.is_none() || state.installation_of(&repository.owner) == *id;
+            is_theirs && repositories.as_ref().is_none_or(|ids| ids.contains(&repository.id))
         }
-        Holder::Person { .. } => false,
+        Holder::Person { .. } | Holder::FineGrained { .. } => false,
     }
 }
 
@@ -156,8 +164,16 @@ fn permit_reading(holder: &Holder, repository: &Repository, any_of: &[&str]) -> 
             let granted = any_of.iter().any(|name| permissions.contains_key(*name));
             if granted { Ok(()) } else { Err(Answer::not_accessible()) }
         }
+        Holder::FineGrained { permissions, .. } if repository.private => {
+            let granted = any_of.iter().any(|name| permissions.contains_key(*name));
+            if granted { Ok(()) } else { Err(not_for_this_token()) }
+        }
         _ => Ok(()),
     }
+}
+
+fn not_for_this_token() -> Answer {
+    Answer::error(403, "Resource not accessible by personal access token")
 }
 
 fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), Answer> {
@@ -171,6 +187,21 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
                 Ok(())
             } else {
                 Err(Answer::not_accessible())
+            }
+        }
+        Holder::FineGrained {
+            login,
+            repositories,
+            permissions,
+        } => {
+            let granted = any_of
+                .iter()
+                .any(|name| permissions.get(*name).is_some_and(|level| level == "write"));
+            let reaches = repositories.contains(&repository.id) && repository.role(login) >= Role::Write;
+            if granted && reaches {
+                Ok(())
+            } else {
+                Err(not_for_this_token())
             }
         }
         Holder::Person { .. } if any_of == ["checks"] => {
@@ -189,10 +220,10 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
 
 /// Makes a token that is good for an hour.
 pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
-    let prefix = if matches!(holder, Holder::Person { .. }) {
-        "ghp_"
-    } else {
-        "ghs_"
+    let prefix = match holder {
+        Holder::Person { .. } => "ghp_",
+        Holder::FineGrained { .. } => "github_pat_",
+        Holder::Installation { .. } => "ghs_",
     };
     let serial = state.fresh_id();
     let digest = hex::encode(Sha256::digest(format!("token {serial} of {}", state.web)));

@@ -3,12 +3,10 @@
 use git2::Oid;
 use serde_json::{Value, json};
 
-use super::check_rules;
 use super::limits::counted_page;
-use super::objects;
 use super::routing::{Answer, Call, Needs, Route, get, patch, post};
 use super::state::{CheckRun, Happening, State};
-use super::store;
+use super::{check_rules, objects, store};
 
 const READ: Needs = Needs::Read(&["checks"]);
 const WRITE: Needs = Needs::Write(&["checks"]);
@@ -194,14 +192,17 @@ pub(super) fn completed(state: &mut State, run: &CheckRun) {
     }
 }
 
-/// Sends one event about a check run; `pressed` is the button and who pressed it.
-pub(super) fn notify(state: &mut State, action: &str, run: &CheckRun, pressed: Option<(&str, &str)>) {
+/// Sends one event about a check run; `pressed` is the button, unless it is "Re-run", and who
+/// pressed it.
+pub(super) fn notify(state: &mut State, action: &str, run: &CheckRun, pressed: Option<(Option<&str>, &str)>) {
     let mut shown = object(state, run);
     shown["check_suite"] = suite(state, run);
     let mut payload = json!({ "action": action, "check_run": shown });
     let mut sender = state.app_named(&run.app).bot();
     if let Some((identifier, login)) = pressed {
-        payload["requested_action"] = json!({ "identifier": identifier });
+        if let Some(identifier) = identifier {
+            payload["requested_action"] = json!({ "identifier": identifier });
+        }
         login.clone_into(&mut sender);
     }
     state.notify("check_run", run.repository, &sender, payload);
@@ -240,7 +241,8 @@ fn suite(state: &State, run: &CheckRun) -> Value {
         .repositories
         .iter()
         .flat_map(|one| one.pulls.values())
-        .find(|pull| pull.head == run.head)
+        // A fork's branch is none of this repository's: GitHub leaves it out.
+        .find(|pull| pull.head == run.head && pull.head_repository == run.repository)
         .map(|pull| pull.head_branch.clone());
     json!({
         "id": run.suite,

@@ -1,9 +1,12 @@
 //! What CI does on GitHub's side: workflow runs that end, and the buttons of check runs.
 
+use serde_json::json;
+
+use super::merging::test_merge;
 use super::play::{branch_tip, known};
-use super::state::{Job, State, WorkflowRun};
+use super::state::{Job, Repository, State, WorkflowRun};
 use super::world::{DEFAULT_BRANCH, HOME, MAINTAINER};
-use super::{Double, DoubleError, actions, checks};
+use super::{Double, DoubleError, actions, checks, objects};
 
 /// A failed job of a workflow run.
 #[derive(Debug, Clone)]
@@ -15,15 +18,48 @@ pub struct JobLog<'a> {
 }
 
 impl Double {
-    /// Ends a workflow run on the head of a pull request with one failed job; delivers `check_run.completed`,
+    /// Ends a workflow run for a pull request with one failed job; delivers `check_run.completed`,
     /// `check_suite.completed` and `workflow_run.completed`. Returns the id of the workflow run.
+    ///
+    /// What it tested is the merge with the base branch, although it is listed under the head.
+    /// <https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>
+    ///
+    /// # Errors
+    /// When there is no such pull request, or it conflicts with its base branch: then GitHub runs no such workflow.
+    pub async fn fail_ci(&self, number: u64, log: JobLog<'_>) -> Result<u64, DoubleError> {
+        self.conclude_ci(number, log, "failure").await
+    }
+
+    /// The same for a workflow that runs on `push`, and so tests the head alone.
     ///
     /// # Errors
     /// When there is no such pull request.
-    pub async fn fail_ci(&self, number: u64, log: JobLog<'_>) -> Result<u64, DoubleError> {
+    pub async fn fail_ci_of_push(&self, number: u64, log: JobLog<'_>) -> Result<u64, DoubleError> {
         let id = self.change(|state| {
-            let head = head_of(state, number)?;
+            let head = Head {
+                event: "push",
+                ..head_of(state, number)?
+            };
             end_ci(state, head, &log, "failure")
+        })?;
+        self.delivered().await;
+        Ok(id)
+    }
+
+    /// Ends a workflow run for a pull request with one job of this conclusion; delivers the same events.
+    ///
+    /// # Errors
+    /// When there is no such pull request, or it conflicts with its base branch.
+    pub async fn conclude_ci(&self, number: u64, log: JobLog<'_>, conclusion: &str) -> Result<u64, DoubleError> {
+        let id = self.change(|state| {
+            let pull = known(state, number)?;
+            let home = state.repository(HOME);
+            if pull.open && home.is_none_or(|home| test_merge(home, &pull).is_none()) {
+                let why = "GitHub runs no workflows for a pull request that conflicts with its base branch";
+                return Err(DoubleError::Refused(why.into()));
+            }
+            let head = head_of(state, number)?;
+            end_ci(state, head, &log, conclusion)
         })?;
         self.delivered().await;
         Ok(id)
@@ -34,12 +70,7 @@ impl Double {
     /// # Errors
     /// When there is no such pull request.
     pub async fn pass_ci(&self, number: u64, log: JobLog<'_>) -> Result<u64, DoubleError> {
-        let id = self.change(|state| {
-            let head = head_of(state, number)?;
-            end_ci(state, head, &log, "success")
-        })?;
-        self.delivered().await;
-        Ok(id)
+        self.conclude_ci(number, log, "success").await
     }
 
     /// Ends a workflow run on the default branch with one green job; delivers the same events.
@@ -53,6 +84,7 @@ impl Double {
                 branch: DEFAULT_BRANCH.into(),
                 commit: branch_tip(state, HOME, DEFAULT_BRANCH)?,
                 author: MAINTAINER.into(),
+                event: "push",
             };
             end_ci(state, head, &log, "success")
         })?;
@@ -66,6 +98,67 @@ impl Double {
     /// When there is no such run, or nothing of it was started again.
     pub async fn finish_rerun(&self, run: u64, conclusion: &str, log: &str) -> Result<(), DoubleError> {
         self.change(|state| end_rerun(state, run, conclusion, log))?;
+        self.delivered().await;
+        Ok(())
+    }
+
+    /// Another CI reports a commit status on the head of a pull request; delivers `status`, which names no pull request.
+    /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#status>
+    ///
+    /// # Errors
+    /// When there is no such pull request.
+    pub async fn report_status(
+        &self,
+        number: u64,
+        (context, status): (&str, &str),
+        login: &str,
+    ) -> Result<(), DoubleError> {
+        self.act(login, |state| {
+            let head = head_of(state, number)?;
+            let (id, now) = (state.fresh_id(), state.now());
+            let sha = head.commit.to_string();
+            let home = state.repository(HOME);
+            let payload = json!({
+                "id": id,
+                "sha": sha,
+                "name": home.map(Repository::full_name),
+                "target_url": "https://ci.example/1",
+                "avatar_url": null,
+                "context": context,
+                "description": null,
+                "state": status,
+                "commit": home.map(|home| objects::short_commit(home, head.commit)),
+                // Branches of the repository itself: a fork's are not among them.
+                "branches": if head.repository == HOME {
+                    json!([{ "name": head.branch, "commit": { "sha": sha }, "protected": false }])
+                } else {
+                    json!([])
+                },
+                "created_at": now,
+                "updated_at": now,
+            });
+            state.notify("status", HOME, login, payload);
+            Ok(())
+        })?;
+        self.delivered().await;
+        Ok(())
+    }
+
+    /// Presses "Re-run" of a check run in the Checks tab; delivers `check_run.rerequested`.
+    /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run>
+    ///
+    /// # Errors
+    /// When there is no such check run.
+    pub async fn rerequest(&self, check_run: u64, login: &str) -> Result<(), DoubleError> {
+        self.act(login, |state| {
+            let run = state.check_runs.get(&check_run).cloned();
+            let run = run.ok_or(DoubleError::Missing {
+                what: "check run",
+                id: check_run,
+            })?;
+            checks::notify(state, "rerequested", &run, Some((None, login)));
+            Ok(())
+        })?;
         self.delivered().await;
         Ok(())
     }
@@ -86,7 +179,7 @@ impl Double {
                     "the check run has no button {identifier:?}"
                 )));
             }
-            checks::notify(state, "requested_action", &run, Some((identifier, login)));
+            checks::notify(state, "requested_action", &run, Some((Some(identifier), login)));
             Ok(())
         })?;
         self.delivered().await;
@@ -100,6 +193,7 @@ struct Head {
     branch: String,
     commit: git2::Oid,
     author: String,
+    event: &'static str,
 }
 
 fn head_of(state: &State, number: u64) -> Result<Head, DoubleError> {
@@ -109,6 +203,7 @@ fn head_of(state: &State, number: u64) -> Result<Head, DoubleError> {
         branch: pull.head_branch.clone(),
         commit: pull.head,
         author: pull.author.clone(),
+        event: "pull_request",
     })
 }
 
@@ -128,6 +223,7 @@ fn end_ci(state: &mut State, head: Head, log: &JobLog<'_>, conclusion: &str) -> 
         head_repository: head.repository,
         head_branch: head.branch,
         head: head.commit,
+        event: head.event,
         actor: head.author.clone(),
         status: "completed".into(),
         conclusion: Some(conclusion.into()),

@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::limits::page;
-use super::objects;
-use super::pulls;
 use super::routing::{Answer, Call, Needs, Route, delete, get, patch, post};
 use super::state::{Comment, Happening, State};
+use super::{objects, pulls};
 
 const READ: Needs = Needs::Read(&["issues", "pull_requests"]);
 const WRITE: Needs = Needs::Write(&["issues", "pull_requests"]);

@@ -20,10 +20,44 @@ pub enum Fault {
     TooManyRequests { retry_after: u64 },
     /// 401 as for a token that was revoked; nothing was done.
     BadCredentials,
+    /// 403 as for a token that lacks the permission to write pull requests; nothing was done.
+    NotAccessible,
+    /// 422 that says only by codes what is wrong with which field, as recorded in `octokit/fixtures`; nothing was done.
+    MissingField,
     /// 410 as for a log that is not kept any more; nothing was done.
     Gone,
+    /// 307 to this address; nothing was done.
+    SendElsewhere(&'static str),
     /// 422 as for a line that GitHub's own view of the diff does not have; nothing was done.
     LineNotInDiff,
+}
+
+/// How an installation of the App ends.
+/// <https://docs.github.com/en/apps/using-github-apps/reviewing-and-modifying-installed-github-apps>
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uninstalled {
+    /// Its tokens and requests for new ones are refused with 403.
+    Suspended,
+    /// Its tokens are void, and nothing by its number is there any more.
+    Removed,
+}
+
+impl Uninstalled {
+    /// What is answered to a request for a token.
+    pub(super) fn no_token(self) -> Answer {
+        match self {
+            Self::Suspended => Answer::error(403, "This installation has been suspended"),
+            Self::Removed => Answer::not_found(),
+        }
+    }
+
+    /// What is answered to a token from before.
+    pub(super) fn void_token(self) -> Answer {
+        match self {
+            Self::Suspended => Answer::error(403, "This installation has been suspended"),
+            Self::Removed => Answer::error(401, "Bad credentials"),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -37,6 +71,8 @@ struct Planned {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     planned: Vec<Planned>,
+    /// Whether the App is installed no more.
+    pub(super) uninstalled: Option<Uninstalled>,
 }
 
 /// What a fault does to the request it met.
@@ -84,6 +120,19 @@ impl Faults {
                 let message = "Unprocessable Entity";
                 let body = serde_json::json!({ "message": message, "errors": errors, "status": "422" });
                 Effect::Instead(Some(Answer::json(422, body)))
+            }
+            Fault::SendElsewhere(to) => {
+                let answer = Answer::error(307, "Temporary Redirect").header("location", to);
+                Effect::Instead(Some(answer))
+            }
+            Fault::NotAccessible => {
+                let answer = Answer::not_accessible().header("x-accepted-github-permissions", "pull_requests=write");
+                Effect::Instead(Some(answer))
+            }
+            Fault::MissingField => {
+                let errors =
+                    [serde_json::json!({ "resource": "PullRequestReview", "code": "missing_field", "field": "body" })];
+                Effect::Instead(Some(Answer::unprocessable(&errors)))
             }
             Fault::Gone => Effect::Instead(Some(Answer::error(410, "Gone"))),
             Fault::BadCredentials => Effect::Instead(Some(Answer::error(401, "Bad credentials"))),

@@ -7,12 +7,11 @@ use git2::{FileMode, ObjectType, Oid, Tree, TreeWalkMode, TreeWalkResult};
 use serde_json::{Value, json};
 
 use super::contents::lines_of_base64;
-use super::objects;
 use super::pulls::verification;
-use super::refs;
 use super::routing::{Answer, Call, Needs, Route, delete, get, patch, post};
 use super::state::{Repository, State};
 use super::store::{self, Identity, NewCommit};
+use super::{objects, refs};
 
 const READ: Needs = Needs::Read(&["contents"]);
 const WRITE: Needs = Needs::Write(&["contents"]);

@@ -10,6 +10,7 @@ use flate2::read::GzDecoder;
 use git2::{ObjectType, Oid, Repository};
 
 use super::auth::{self, Credentials};
+use super::moving;
 use super::pack::{self, Wish};
 use super::pkt::{self, Line};
 use super::routing::{Answer, Body};
@@ -33,6 +34,11 @@ pub(super) fn serve(state: &State, parts: &Parts, body: &[u8]) -> Option<Answer>
     let name = name.strip_suffix(".git").unwrap_or(name);
     if !wanted {
         return Some(plain(403, "only git-upload-pack is served"));
+    }
+    if let Some(moved) = moving::moved(state, owner, name) {
+        let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let location = format!("{}/{}.git/{service}{query}", state.web, moved.full_name());
+        return Some(plain(301, "").header("location", location));
     }
     let answered = open(state, parts, owner, name).and_then(|git| {
         let version = parts
@@ -86,10 +92,12 @@ fn open<'a>(state: &'a State, parts: &Parts, owner: &str, name: &str) -> Result<
                 Ok(&repository.git)
             }
         }
-        (Some(repository), Credentials::Token(_, holder)) => {
+        (Some(repository), Credentials::Token(holder)) => {
             let reads = match &holder {
                 Holder::Installation { permissions, .. } => !repository.private || permissions.contains_key("contents"),
-                Holder::Person { login, .. } => repository.role(login) >= Role::Read,
+                Holder::Person { login, .. } | Holder::FineGrained { login, .. } => {
+                    repository.role(login) >= Role::Read
+                }
             };
             let seen = auth::may_see(state, &holder, repository);
             if seen && reads {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -15,13 +15,21 @@ const CONTENT_A_MINUTE: usize = 80;
 /// The documented number of requests an hour for an installation.
 const REQUESTS_AN_HOUR: u32 = 5000;
 
+/// Before whoever asks, where GraphQL is asked: it has a limit of its own.
+pub(super) const GRAPHQL: &str = "graphql of ";
+
 /// What was used of the limits.
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) secondary: bool,
     created: VecDeque<Instant>,
+    /// By whoever holds the tokens: all tokens of an installation count together.
     used: HashMap<String, u32>,
     allowance: u32,
+    /// When the hour is over.
+    reset: Timestamp,
+    /// How far this clock is ahead of everybody else's, in seconds.
+    ahead: i64,
 }
 
 impl Default for Limits {
@@ -31,25 +39,49 @@ impl Default for Limits {
             created: VecDeque::new(),
             used: HashMap::new(),
             allowance: REQUESTS_AN_HOUR,
+            reset: later(3600),
+            ahead: 0,
         }
     }
 }
 
+fn later(seconds: i64) -> Timestamp {
+    let now = Timestamp::now();
+    now.checked_add(seconds.seconds()).unwrap_or(now)
+}
+
 impl Limits {
-    /// Leaves this many requests until the hour is over.
-    pub(super) fn leave(&mut self, requests: u32) {
+    /// Leaves this many requests until the hour is over, which it is in so many seconds.
+    pub(super) fn leave(&mut self, requests: u32, seconds: i64) {
         self.used.clear();
         self.allowance = requests;
+        self.reset = later(seconds);
     }
 
-    /// Counts one request of a token; the refusal when its hour is used up.
-    pub(super) fn count(&mut self, token: &str) -> Result<(), Answer> {
-        let used = self.used.entry(token.into()).or_default();
+    /// Sets the clock of this GitHub.
+    pub(super) fn set_ahead(&mut self, seconds: i64) {
+        self.ahead = seconds;
+    }
+
+    /// Counts one request; the refusal when the hour is used up.
+    pub(super) fn count(&mut self, holder: &str) -> Result<(), Answer> {
+        if Timestamp::now() >= self.reset {
+            self.leave(REQUESTS_AN_HOUR, 3600);
+        }
+        let used = self.used.entry(holder.into()).or_default();
         if *used < self.allowance {
             *used += 1;
             return Ok(());
         }
         Err(Answer::error(403, "API rate limit exceeded for installation ID 77."))
+    }
+
+    /// Takes a request back that turned out to be free: one that was answered with 304.
+    /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#use-conditional-requests-if-appropriate>
+    pub(super) fn forgive(&mut self, holder: &str) {
+        if let Some(used) = self.used.get_mut(holder) {
+            *used = used.saturating_sub(1);
+        }
     }
 
     /// Counts one content-creating request; the refusal when there were too many in the last minute.
@@ -69,16 +101,18 @@ impl Limits {
         Ok(())
     }
 
-    /// The headers that say what is left.
-    pub(super) fn headers(&self, token: &str, answer: Answer) -> Answer {
-        let used = self.used.get(token).copied().unwrap_or_default();
-        let reset = Timestamp::now().as_second() + 3600;
+    /// The headers that say what is left, and when that was said.
+    pub(super) fn headers(&self, holder: &str, answer: Answer) -> Answer {
+        let used = self.used.get(holder).copied().unwrap_or_default();
+        let resource = if holder.starts_with(GRAPHQL) { "graphql" } else { "core" };
+        let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&later(self.ahead));
         answer
             .header("x-ratelimit-limit", REQUESTS_AN_HOUR.to_string())
             .header("x-ratelimit-remaining", self.allowance.saturating_sub(used).to_string())
             .header("x-ratelimit-used", used.to_string())
-            .header("x-ratelimit-reset", reset.to_string())
-            .header("x-ratelimit-resource", "core")
+            .header("x-ratelimit-reset", (self.reset.as_second() + self.ahead).to_string())
+            .header("x-ratelimit-resource", resource)
+            .header("date", date.unwrap_or_default())
     }
 }
 
@@ -92,6 +126,7 @@ pub(super) fn secondary_limit(retry_after: u64) -> Answer {
 pub(super) fn conditional(answer: Answer, if_none_match: Option<&str>) -> Answer {
     let bytes = match &answer.body {
         Body::Json(value) if answer.status == 200 => value.to_string().into_bytes(),
+        Body::Bytes(_, bytes) if answer.status == 200 => bytes.clone(),
         _ => return answer,
     };
     let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));

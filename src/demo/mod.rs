@@ -12,12 +12,15 @@ mod checks;
 mod ci;
 mod comments;
 mod contents;
+mod deliveries;
 mod diff_rules;
 mod faults;
 mod git_data;
 mod git_http;
 mod graphql;
 mod limits;
+mod merging;
+mod moving;
 mod objects;
 mod opening;
 mod pack;
@@ -44,22 +47,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::serve::ListenerExt as _;
-use jiff::Timestamp;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio_util::sync::{CancellationToken, DropGuard};
-
 pub use ci::JobLog;
-pub use faults::Fault;
+pub use faults::{Fault, Uninstalled};
+use jiff::Timestamp;
 pub use opening::NewPullRequest;
 pub use reading::{CheckRunView, CommentView, CommitView, Entry, LineComment, ReviewView, What};
 pub use record::RecordedExchange;
 pub use rules::{Files, PullRequestDiff, ShownFile};
-pub use webhooks::Delivery;
-pub use world::{AUTHOR, DEFAULT_BRANCH, MAINTAINER, READER, Role, STRANGER, World};
-
 use state::{Holder, State};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+pub use webhooks::Delivery;
 use webhooks::DeliveryLog;
+pub use world::{AUTHOR, DEFAULT_BRANCH, MAINTAINER, READER, Role, STRANGER, World};
 
 /// What can go wrong in playing a story.
 #[derive(Debug, thiserror::Error)]
@@ -162,13 +163,18 @@ impl Double {
         self.shared.lock().repositories[0].full_name()
     }
 
+    /// GitHub's number of the repository.
+    pub fn repository_id(&self) -> u64 {
+        self.shared.lock().repositories[0].id
+    }
+
     /// Credentials of greenlight's App.
     pub fn app_credentials(&self) -> AppCredentials {
         let state = self.shared.lock();
         let app = state.app();
         AppCredentials {
             app_id: app.id,
-            installation_id: app.installation,
+            installation_id: app.installations[0].0,
             private_key: auth::APP_KEY.into(),
         }
     }
@@ -182,10 +188,12 @@ impl Double {
     pub fn token(&self) -> String {
         let mut state = self.shared.lock();
         let (slug, permissions) = (state.app().slug.clone(), state.app().permissions.clone());
+        let id = Some(state.app().installations[0].0);
         auth::mint(
             &mut state,
             Holder::Installation {
                 slug,
+                id,
                 permissions,
                 repositories: None,
             },
@@ -205,6 +213,7 @@ impl Double {
             &mut state,
             Holder::Installation {
                 slug,
+                id: None,
                 permissions,
                 repositories: Some(vec![1]),
             },
@@ -215,6 +224,19 @@ impl Double {
     /// A fresh token of a person's own.
     pub fn user_token(&self, login: &str) -> String {
         self.user_token_with(login, "repo, read:org")
+    }
+
+    /// A person's fine-grained token with these permissions, for this repository, or else for another one.
+    pub fn fine_grained_token(&self, login: &str, is_for_it: bool, permissions: &[(&str, &str)]) -> String {
+        let permissions = permissions
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+        let holder = Holder::FineGrained {
+            login: login.into(),
+            repositories: if is_for_it { vec![world::HOME] } else { Vec::new() },
+            permissions: permissions.collect(),
+        };
+        auth::mint(&mut self.shared.lock(), holder).0
     }
 
     /// A person's token with these scopes, such as another service has that they signed in to.
@@ -249,9 +271,19 @@ impl Double {
         self.shared.lock().faults.waiting()
     }
 
-    /// Leaves every token this many requests until its hour is over.
-    pub fn leave_requests(&self, requests: u32) {
-        self.shared.lock().limits.leave(requests);
+    /// Ends the installation of the App, or restores it.
+    pub fn uninstall(&self, how: Option<Uninstalled>) {
+        self.shared.lock().faults.uninstalled = how;
+    }
+
+    /// Leaves everybody this many requests until the hour is over, which it is in so many seconds.
+    pub fn leave_requests(&self, requests: u32, seconds: i64) {
+        self.shared.lock().limits.leave(requests, seconds);
+    }
+
+    /// Sets the clock of this GitHub ahead of everybody else's, or back.
+    pub fn set_clock_ahead(&self, seconds: i64) {
+        self.shared.lock().limits.set_ahead(seconds);
     }
 
     /// Turns the limit of 80 content-creating requests a minute off or on; it is on at the start.

@@ -14,7 +14,8 @@ pub struct NewPullRequest {
     title: String,
     body: String,
     changes: Vec<Change>,
-    fork: bool,
+    /// Owner of the fork the branch is in, if it is one.
+    fork: Option<String>,
     maintainer_can_modify: bool,
 }
 
@@ -27,7 +28,7 @@ impl NewPullRequest {
             title: title.into(),
             body: String::new(),
             changes: Vec::new(),
-            fork: false,
+            fork: None,
             maintainer_can_modify: false,
         }
     }
@@ -53,8 +54,15 @@ impl NewPullRequest {
 
     /// From a fork of the author's; the flag is "Allow edits by maintainers".
     #[must_use]
-    pub fn from_fork(mut self, maintainer_can_modify: bool) -> Self {
-        self.fork = true;
+    pub fn from_fork(self, maintainer_can_modify: bool) -> Self {
+        let owner = self.author.clone();
+        self.from_fork_of(&owner, maintainer_can_modify)
+    }
+
+    /// From a fork of somebody else's: anybody who can read both may open a pull request from it.
+    #[must_use]
+    pub fn from_fork_of(mut self, owner: &str, maintainer_can_modify: bool) -> Self {
+        self.fork = Some(owner.into());
         self.maintainer_can_modify = maintainer_can_modify;
         self
     }
@@ -82,7 +90,10 @@ fn open(state: &mut State, new: NewPullRequest) -> Result<u64, DoubleError> {
         fork,
         maintainer_can_modify,
     } = new;
-    let head_repository = if fork { fork_of(state, &author)? } else { HOME };
+    let head_repository = match &fork {
+        Some(owner) => fork_of(state, owner)?,
+        None => HOME,
+    };
     let base = branch_tip(state, HOME, DEFAULT_BRANCH)?;
     let head = commit_on(
         state,
@@ -130,7 +141,7 @@ fn open(state: &mut State, new: NewPullRequest) -> Result<u64, DoubleError> {
     Ok(number)
 }
 
-/// The author's fork, made when it is needed first.
+/// Somebody's fork, made when it is needed first.
 fn fork_of(state: &mut State, owner: &str) -> Result<u64, DoubleError> {
     let ours = |one: &&Repository| one.fork_of == Some(HOME) && one.owner.eq_ignore_ascii_case(owner);
     if let Some(known) = state.repositories.iter().find(ours) {
@@ -151,6 +162,7 @@ fn fork_of(state: &mut State, owner: &str) -> Result<u64, DoubleError> {
         name: home.name.clone(),
         private: home.private,
         fork_of: Some(HOME),
+        created_at: super::objects::LONG_AGO.into(),
         roles: [(owner.to_owned(), Role::Admin)].into(),
         pulls: std::collections::BTreeMap::new(),
         git,

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::diff_rules::{self, FileDiff};
 use super::limits::page;
-use super::objects;
+use super::merging::test_merge;
 use super::routing::{Answer, Call, Needs, Route, get};
 use super::state::{Happening, PullRequest, Repository, State};
-use super::store;
+use super::{objects, store};
 
 const READ: Needs = Needs::Read(&["pull_requests"]);
 
@@ -280,7 +280,7 @@ pub(super) fn simple(state: &State, repository: &Repository, pull: &PullRequest)
         "updated_at": pull.updated_at,
         "closed_at": if pull.open { Value::Null } else { json!(pull.updated_at) },
         "merged_at": null,
-        "merge_commit_sha": null,
+        "merge_commit_sha": test_merge(repository, pull).map(|merge| merge.to_string()),
         "assignee": null,
         "assignees": [],
         "requested_reviewers": [],
@@ -306,6 +306,12 @@ pub(super) fn simple(state: &State, repository: &Repository, pull: &PullRequest)
 /// `pull-request`, as its own route and webhook payloads show it.
 pub(super) fn full(state: &State, repository: &Repository, pull: &PullRequest) -> Value {
     let mut object = simple(state, repository, pull);
+    let has_merge = !object["merge_commit_sha"].is_null();
+    let mergeable_state = match (pull.open, has_merge) {
+        (false, _) => "unknown",
+        (true, true) => "clean",
+        (true, false) => "dirty",
+    };
     let files = diff_of(repository, pull)
         .and_then(|diff| diff_rules::files(&diff))
         .unwrap_or_default();
@@ -317,9 +323,9 @@ pub(super) fn full(state: &State, repository: &Repository, pull: &PullRequest) -
         .count();
     let more = json!({
         "merged": false,
-        "mergeable": pull.open.then_some(true),
-        "rebaseable": pull.open.then_some(true),
-        "mergeable_state": if pull.open { "clean" } else { "unknown" },
+        "mergeable": pull.open.then_some(has_merge),
+        "rebaseable": pull.open.then_some(has_merge),
+        "mergeable_state": mergeable_state,
         "merged_by": null,
         "comments": count(|what| matches!(what, Happening::Comment(_))),
         "review_comments": review_comments,

@@ -4,13 +4,10 @@ use git2::{ObjectType, Oid};
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
-use super::contents;
 use super::limits::page;
-use super::objects;
-use super::pulls;
 use super::routing::{Answer, Call};
 use super::state::{Happening, Holder, Repository, State};
-use super::store;
+use super::{contents, objects, pulls, store};
 
 pub(super) fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let repository = call.repository()?;

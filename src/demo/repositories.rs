@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::objects;
 use super::pulls::{commit, diff_entries};
 use super::routing::{Answer, Call, Needs, Route, get};
-use super::store;
+use super::{objects, store};
 
 pub(super) const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}", Needs::Read(&["metadata"]), show),

@@ -5,11 +5,9 @@ use serde_json::{Value, json};
 
 use super::diff_rules::{self, Wanted};
 use super::limits::page;
-use super::pulls;
 use super::routing::{self, Answer, Call, Needs, Route, delete, get, patch, post, put};
 use super::state::{Happening, Place, PullRequest, Repository, Review, ReviewComment, State};
-use super::store;
-use super::threads;
+use super::{pulls, store, threads};
 
 const READ: Needs = Needs::Read(&["pull_requests"]);
 const WRITE: Needs = Needs::Write(&["pull_requests"]);

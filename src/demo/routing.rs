@@ -125,8 +125,9 @@ pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<
         .skip(1)
         .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
         .collect();
-    let tables: [&'static [Route]; 11] = [
+    let tables: [&'static [Route]; 12] = [
         super::apps::ROUTES,
+        super::deliveries::ROUTES,
         super::repositories::ROUTES,
         super::contents::ROUTES,
         super::pulls::ROUTES,
@@ -192,7 +193,7 @@ impl Call<'_> {
     pub(super) fn login(&self) -> String {
         match &self.holder {
             Some(Holder::Installation { slug, .. }) => self.state.app_named(slug).bot(),
-            Some(Holder::Person { login, .. }) => login.clone(),
+            Some(Holder::Person { login, .. } | Holder::FineGrained { login, .. }) => login.clone(),
             None => String::new(),
         }
     }

@@ -10,15 +10,13 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response, StatusCode};
 use serde_json::Value;
 
-use super::Shared;
 use super::auth::{self, Credentials};
 use super::faults::Effect;
-use super::git_http;
-use super::graphql;
-use super::limits::conditional;
+use super::limits::{GRAPHQL, conditional};
 use super::record::RecordedExchange;
 use super::routing::{self, Answer, Body, Call, Needs, Route};
 use super::state::{Holder, State};
+use super::{Shared, git_http, graphql, moving};
 
 /// The largest request the double reads.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
@@ -127,8 +125,14 @@ fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange,
     if let Some(answer) = git_http::serve(state, parts, body) {
         return (record, answer);
     }
-    let found =
-        graphql::rest_path(&state.prefix, parts.uri.path()).and_then(|path| routing::find(&record.method, path));
+    let rest_path = graphql::rest_path(&state.prefix, parts.uri.path());
+    let rest_path = rest_path.map(|path| moving::by_id(state, path));
+    let found = rest_path
+        .as_deref()
+        .and_then(|path| routing::find(&record.method, path));
+    if let Some(path) = rest_path.filter(|_| found.is_some()) {
+        record.path = path;
+    }
     let Some((route, captures)) = found else {
         let answer = unknown_route(state, &record);
         return (record, answer);
@@ -140,14 +144,22 @@ fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange,
         Ok(credentials) => credentials,
         Err(refusal) => return (record, refusal),
     };
+    let asked = (record.method.as_str(), path.as_str(), parts.uri.query());
+    if let Some(answer) = moving::redirect(state, asked, &credentials) {
+        record.route = None;
+        return (record, answer);
+    }
     let query = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes())
         .into_owned()
         .collect();
-    let (token, holder) = match credentials {
-        Credentials::Token(ref token, ref holder) => (token.clone(), Some(holder.clone())),
-        Credentials::App => ("app".to_owned(), None),
-        Credentials::Missing => (String::new(), None),
+    let holder = match credentials {
+        Credentials::Token(ref holder) => Some(holder.clone()),
+        Credentials::App | Credentials::Missing => None,
     };
+    let mut counted = login(state, &credentials);
+    if route.path == graphql::PATH {
+        counted.insert_str(0, GRAPHQL);
+    }
     let request = Checked {
         route,
         captures,
@@ -155,7 +167,7 @@ fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange,
         holder,
         path,
     };
-    let answer = check(state, &request, &credentials, &token).and_then(|()| {
+    let answer = check(state, &request, &credentials, &counted).and_then(|()| {
         record.login = login(state, &credentials);
         run(state, request, &parts.headers, body)
     });
@@ -166,12 +178,23 @@ fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange,
     } else {
         answer
     };
-    let answer = if route.needs == Needs::Nothing {
-        answer
-    } else {
-        state.limits.headers(&token, answer)
+    if answer.status == 304 {
+        state.limits.forgive(&counted);
+    }
+    let answer = match route.needs {
+        Needs::Nothing => answer,
+        Needs::App | Needs::Token => state.limits.headers(&counted, answer),
+        Needs::Read(names) => accepted(state.limits.headers(&counted, answer), names, "read"),
+        Needs::Write(names) => accepted(state.limits.headers(&counted, answer), names, "write"),
     };
     (record, answer)
+}
+
+/// Adds the permissions, any of which is enough; GitHub does so whether or not they were there.
+/// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#resource-not-accessible>
+fn accepted(answer: Answer, names: &[&str], level: &str) -> Answer {
+    let any: Vec<String> = names.iter().map(|name| format!("{name}={level}")).collect();
+    answer.header("x-accepted-github-permissions", any.join("; "))
 }
 
 struct Checked {
@@ -183,7 +206,7 @@ struct Checked {
 }
 
 /// Permission first, then the limits: a refused request costs nothing but its place in the hour.
-fn check(state: &mut State, request: &Checked, credentials: &Credentials, token: &str) -> Result<(), Answer> {
+fn check(state: &mut State, request: &Checked, credentials: &Credentials, counted: &str) -> Result<(), Answer> {
     let route = request.route;
     let repository = match (request.captures.get("owner"), request.captures.get("repo")) {
         (Some(owner), Some(name)) => Some(state.repository_named(owner, name).ok_or_else(Answer::not_found)),
@@ -194,8 +217,9 @@ fn check(state: &mut State, request: &Checked, credentials: &Credentials, token:
         Some(Err(_)) | None => auth::permit(state, route.needs, credentials, None),
         Some(Ok(repository)) => auth::permit(state, route.needs, credentials, Some(repository)),
     };
-    if route.needs != Needs::Nothing {
-        state.limits.count(token)?;
+    // The App itself has a limit of its own, which no story comes near.
+    if route.needs != Needs::Nothing && !matches!(credentials, Credentials::App) {
+        state.limits.count(counted)?;
     }
     permitted?;
     let quiet = ["/git/blobs", "/git/trees", "/access_tokens"]
@@ -211,8 +235,8 @@ fn login(state: &State, credentials: &Credentials) -> String {
     match credentials {
         Credentials::Missing => String::new(),
         Credentials::App => state.app().slug.clone(),
-        Credentials::Token(_, Holder::Person { login, .. }) => login.clone(),
-        Credentials::Token(_, Holder::Installation { slug, .. }) => state.app_named(slug).bot(),
+        Credentials::Token(Holder::Person { login, .. } | Holder::FineGrained { login, .. }) => login.clone(),
+        Credentials::Token(Holder::Installation { slug, .. }) => state.app_named(slug).bot(),
     }
 }
 

@@ -30,7 +30,8 @@ pub(super) struct App {
     pub(super) slug: String,
     pub(super) name: String,
     pub(super) permissions: BTreeMap<String, String>,
-    pub(super) installation: u64,
+    /// Its installations, each with the account whose repositories it reaches.
+    pub(super) installations: Vec<(u64, String)>,
 }
 
 impl App {
@@ -46,11 +47,21 @@ pub(super) enum Holder {
     /// An installation of an App, with the permissions of this one token and the repositories it is limited to.
     Installation {
         slug: String,
+        /// Which one; none for the token of a workflow.
+        id: Option<u64>,
         permissions: BTreeMap<String, String>,
         repositories: Option<Vec<u64>>,
     },
     /// A person's own token, with the scopes of a classic one, separated by commas.
     Person { login: String, scopes: &'static str },
+    /// A person's fine-grained token, for these repositories alone, with these permissions there. Public repositories it
+    /// reads as anybody does.
+    /// <https://docs.github.com/en/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens>
+    FineGrained {
+        login: String,
+        repositories: Vec<u64>,
+        permissions: BTreeMap<String, String>,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -66,6 +77,7 @@ pub(super) struct Repository {
     pub(super) name: String,
     pub(super) private: bool,
     pub(super) fork_of: Option<u64>,
+    pub(super) created_at: String,
     pub(super) roles: BTreeMap<String, Role>,
     pub(super) pulls: BTreeMap<u64, PullRequest>,
     pub(super) git: git2::Repository,
@@ -219,6 +231,7 @@ pub(super) struct WorkflowRun {
     pub(super) head_repository: u64,
     pub(super) head_branch: String,
     pub(super) head: git2::Oid,
+    pub(super) event: &'static str,
     pub(super) actor: String,
     pub(super) status: String,
     pub(super) conclusion: Option<String>,
@@ -263,6 +276,8 @@ pub(super) struct State {
     pub(super) apps: [App; 2],
     pub(super) tokens: HashMap<String, Token>,
     pub(super) repositories: Vec<Repository>,
+    /// Names that repositories had, in lower case.
+    pub(super) moved: HashMap<String, u64>,
     pub(super) comments: BTreeMap<u64, Comment>,
     pub(super) reactions: BTreeMap<u64, Reaction>,
     pub(super) reviews: BTreeMap<u64, Review>,
@@ -298,6 +313,7 @@ impl State {
             apps,
             tokens: HashMap::new(),
             repositories: Vec::new(),
+            moved: HashMap::new(),
             comments: BTreeMap::new(),
             reactions: BTreeMap::new(),
             reviews: BTreeMap::new(),
@@ -363,12 +379,6 @@ impl State {
 
     pub(super) fn repository_mut(&mut self, id: u64) -> Option<&mut Repository> {
         self.repositories.iter_mut().find(|repository| repository.id == id)
-    }
-
-    pub(super) fn repository_named(&self, owner: &str, name: &str) -> Option<&Repository> {
-        self.repositories
-            .iter()
-            .find(|r| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name))
     }
 
     pub(super) fn pull(&self, repository: u64, number: u64) -> Option<&PullRequest> {

@@ -10,9 +10,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use super::play::{Work, commit_on, known};
 use super::state::{ReviewComment, State};
 use super::store::{self, Change};
-use super::threads;
 use super::world::Role;
-use super::{Double, DoubleError};
+use super::{Double, DoubleError, threads};
 
 /// One suggestion on the lines of the head it would replace.
 pub(super) struct Suggestion {

@@ -2,14 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::diff_rules;
 use super::limits::page;
-use super::objects;
-use super::pulls;
-use super::reviews;
 use super::routing::{Answer, Call};
 use super::state::{Happening, Place, Review, ReviewComment, State};
-use super::store;
+use super::{diff_rules, objects, pulls, reviews, store};
 
 pub(super) fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let (repository, pull) = call.pull()?;

@@ -58,25 +58,52 @@ pub(super) struct Hooks {
     sender: Option<mpsc::UnboundedSender<Outgoing>>,
     made: u64,
     issued: u64,
+    pub(super) log: Arc<DeliveryLog>,
 }
 
 /// What came of the deliveries.
 #[derive(Default)]
 pub(super) struct DeliveryLog {
-    deliveries: Mutex<Vec<Delivery>>,
+    attempts: Mutex<Vec<Attempt>>,
+}
+
+/// One attempt to deliver something.
+#[derive(Debug, Clone)]
+pub(super) struct Attempt {
+    pub(super) id: u64,
+    /// By the clock of this machine: a receiver compares it with its own.
+    pub(super) at: jiff::Timestamp,
+    pub(super) is_redelivery: bool,
+    pub(super) delivery: Delivery,
 }
 
 impl DeliveryLog {
     pub(super) fn all(&self) -> Vec<Delivery> {
-        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.attempts().into_iter().map(|attempt| attempt.delivery).collect()
+    }
+
+    /// Every attempt, oldest first.
+    pub(super) fn attempts(&self) -> Vec<Attempt> {
+        self.lock().clone()
     }
 
     fn keep(&self, delivery: Delivery) {
-        let mut deliveries = self.deliveries.lock().unwrap_or_else(PoisonError::into_inner);
-        if deliveries.len() == REMEMBERED {
-            deliveries.remove(0);
+        let mut attempts = self.lock();
+        let id = attempts.last().map_or(1_000, |last| last.id + 1);
+        let is_redelivery = attempts.iter().any(|attempt| attempt.delivery.id == delivery.id);
+        if attempts.len() == REMEMBERED {
+            attempts.remove(0);
         }
-        deliveries.push(delivery);
+        attempts.push(Attempt {
+            id,
+            at: jiff::Timestamp::now(),
+            is_redelivery,
+            delivery,
+        });
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Attempt>> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -128,7 +155,10 @@ impl State {
         {
             payload["organization"] = objects::organization(self, &about.owner);
         }
-        let installation = self.app().installation;
+        // Nobody tells an App of repositories that it is not installed on.
+        let Some(installation) = self.installation_of(&about.owner) else {
+            return;
+        };
         payload["installation"] = json!({ "id": installation, "node_id": objects::node("Installation", installation) });
         self.notify_plainly(event, payload);
     }
@@ -199,7 +229,7 @@ impl Double {
                 .collect();
             let payload = json!({
                 "action": "created",
-                "installation": super::apps::installation(&state),
+                "installation": super::apps::installation(&state, state.app().installations[0].0),
                 "repositories": repositories,
                 "sender": objects::account(&state, super::MAINTAINER),
             });
@@ -220,7 +250,7 @@ impl Double {
 pub(super) fn start_courier(hooks: &mut Hooks, app: u64) -> (Arc<DeliveryLog>, watch::Receiver<u64>) {
     let (sender, mut queue) = mpsc::unbounded_channel::<Outgoing>();
     let (done, finished) = watch::channel(0);
-    let log = Arc::new(DeliveryLog::default());
+    let log = Arc::clone(&hooks.log);
     hooks.sender = Some(sender);
     let kept = Arc::clone(&log);
     tokio::spawn(async move {

@@ -145,14 +145,14 @@ impl World {
             slug: "greenlight".into(),
             name: "greenlight".into(),
             permissions: self.permissions,
-            installation: 77,
+            installations: vec![(77, self.owner.clone())],
         };
         let actions = App {
             id: 15368,
             slug: "github-actions".into(),
             name: "GitHub Actions".into(),
             permissions: BTreeMap::new(),
-            installation: 0,
+            installations: Vec::new(),
         };
         let mut state = State::empty(
             Addresses {
@@ -186,6 +186,7 @@ impl World {
             name: self.name,
             private: self.private,
             fork_of: None,
+            created_at: super::objects::LONG_AGO.into(),
             roles: self.people.iter().cloned().collect(),
             pulls: BTreeMap::new(),
             git: bare,

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::command::Command;
-use super::id::{CommitSha, DeliveryId, InstallationId, Login, PullRequestId, RepositoryName};
+use super::id::{Account, CommitSha, DeliveryId, InstallationId, PullRequestId, Repository, RepositoryName, authored};
 
 /// One domain fact out of one delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,9 @@ pub struct Event {
     pub received: Timestamp,
     pub fact: Fact,
 }
+
+/// The identifier of "Re-run" in the Checks tab, which stands beside greenlight's own buttons.
+pub const RERUN: &str = "rerun";
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,28 +35,38 @@ pub enum Fact {
     PullRequestLabelled {
         pull_request: PullRequestId,
         label: String,
-        by: Login,
+        #[serde(flatten)]
+        by: Account,
         head: CommitSha,
     },
     /// CI ended red on this commit.
     ChecksFailed(FailedChecks),
-    /// One of the buttons of greenlight's own check run was pressed.
+    /// One of the buttons of greenlight's own check run was pressed, or "Re-run" on it, which is [`RERUN`].
     ButtonPressed {
-        repository: RepositoryName,
+        #[serde(flatten)]
+        repository: Repository,
         pull_requests: Vec<u64>,
         head: CommitSha,
         identifier: String,
-        by: Login,
+        #[serde(flatten)]
+        by: Account,
+        /// The App of the check that "Re-run" was pressed on; GitHub leaves it out, or sends the event to that App alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        app: Option<String>,
     },
     /// Somebody gave a command through greenlight's own API, for a pull request whose head this was.
     CommandGiven {
         pull_request: PullRequestId,
         head: CommitSha,
-        by: Login,
+        #[serde(flatten)]
+        by: Account,
         command: Command,
     },
     InstallationChanged {
         repositories: Vec<RepositoryName>,
+        /// Those that greenlight may not see any more: uninstalled, or taken from its list.
+        #[serde(default)]
+        removed: Vec<Repository>,
     },
     Pinged,
 }
@@ -64,10 +77,14 @@ pub struct Comment {
     pub pull_request: PullRequestId,
     pub id: u64,
     pub place: CommentPlace,
-    pub author: Login,
+    #[serde(flatten, with = "authored")]
+    pub author: Account,
     /// GitHub says the author is a bot or an App: such a comment never commands.
     pub author_is_bot: bool,
     pub body: String,
+    /// The head that its author saw, where GitHub says: in events of comments on lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<CommitSha>,
     /// When it was written, by GitHub's clock, in whole seconds; it is part of what GitHub signs.
     pub written: Option<Timestamp>,
 }
@@ -83,7 +100,8 @@ pub enum CommentPlace {
 /// Where red CI was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedChecks {
-    pub repository: RepositoryName,
+    #[serde(flatten)]
+    pub repository: Repository,
     pub head: CommitSha,
     /// Branch of the head; with it the pull request of a fork is found, for which GitHub names none.
     pub head_branch: Option<String>,
@@ -106,6 +124,12 @@ pub enum CheckSource {
     },
     /// A whole suite of check runs.
     CheckSuite { id: u64, app_slug: Option<String> },
+    /// A commit status, as CI outside of GitHub Actions reports it: classic Jenkins, CircleCI, Travis, Buildkite.
+    Status {
+        id: u64,
+        context: String,
+        by: Option<Account>,
+    },
 }
 
 impl Event {
@@ -120,14 +144,14 @@ impl Event {
                     id,
                     ..
                 } = comment;
-                DeliveryId(format!("comment {pull_request} {place:?} {id}"))
+                DeliveryId(format!("comment {} {place:?} {id}", pull_request.key()))
             }
             _ => delivery,
         }
     }
 
     /// The repository this is about, to hold against the allow-list; none for a ping.
-    pub fn repository(&self) -> Option<&RepositoryName> {
+    pub fn repository(&self) -> Option<&Repository> {
         match &self.fact {
             Fact::CommentCreated(comment) => Some(&comment.pull_request.repository),
             Fact::PullRequestPushed { pull_request, .. }
@@ -135,6 +159,20 @@ impl Event {
             | Fact::PullRequestLabelled { pull_request, .. }
             | Fact::CommandGiven { pull_request, .. } => Some(&pull_request.repository),
             Fact::ChecksFailed(checks) => Some(&checks.repository),
+            Fact::ButtonPressed { repository, .. } => Some(repository),
+            Fact::InstallationChanged { .. } | Fact::Pinged => None,
+        }
+    }
+
+    /// The same, to say which repository it is.
+    pub fn repository_mut(&mut self) -> Option<&mut Repository> {
+        match &mut self.fact {
+            Fact::CommentCreated(comment) => Some(&mut comment.pull_request.repository),
+            Fact::PullRequestPushed { pull_request, .. }
+            | Fact::PullRequestClosed { pull_request }
+            | Fact::PullRequestLabelled { pull_request, .. }
+            | Fact::CommandGiven { pull_request, .. } => Some(&mut pull_request.repository),
+            Fact::ChecksFailed(checks) => Some(&mut checks.repository),
             Fact::ButtonPressed { repository, .. } => Some(repository),
             Fact::InstallationChanged { .. } | Fact::Pinged => None,
         }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::budget::Estimate;
 use super::execution::Execution;
-use super::id::{CommitSha, InvalidName, Login, RunId};
+use super::id::{Account, CommitSha, InvalidName, Login, RunId};
 
 /// The short name of a gate that people type: `g`, four characters of base 32, and a digit, so that it is no word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -218,10 +218,12 @@ pub struct Terms {
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     Approved {
-        by: Login,
+        #[serde(flatten)]
+        by: Account,
     },
     Rejected {
-        by: Login,
+        #[serde(flatten)]
+        by: Account,
         reason: Option<String>,
     },
     /// Nobody answered in time.

@@ -1,9 +1,13 @@
-//! The names of things: small types so that a login is never taken for a branch.
+//! The names of things: small types so that a login is never taken for a branch. What outlives its name is in `identity`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+mod identity;
+
+pub use identity::{Account, AccountId, PullRequestId, Repository, RepositoryId, authored};
 
 /// A name that GitHub or greenlight would not accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -171,19 +175,6 @@ impl Eq for Login {}
 impl fmt::Display for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// One pull request of one repository: what a lane, a sticky comment and an approval belong to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct PullRequestId {
-    pub repository: RepositoryName,
-    pub number: u64,
-}
-
-impl fmt::Display for PullRequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}", self.repository, self.number)
     }
 }
 

@@ -139,7 +139,8 @@ fn lossy(blob: Option<&Blob>) -> String {
 mod text_or_base64 {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::gate::Refusal;
-use super::id::Login;
+use super::id::Account;
 
 /// What GitHub says a person may do in a repository, fetched live.
 /// <https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>
@@ -29,11 +29,11 @@ impl Permission {
 #[derive(Debug, Clone)]
 pub struct Authorized<T> {
     request: T,
-    by: Login,
+    by: Account,
 }
 
 impl<T> Authorized<T> {
-    pub fn by(&self) -> &Login {
+    pub fn by(&self) -> &Account {
         &self.by
     }
 
@@ -46,12 +46,14 @@ impl<T> Authorized<T> {
 ///
 /// # Errors
 /// The refusal to post.
-pub fn authorize<T>(request: T, by: &Login, is_bot: bool, permission: Permission) -> Result<Authorized<T>, Refusal> {
+pub fn authorize<T>(request: T, by: &Account, is_bot: bool, permission: Permission) -> Result<Authorized<T>, Refusal> {
     if is_bot {
         return Err(Refusal::IsBot);
     }
     if !permission.may_approve() {
-        return Err(Refusal::NeedsWriteAccess { login: by.clone() });
+        return Err(Refusal::NeedsWriteAccess {
+            login: by.login.clone(),
+        });
     }
     Ok(Authorized {
         request,
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn only_people_with_write_access_pass() {
-        let ada = Login::new("ada");
+        let ada = Account::new("ada");
         for (permission, bot, passes) in [
             (Permission::Admin, false, true),
             (Permission::Write, false, true),

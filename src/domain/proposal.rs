@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use self::rules::{Bounds, Unfit, check};
 use super::id::CommitSha;
 use super::measures::Measures;
 use super::patch::{FileChange, Patch};
@@ -14,10 +15,8 @@ use super::run::TestsFirst;
 use super::search::FoundBy;
 use super::spend::Spend;
 use super::test_run::{TestRun, is_better};
-use super::triage::Triage;
+use super::triage::{ProvedWith, Triage};
 use super::weakening::Weakening;
-
-pub use self::rules::{Bounds, Unfit, check};
 
 /// Who worked the patch out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +59,9 @@ pub struct Evidence {
     /// How many more times the tests that were red ran on the patched tree, green every time.
     #[serde(default)]
     pub confirmed: u32,
+    /// The merge that both runs are of, where the head is red only together with its base branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<ProvedWith>,
 }
 
 /// A run of the patched code with the tests as they were at the head.
@@ -160,7 +162,20 @@ pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -
         own_tests: None,
         spent: None,
         confirmed: 0,
+        merged: None,
     })
+}
+
+impl Evidence {
+    /// The same runs as evidence of a patch on the head, where they are of its merge with the base branch.
+    #[must_use]
+    pub fn of_merge(mut self, on_head: &Patch, merged: ProvedWith) -> Self {
+        if let Some(head) = &self.head {
+            self.digest = digest_of_merge((head, Some(&merged.tip)), on_head, &self.before, &self.after);
+        }
+        self.merged = Some(merged);
+        self
+    }
 }
 
 /// The digest that anyone can recompute from a checkout: SHA-256, in hex, over a JSON object of exactly
@@ -174,6 +189,16 @@ pub fn prove(head: &CommitSha, patch: &Patch, before: TestRun, after: TestRun) -
 /// Not in it, because it differs from run to run or from machine to machine: durations, messages, output, the
 /// sandbox, what was installed, and tests that are excused.
 pub fn digest(head: &CommitSha, patch: &Patch, before: &TestRun, after: &TestRun) -> String {
+    digest_of_merge((head, None), patch, before, after)
+}
+
+/// The same where both runs are of the head merged with another commit: then that is in it, too, as `merged_with`.
+pub fn digest_of_merge(
+    (head, merged_with): (&CommitSha, Option<&CommitSha>),
+    patch: &Patch,
+    before: &TestRun,
+    after: &TestRun,
+) -> String {
     let result = |run: &TestRun| {
         let mut failing: Vec<_> = run.failing_names().map(ToString::to_string).collect();
         failing.sort_unstable();
@@ -182,9 +207,12 @@ pub fn digest(head: &CommitSha, patch: &Patch, before: &TestRun, after: &TestRun
             "outcome": run.outcome, "passed": run.passed, "failed": run.failed, "failing": failing,
         })
     };
-    let bound = serde_json::json!({
+    let mut bound = serde_json::json!({
         "head": head, "patch": patch.digest(), "command": after.command, "before": result(before), "after": result(after),
     });
+    if let Some(tip) = merged_with {
+        bound["merged_with"] = serde_json::json!(tip);
+    }
     hex::encode(Sha256::digest(bound.to_string()))
 }
 

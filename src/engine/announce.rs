@@ -1,12 +1,12 @@
 //! One quiet voice: the sticky comment and the check run say the state of a run, by edits.
 
+use super::{Broken, Context, retry};
 use crate::domain::gate::GateKind;
+use crate::domain::id::{Login, RepoPath};
 use crate::domain::mode::Mode;
 use crate::domain::reply::{self, CheckState};
 use crate::domain::run::{End, Run};
 use crate::github::{Annotation, Button, CheckRun, Conclusion, Error, MAX_ANNOTATIONS};
-
-use super::{Broken, Context, retry};
 
 /// Brings sticky comment and check run up to date. Done twice, the second time changes nothing.
 ///
@@ -34,12 +34,12 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             .flatten()
             .collect();
         let body = reply::marked(reply::STICKY_MARKER, &parts.join("\n\n"));
-        said(
-            context
-                .client
-                .stick(context.id(), &context.me, reply::STICKY_MARKER, &body)
-                .await,
-        )?;
+        let accounts: Vec<Login> = runs.iter().filter_map(|run| run.started.writes_as.clone()).collect();
+        let stuck = context
+            .client
+            .stick(context.id(), (&context.me, &accounts), reply::STICKY_MARKER, &body)
+            .await;
+        said(stuck)?;
     }
     let text = reply::check(run, branch);
     let mut check = CheckRun {
@@ -107,8 +107,12 @@ fn conclusion(state: CheckState) -> Option<Conclusion> {
     }
 }
 
-/// Failing tests on their lines, where the path is one of the repository's.
+/// Failing tests on their lines, where the path is one of the repository's and the line one of the head's.
 fn annotations(run: &Run) -> Vec<Annotation> {
+    let is_of_head = |path: &RepoPath| {
+        run.red_merge()
+            .is_none_or(|merged| merged.has_lines_of_head(path.as_str()))
+    };
     let reproduced = run.reproduced.as_ref().map(|(before, _)| &before.failures);
     let failures = reproduced.or(run.reading.as_ref().map(|reading| &reading.failures));
     failures
@@ -116,7 +120,7 @@ fn annotations(run: &Run) -> Vec<Annotation> {
         .flatten()
         .filter_map(|failure| {
             let at = failure.location.as_ref()?;
-            let path: crate::domain::id::RepoPath = at.path.parse().ok()?;
+            let path = at.path.parse().ok().filter(is_of_head)?;
             // The path is a claim of the test's, too, and shown as it is.
             (crate::domain::redact::redact(&crate::domain::redact::visible(path.as_str())) == path.as_str())
                 .then_some(())?;

@@ -2,14 +2,15 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::command::Command;
-use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
-use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
-use crate::domain::permission::authorize;
-use crate::domain::run::{End, Run, Step};
-
 use super::comment::Verdict;
-use super::{App, Broken, Context, cancel, drive, retry};
+use super::{App, Broken, Context, cancel, comment, drive, retry};
+use crate::domain::command::Command;
+use crate::domain::event::RERUN;
+use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
+use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
+use crate::domain::mode::Mode;
+use crate::domain::permission::authorize;
+use crate::domain::run::{End, Origin, Run, Step};
 
 /// The comment an answer was given in; a button needs none, because it names its gate.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +39,7 @@ impl SaidIn {
 pub(super) async fn approve(
     context: &Context<'_>,
     wanted: Option<&GateId>,
-    by: &Login,
+    by: &Account,
     said_in: Option<SaidIn>,
 ) -> Result<Verdict, Broken> {
     let (run, gate) = match find(context, wanted, said_in).await? {
@@ -49,7 +50,7 @@ pub(super) async fn approve(
     let already = run
         .gates
         .iter()
-        .any(|asked| asked.gate.id == gate.id && asked.approved_by.contains(by));
+        .any(|asked| asked.gate.id == gate.id && asked.has_approved(by));
     if already {
         return Ok(Err(Refusal::NeedsAnother {
             approvers: gate.approvers,
@@ -65,7 +66,7 @@ pub(super) async fn approve(
 pub(super) async fn reject(
     context: &Context<'_>,
     wanted: Option<&GateId>,
-    (by, reason): (&Login, Option<String>),
+    (by, reason): (&Account, Option<String>),
     said_in: Option<SaidIn>,
 ) -> Result<Verdict, Broken> {
     match find(context, wanted, said_in).await? {
@@ -90,19 +91,20 @@ pub(super) async fn reject(
 /// When something broke.
 pub(super) async fn button(
     app: &App,
-    installation: Option<InstallationId>,
+    (installation, may_work): (Option<InstallationId>, bool),
     pull_requests: Vec<PullRequestId>,
-    (head, identifier, by): (&CommitSha, &str, &Login),
+    (head, (identifier, received), by): (&CommitSha, (&str, Timestamp), &Account),
 ) -> Result<(), Broken> {
     let Some(pressed) = Pressed::read(identifier) else {
         return Ok(());
     };
     for id in pull_requests {
-        let context = Context::of(app, installation, &id).await?;
+        let mut context = Context::of(app, installation, &id).await?;
+        context.may_work = may_work;
         if context.pull_request.head != *head || !context.pull_request.is_open {
             continue;
         }
-        let permission = context.client.permission(&id.repository, by).await?;
+        let permission = context.client.permission(&context.id().repository, by).await?;
         if let Err(refusal) = authorize((), by, by.as_str().ends_with("[bot]"), permission) {
             tracing::info!(login = %by, ?refusal, "a button was pressed without the right to");
             continue;
@@ -111,6 +113,13 @@ pub(super) async fn button(
             Pressed::Approve(gate) => approve(&context, Some(gate), by, None).await?,
             Pressed::Reject(gate) => reject(&context, Some(gate), (by, None), None).await?,
             Pressed::Retry => retry::retry(&context).await?,
+            Pressed::Rerun => {
+                let origin = Origin::Rerun {
+                    by: by.clone(),
+                    pressed: received,
+                };
+                comment::begin(&context, origin, by, Mode::Debug).await?
+            }
         };
         match verdict {
             Ok(None) => {}
@@ -129,15 +138,16 @@ pub(super) async fn button(
 /// When something broke.
 pub(super) async fn given(
     app: &App,
-    installation: Option<InstallationId>,
+    (installation, may_work): (Option<InstallationId>, bool),
     id: &PullRequestId,
-    (head, by, command): (&CommitSha, &Login, Command),
+    (head, by, command): (&CommitSha, &Account, Command),
 ) -> Result<(), Broken> {
-    let context = Context::of(app, installation, id).await?;
+    let mut context = Context::of(app, installation, id).await?;
+    context.may_work = may_work;
     if context.pull_request.head != *head || !context.pull_request.is_open {
         return Ok(());
     }
-    let permission = context.client.permission(&id.repository, by).await?;
+    let permission = context.client.permission(&context.id().repository, by).await?;
     let verdict = match authorize(command, by, by.as_str().ends_with("[bot]"), permission) {
         Err(refusal) => Err(refusal),
         Ok(request) => match request.into_inner() {
@@ -162,12 +172,17 @@ enum Pressed {
     Approve(GateId),
     Reject(GateId),
     Retry,
+    /// GitHub's own "Re-run" is `/greenlight fix` of whoever pressed it.
+    Rerun,
 }
 
 impl Pressed {
     fn read(identifier: &str) -> Option<Self> {
         if identifier == retry::BUTTON {
             return Some(Self::Retry);
+        }
+        if identifier == RERUN {
+            return Some(Self::Rerun);
         }
         let (verb, gate) = identifier.split_once(':')?;
         let gate = gate.parse().ok()?;

@@ -3,16 +3,15 @@
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use super::desk::Desk;
+use super::work::{self, Brief, Engine, Outcome};
+use super::{Broken, Context};
 use crate::domain::budget::Kind;
 use crate::domain::model::Who;
 use crate::domain::run::{End, Run, Step};
 use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::suite;
-
-use super::desk::Desk;
-use super::work::{self, Brief, Engine, Outcome};
-use super::{Broken, Context};
 
 /// Makes one attempt.
 ///

@@ -5,8 +5,11 @@ use std::sync::OnceLock;
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use super::desk::{self, Desk};
+use super::work::{self, Base, Wants};
+use super::{Broken, Context, merge};
 use crate::checkout::Checkout;
-use crate::domain::id::RepoPath;
+use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{FileChange, Patch};
 use crate::domain::run::Run;
 use crate::domain::test_path::is_test_path;
@@ -16,15 +19,19 @@ use crate::domain::weakening::Weakening;
 use crate::guard;
 use crate::suite::Suite;
 
-use super::desk::{self, Desk};
-use super::work::{self, Base, Wants};
-use super::{Broken, Context};
-
 /// So many of the places in which a pull request itself makes tests say less are kept.
 const MAX_WEAKENED: usize = 10;
 
+/// A failure that was reproduced, and what is known of it.
+pub(super) struct Reproduced {
+    pub(super) before: TestRun,
+    pub(super) triage: Triage,
+    /// What it is a failure of, where that is not the head: the merge of the head with its base branch.
+    pub(super) ground: Option<(Desk, Suite)>,
+}
+
 /// Reproduces the failure, and holds it against the merge base: under the same consent, with the same command, in the
-/// same sandbox.
+/// same sandbox. Where the head is green and CI tested its merge with the base branch, that is run as well.
 ///
 /// # Errors
 /// When the sandbox cannot be used.
@@ -33,7 +40,7 @@ pub(super) async fn reproduce(
     run: &Run,
     (desk, suite): (&Desk, &Suite),
     cancel: &CancellationToken,
-) -> Result<(TestRun, Triage), Broken> {
+) -> Result<Reproduced, Broken> {
     let weakened = OnceLock::new();
     let weakened_here = &weakened;
     let mut base = || {
@@ -56,7 +63,14 @@ pub(super) async fn reproduce(
     };
     let (before, mut triage) = work::reproduce(desk, suite, (&mut base, Wants::ItsOwn), cancel).await?;
     triage.weakened = weakened.into_inner().unwrap_or_default();
-    Ok((before, triage))
+    if merge::is_wanted(run, &triage) && !cancel.is_cancelled() {
+        return Box::pin(merge::reproduce(context, run, (desk, suite), (before, triage), cancel)).await;
+    }
+    Ok(Reproduced {
+        before,
+        triage,
+        ground: None,
+    })
 }
 
 /// Where the pull request itself makes tests say less. Nothing depends on it: it is what a reader should know.
@@ -97,12 +111,26 @@ async fn laid_out(
     let Some(commit) = found.filter(|commit| *commit != started.head) else {
         return Ok(None);
     };
-    let desk = desk::lay_out(context, &commit, desk.config.clone()).await?;
+    at(context, &commit, (desk, suite), cancel).await
+}
+
+/// A commit of the base branch to compare with, with the same command; none if what it needs cannot be installed.
+///
+/// # Errors
+/// When it cannot be fetched, or the sandbox cannot be used.
+pub(super) async fn at(
+    context: &Context<'_>,
+    commit: &CommitSha,
+    (desk, suite): (&Desk, &Suite),
+    cancel: &CancellationToken,
+) -> Result<Option<Base>, Broken> {
+    let desk = desk::lay_out(context, commit, desk.config.clone()).await?;
     let mut suite = suite.clone();
     let settings = desk.install_settings(context.app.github.hosts());
     if let Err(reason) = desk.install(&mut suite, &settings, cancel).await? {
-        tracing::info!(reason, "the merge base has no dependencies to run with");
+        tracing::info!(reason, "the base branch has no dependencies to run with");
         return Ok(None);
     }
+    let commit = commit.clone();
     Ok(Some(Base { commit, desk, suite }))
 }

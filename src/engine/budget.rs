@@ -2,15 +2,14 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::desk::Desk;
+use super::{Broken, Context};
 use crate::config::repository::Limits;
 use crate::domain::budget::{self, Allowance, Estimate, Left, Scope, Used};
 use crate::domain::gate::Gate;
-use crate::domain::id::Login;
+use crate::domain::id::Account;
 use crate::domain::run::{Consent, Origin, Run, Step};
 use crate::domain::spend::Spend;
-
-use super::desk::Desk;
-use super::{Broken, Context};
 
 /// What is counted together as a day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -44,7 +43,7 @@ pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> R
         let theirs = runs
             .iter()
             .filter(recent)
-            .filter(|other| on_behalf_of(other) == Some(person));
+            .filter(|other| on_behalf_of(other).is_some_and(|other| other.is(person)));
         counted.push((Scope::User, limits.user.allowance(), sum(theirs)));
     }
     counted.push((Scope::Day, limits.day.allowance(), sum(runs.iter().filter(recent))));
@@ -90,9 +89,10 @@ async fn estimate(context: &Context<'_>, run: &Run, limits: &Limits) -> Result<E
 }
 
 /// Whose limits a run draws on: who asked for it, or whose standing lets it execute something.
-fn on_behalf_of(run: &Run) -> Option<&Login> {
+fn on_behalf_of(run: &Run) -> Option<&Account> {
     match (&run.started.origin, &run.started.consent) {
-        (Origin::Comment { by, .. } | Origin::Label { by }, _) | (_, Consent::Config { author: by }) => Some(by),
+        (Origin::Comment { by, .. } | Origin::Rerun { by, .. } | Origin::Label { by }, _)
+        | (_, Consent::Config { author: by }) => Some(by),
         _ => None,
     }
 }

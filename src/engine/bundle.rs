@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
+use super::desk::Desk;
 use crate::agent::{Model as _, Speech};
 use crate::checkout::Checkout;
 use crate::domain::id::{CommitSha, RepoPath};
@@ -21,10 +22,8 @@ use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::patch::FileMode;
 use crate::domain::run::{Run, Step};
-use crate::git;
 use crate::openai::OpenAi;
-
-use super::desk::Desk;
+use crate::{git, private};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -34,9 +33,13 @@ const TREE: &str = "tree/";
 /// The bounds of what is written and read, in bytes and entries.
 const MAX_TREE: u64 = 256 << 20;
 const MAX_FILES: usize = 100_000;
-const MAX_JOURNAL: u64 = 256 << 20;
-const MAX_LINE: u64 = 64 << 20;
-const MAX_MANIFEST: u64 = 64 << 20;
+const MAX_JOURNAL: u64 = 64 << 20;
+const MAX_LINE: u64 = 16 << 20;
+const MAX_MANIFEST: u64 = 16 << 20;
+/// Longer than any path a link can hold.
+const MAX_LINK: u64 = 4096;
+/// A step takes far more memory than its line, so their number is bounded, too.
+pub const MAX_STEPS: usize = 20_000;
 
 /// What a run began with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,8 +138,10 @@ pub enum Error {
     Io(#[from] io::Error),
     #[error("it is not a bundle of greenlight: {0}")]
     Foreign(String),
-    #[error("it is larger than {0} MiB")]
-    TooLarge(u64),
+    #[error("{0} is larger than {1} MiB")]
+    TooLarge(&'static str, u64),
+    #[error("its journal has more than {MAX_STEPS} steps")]
+    TooManySteps,
     #[error("the tree in it is {actual}, and the run began on {expected}: it was changed")]
     OtherTree { expected: String, actual: String },
     #[error(transparent)]
@@ -160,16 +165,25 @@ pub fn write(file: &Path, manifest: &Manifest, steps: &[Step], tree: &Checkout) 
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
+    private::folder(folder)?;
     let mut place = tempfile::NamedTempFile::new_in(folder)?;
     let mut writer = ZipWriter::new(place.as_file_mut());
     let options = SimpleFileOptions::default().unix_permissions(0o644);
     writer.start_file(MANIFEST, options)?;
     serde_json::to_writer_pretty(&mut writer, manifest).map_err(io::Error::from)?;
+    if steps.len() > MAX_STEPS {
+        return Err(Error::TooManySteps);
+    }
     writer.start_file(JOURNAL, options)?;
+    let mut left = MAX_JOURNAL;
     for step in steps {
-        serde_json::to_writer(&mut writer, step).map_err(io::Error::from)?;
-        writer.write_all(b"\n")?;
+        let mut line = serde_json::to_vec(step).map_err(io::Error::from)?;
+        line.push(b'\n');
+        if line.len() as u64 > MAX_LINE {
+            return Err(too_large("a step of the run", MAX_LINE));
+        }
+        spend(&mut left, line.len() as u64, ("the journal of the run", MAX_JOURNAL))?;
+        writer.write_all(&line)?;
     }
     let mut left = MAX_TREE;
     let mut pristine = tree.clone();
@@ -177,7 +191,7 @@ pub fn write(file: &Path, manifest: &Manifest, steps: &[Step], tree: &Checkout) 
     for path in pristine.paths() {
         let name = format!("{TREE}{path}");
         if let Some(blob) = pristine.read_original(path) {
-            spend(&mut left, blob.bytes.len() as u64)?;
+            spend(&mut left, blob.bytes.len() as u64, OF_TREE)?;
             match blob.mode {
                 FileMode::Symlink => writer.add_symlink(name, String::from_utf8_lossy(&blob.bytes), options)?,
                 FileMode::Executable => writer.start_file(name, options.unix_permissions(0o755))?,
@@ -188,7 +202,7 @@ pub fn write(file: &Path, manifest: &Manifest, steps: &[Step], tree: &Checkout) 
             }
         } else {
             let mut source = File::open(pristine.root().join(path.as_str()))?;
-            spend(&mut left, source.metadata()?.len())?;
+            spend(&mut left, source.metadata()?.len(), OF_TREE)?;
             writer.start_file(name, options)?;
             io::copy(&mut source, &mut writer)?;
         }
@@ -198,9 +212,16 @@ pub fn write(file: &Path, manifest: &Manifest, steps: &[Step], tree: &Checkout) 
     Ok(())
 }
 
-fn spend(left: &mut u64, bytes: u64) -> Result<(), Error> {
-    *left = left.checked_sub(bytes).ok_or(Error::TooLarge(MAX_TREE >> 20))?;
+/// What the bound of the tree is about, and how much it is.
+const OF_TREE: (&str, u64) = ("the tree in it", MAX_TREE);
+
+fn spend(left: &mut u64, bytes: u64, (what, most): (&'static str, u64)) -> Result<(), Error> {
+    *left = left.checked_sub(bytes).ok_or_else(|| too_large(what, most))?;
     Ok(())
+}
+
+fn too_large(what: &'static str, most: u64) -> Error {
+    Error::TooLarge(what, most >> 20)
 }
 
 /// Reads a bundle, and lays its tree out in an empty directory.
@@ -212,22 +233,21 @@ pub fn read(file: &Path, into: &Path) -> Result<(Manifest, Vec<Step>, Checkout),
     if archive.len() > MAX_FILES {
         return Err(Error::Foreign(format!("more than {MAX_FILES} entries")));
     }
-    let manifest: Manifest = serde_json::from_reader(archive.by_name(MANIFEST)?.take(MAX_MANIFEST))
-        .map_err(|error| Error::Foreign(error.to_string()))?;
+    let mut text = Vec::new();
+    archive
+        .by_name(MANIFEST)?
+        .take(MAX_MANIFEST + 1)
+        .read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_MANIFEST {
+        return Err(too_large("the manifest in it", MAX_MANIFEST));
+    }
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| Error::Foreign(error.to_string()))?;
+    drop(text);
     if manifest.version != VERSION {
         let wanted = format!("version {}, and this program reads version {VERSION}", manifest.version);
         return Err(Error::Foreign(wanted));
     }
-    let mut lines = BufReader::new(archive.by_name(JOURNAL)?.take(MAX_JOURNAL));
-    let mut steps = Vec::new();
-    loop {
-        let mut line = String::new();
-        if lines.by_ref().take(MAX_LINE).read_line(&mut line)? == 0 {
-            break;
-        }
-        steps.push(serde_json::from_str(&line).map_err(|error| Error::Foreign(error.to_string()))?);
-    }
-    drop(lines);
+    let steps = steps(BufReader::new(archive.by_name(JOURNAL)?))?;
     lay_out(&mut archive, into)?;
     let tree = Checkout::exported(into, &[])?;
     let actual = git::tree_name(&tree)?;
@@ -236,6 +256,26 @@ pub fn read(file: &Path, into: &Path) -> Result<(Manifest, Vec<Step>, Checkout),
         return Err(Error::OtherTree { expected, actual });
     }
     Ok((manifest, steps, tree))
+}
+
+/// Reads the journal. What it says is compressed a thousandfold, so it is bounded as it is read.
+fn steps(mut journal: impl io::BufRead) -> Result<Vec<Step>, Error> {
+    let (mut steps, mut left, mut line) = (Vec::new(), MAX_JOURNAL, Vec::new());
+    loop {
+        line.clear();
+        let length = journal.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut line)? as u64;
+        if length == 0 {
+            return Ok(steps);
+        }
+        if length > MAX_LINE {
+            return Err(too_large("a step in its journal", MAX_LINE));
+        }
+        spend(&mut left, length, ("its journal", MAX_JOURNAL))?;
+        if steps.len() == MAX_STEPS {
+            return Err(Error::TooManySteps);
+        }
+        steps.push(serde_json::from_slice(&line).map_err(|error| Error::Foreign(error.to_string()))?);
+    }
 }
 
 /// Writes the files first and the links last, so that nothing is ever written through a link.
@@ -252,18 +292,20 @@ fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(),
             .parse()
             .map_err(|_| Error::Foreign("a path that leaves the tree".into()))?;
         let target = into.join(path.as_str());
-        let is_link = entry.is_symlink();
-        let mut bytes = Vec::new();
-        entry.by_ref().take(left + 1).read_to_end(&mut bytes)?;
-        spend(&mut left, bytes.len() as u64)?;
-        if is_link {
-            links.push((path, bytes));
+        if entry.is_symlink() {
+            let mut content = Vec::new();
+            entry.by_ref().take(MAX_LINK + 1).read_to_end(&mut content)?;
+            if content.len() as u64 > MAX_LINK {
+                return Err(Error::Foreign("a link to more than a path".into()));
+            }
+            links.push((path, content));
             continue;
         }
         if let Some(parent) = target.parent() {
             std::fs::create_dir_all(parent)?;
         }
-        std::fs::write(&target, bytes)?;
+        let written = io::copy(&mut entry.by_ref().take(left + 1), &mut File::create(&target)?)?;
+        spend(&mut left, written, OF_TREE)?;
         if entry.unix_mode().is_some_and(|mode| mode & 0o111 != 0) {
             std::fs::set_permissions(&target, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         }
@@ -287,108 +329,4 @@ fn lay_out(archive: &mut ZipArchive<BufReader<File>>, into: &Path) -> Result<(),
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    fn manifest(tree: &Checkout) -> Manifest {
-        let (version, greenlight) = Manifest::of_this_version();
-        Manifest {
-            version,
-            greenlight,
-            mode: Mode::Debug,
-            head: "a".repeat(40).parse().unwrap(),
-            tree: git::tree_name(tree).unwrap(),
-            model: None,
-            speech: Speech::Tools,
-            context: 64_000,
-            config: String::new(),
-            command: "pytest".into(),
-            changed: BTreeMap::from([("src/a.py".parse().unwrap(), vec![1..=3])]),
-            proposed_tree: None,
-            memory: Memory::default(),
-            asks_nobody: false,
-        }
-    }
-
-    fn tree(root: &Path) -> Checkout {
-        std::fs::create_dir_all(root.join("src")).unwrap();
-        std::fs::write(root.join("src/a.py"), "a = 1\n").unwrap();
-        std::fs::write(root.join("run.sh"), "#!/bin/sh\n").unwrap();
-        std::fs::set_permissions(root.join("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        std::os::unix::fs::symlink("src/a.py", root.join("link")).unwrap();
-        Checkout::exported(root, &[]).unwrap()
-    }
-
-    #[test]
-    fn what_is_written_is_read_again() {
-        let place = tempfile::tempdir().unwrap();
-        let mut tree = tree(&place.path().join("tree"));
-        let manifest = manifest(&tree);
-        // Edits are told by the journal, not by the tree.
-        tree.edit_text("src/a.py".parse().unwrap(), "a = 2\n");
-        let steps = vec![Step::Announced, Step::Said(serde_json::json!({ "note": "x" }))];
-        let file = place.path().join("run.zip");
-        write(&file, &manifest, &steps, &tree).unwrap();
-        let (read_manifest, read_steps, read_tree) = read(&file, &place.path().join("again")).unwrap();
-        assert_eq!((read_manifest, read_steps), (manifest, steps));
-        assert_eq!(read_tree.read_text("src/a.py").as_deref(), Some("a = 1\n"));
-        assert_eq!(read_tree.paths().len(), 3);
-    }
-
-    #[test]
-    fn a_changed_tree_is_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let tree = tree(&place.path().join("tree"));
-        let other = Manifest {
-            tree: "0".repeat(40),
-            ..manifest(&tree)
-        };
-        let file = place.path().join("run.zip");
-        write(&file, &other, &[], &tree).unwrap();
-        let refused = read(&file, &place.path().join("again")).unwrap_err();
-        assert!(matches!(refused, Error::OtherTree { .. }), "{refused}");
-    }
-
-    #[test]
-    fn a_path_out_of_the_tree_is_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let tree = tree(&place.path().join("tree"));
-        for name in ["tree/../../evil", "tree//etc/evil", "tree/.git/config"] {
-            let file = place.path().join("run.zip");
-            let mut writer = ZipWriter::new(File::create(&file).unwrap());
-            let options = SimpleFileOptions::default();
-            writer.start_file(MANIFEST, options).unwrap();
-            serde_json::to_writer(&mut writer, &manifest(&tree)).unwrap();
-            writer.start_file(JOURNAL, options).unwrap();
-            writer.start_file(name, options).unwrap();
-            writer.write_all(b"x").unwrap();
-            writer.finish().unwrap();
-            assert!(read(&file, &place.path().join("again")).is_err(), "{name}");
-            assert!(!place.path().join("evil").exists());
-        }
-        // Whichever comes first: what is below a link is written nowhere.
-        let outside = place.path().join("outside");
-        std::fs::create_dir(&outside).unwrap();
-        let file = place.path().join("run.zip");
-        let mut writer = ZipWriter::new(File::create(&file).unwrap());
-        let options = SimpleFileOptions::default();
-        writer.start_file(MANIFEST, options).unwrap();
-        serde_json::to_writer(&mut writer, &manifest(&tree)).unwrap();
-        writer.start_file(JOURNAL, options).unwrap();
-        writer
-            .add_symlink("tree/a", outside.to_str().unwrap(), options)
-            .unwrap();
-        writer.add_symlink("tree/a/evil", "/etc/passwd", options).unwrap();
-        writer.add_symlink("tree/a/deep/evil", "x", options).unwrap();
-        writer.finish().unwrap();
-        assert!(read(&file, &place.path().join("linked")).is_err());
-        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
-        std::fs::write(place.path().join("no.zip"), "no").unwrap();
-        assert!(matches!(
-            read(&place.path().join("no.zip"), place.path()),
-            Err(Error::Foreign(_))
-        ));
-    }
-}
+mod tests;

@@ -1,12 +1,11 @@
 //! Stops the run of a pull request: within a moment when it is at work, at once when it waits.
 
-use crate::domain::gate::Refusal;
-use crate::domain::id::Login;
-use crate::domain::run::{End, Run};
-use crate::journal;
-
 use super::comment::Verdict;
 use super::{Broken, Context, Interrupt, drive};
+use crate::domain::gate::Refusal;
+use crate::domain::id::Account;
+use crate::domain::run::{End, Run};
+use crate::journal;
 
 /// How often a run may go on under the hands of who cancels it.
 const MAX_ATTEMPTS: usize = 5;
@@ -15,7 +14,7 @@ const MAX_ATTEMPTS: usize = 5;
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn cancel(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
+pub(super) async fn cancel(context: &Context<'_>, by: &Account) -> Result<Verdict, Broken> {
     for _ in 1..MAX_ATTEMPTS {
         match attempt(context, by).await {
             // The run went on in its own lane in between: it is at work now, or over.
@@ -26,7 +25,7 @@ pub(super) async fn cancel(context: &Context<'_>, by: &Login) -> Result<Verdict,
     attempt(context, by).await
 }
 
-async fn attempt(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
+async fn attempt(context: &Context<'_>, by: &Account) -> Result<Verdict, Broken> {
     // At work: the run itself writes its end, in its own lane.
     if context
         .app
@@ -41,7 +40,7 @@ async fn attempt(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
     if open.is_empty() {
         // Said twice by the same person, or worked off twice: it is done.
         let end = last.and_then(|run| run.end);
-        let is_done = end == Some(End::Cancelled { by: Some(by.clone()) });
+        let is_done = matches!(end, Some(End::Cancelled { by: Some(other) }) if other.is(by));
         return Ok(if is_done {
             Ok(None)
         } else {

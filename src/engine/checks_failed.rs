@@ -1,12 +1,11 @@
 //! Red CI, or the label that asks for greenlight: begins at most one run a head, and never on greenlight's own commits.
 
+use super::{App, Broken, Context, desk, drive, start};
 use crate::domain::event::{CheckSource, FailedChecks};
-use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
+use crate::domain::id::{Account, CommitSha, InstallationId, Login, PullRequestId};
 use crate::domain::mode::Mode;
 use crate::domain::permission::authorize;
 use crate::domain::run::{Consent, End, Origin, Run};
-
-use super::{App, Broken, Context, desk, drive, start};
 
 /// Begins a run for every open pull request whose head this is.
 ///
@@ -30,6 +29,28 @@ pub(super) async fn checks_failed(
     Ok(())
 }
 
+/// Runs of a repository that are looked at, newest first.
+const MAX_RUNS: usize = 100;
+
+/// The name of greenlight's own check run.
+const OWN_CHECK: &str = "greenlight";
+
+/// Whether greenlight itself said that something is red.
+fn is_own(source: &CheckSource, me: &Login) -> bool {
+    match source {
+        CheckSource::CheckRun {
+            app_slug: Some(slug), ..
+        }
+        | CheckSource::CheckSuite {
+            app_slug: Some(slug), ..
+        } => format!("{slug}[bot]") == me.as_str(),
+        CheckSource::Status { context, by, .. } => {
+            context == OWN_CHECK || by.as_ref().is_some_and(|by| by.login == *me)
+        }
+        _ => false,
+    }
+}
+
 /// The workflow run whose logs can be read, if there is one; nothing at all if this is not to be answered.
 fn workflow_run(source: &CheckSource) -> Option<Option<u64>> {
     match source {
@@ -40,8 +61,8 @@ fn workflow_run(source: &CheckSource) -> Option<Option<u64>> {
         {
             None
         }
-        CheckSource::CheckRun { name, .. } if name == "greenlight" => None,
-        CheckSource::CheckRun { .. } | CheckSource::CheckSuite { .. } => Some(None),
+        CheckSource::CheckRun { name, .. } if name == OWN_CHECK => None,
+        CheckSource::CheckRun { .. } | CheckSource::CheckSuite { .. } | CheckSource::Status { .. } => Some(None),
     }
 }
 
@@ -53,7 +74,7 @@ pub(super) async fn labelled(
     app: &App,
     installation: Option<InstallationId>,
     id: &PullRequestId,
-    (label, by, head): (&str, &Login, &CommitSha),
+    (label, by, head): (&str, &Account, &CommitSha),
 ) -> Result<(), Broken> {
     let context = Context::of(app, installation, id).await?;
     let Ok(config) = desk::config(&context.client, &context.pull_request).await? else {
@@ -63,7 +84,7 @@ pub(super) async fn labelled(
         return Ok(());
     }
     // Whoever may label may not necessarily run code: the gate asks, unless the configuration says otherwise.
-    let permission = context.client.permission(&id.repository, by).await?;
+    let permission = context.client.permission(&context.id().repository, by).await?;
     if authorize((), by, by.as_str().ends_with("[bot]"), permission).is_err() {
         return Ok(());
     }
@@ -97,7 +118,7 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     drive::drive_in(context, run).await
 }
 
-/// The pull requests GitHub names, or, for a fork, those whose head is the branch.
+/// The pull requests GitHub names; for a fork, those whose head is the branch, or this commit.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -109,6 +130,9 @@ pub(super) async fn pull_requests(
     if workflow_run(&checks.source).is_none() {
         return Ok(Vec::new());
     }
+    if is_own(&checks.source, app.github.me().await?) {
+        return Ok(Vec::new());
+    }
     if !checks.pull_requests.is_empty() {
         let ids = checks.pull_requests.iter().map(|&number| PullRequestId {
             repository: checks.repository.clone(),
@@ -116,10 +140,19 @@ pub(super) async fn pull_requests(
         });
         return Ok(ids.collect());
     }
-    let (Some(owner), Some(branch)) = (&checks.head_owner, &checks.head_branch) else {
-        return Ok(Vec::new());
-    };
     let client = app.github.client(installation, &checks.repository).await?;
-    let found = client.pull_requests_of(&checks.repository, owner, branch).await?;
+    let found = match (&checks.head_owner, &checks.head_branch) {
+        (Some(owner), Some(branch)) => client.pull_requests_of(&checks.repository, owner, branch).await?,
+        // A system of many checks says so many times that a head is red: once it is worked on, nobody is asked again.
+        _ if is_worked_on(app, checks).await? => Vec::new(),
+        _ => client.pull_requests_at(&checks.repository, &checks.head).await?,
+    };
     Ok(found.into_iter().map(|pull_request| pull_request.id).collect())
+}
+
+/// Whether a run began on this head; an explanation changes nothing here.
+async fn is_worked_on(app: &App, checks: &FailedChecks) -> Result<bool, Broken> {
+    let runs = app.journal.runs_in(&checks.repository, MAX_RUNS).await?;
+    let works_here = |run: &Run| run.started.head == checks.head && run.started.mode != Mode::Explain;
+    Ok(runs.iter().any(works_here))
 }

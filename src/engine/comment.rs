@@ -2,16 +2,15 @@
 
 use jiff::Timestamp;
 
+use super::{App, Broken, Context, answer, cancel, desk, drive, retry, start, undo};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::Refusal;
-use crate::domain::id::{InstallationId, Login};
+use crate::domain::id::{Account, InstallationId};
 use crate::domain::mode::Mode;
 use crate::domain::permission::{Authorized, authorize};
 use crate::domain::reply;
 use crate::domain::run::{Consent, Origin, Run};
-
-use super::{App, Broken, Context, answer, cancel, desk, drive, retry, start, undo};
 
 /// What a verb leads to: text for the one answer, a refusal, or nothing to say.
 pub(super) type Verdict = Result<Option<String>, Refusal>;
@@ -23,15 +22,19 @@ pub(super) type Verdict = Result<Option<String>, Refusal>;
 pub(super) async fn comment(
     app: &App,
     installation: Option<InstallationId>,
-    comment: Comment,
-    received: Timestamp,
+    (comment, received): (Comment, Timestamp),
+    may_work: bool,
 ) -> Result<(), Broken> {
-    let commands = command::parse(&comment.body);
+    let body = comment.body.clone();
+    let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
+        return Err(Broken::Bug("the commands of a comment were not read".into()));
+    };
     if commands.is_empty() || comment.author_is_bot {
         return Ok(());
     }
-    let context = Context::of(app, installation, &comment.pull_request).await?;
-    if comment.author == context.me {
+    let mut context = Context::of(app, installation, &comment.pull_request).await?;
+    context.may_work = may_work;
+    if comment.author.login == context.me {
         return Ok(());
     }
     // The receipt. A reaction that fails is no reason to leave the work.
@@ -52,7 +55,10 @@ pub(super) async fn comment(
             // It is tried again later, and would only be said too early.
             Err(Broken::GitHub(error)) if error.may_pass() => return Err(error.into()),
             Err(broken) => {
-                answers.push(reply::broken(None));
+                answers.push(match broken.lacks() {
+                    Some(lacks) => reply::not_permitted(&lacks.to_string()),
+                    None => reply::broken(None),
+                });
                 failure = Some(broken);
                 break;
             }
@@ -119,17 +125,35 @@ async fn carry_out(
         received,
         written: comment.written,
     };
-    match request.into_inner() {
-        Command::Fix => begin(context, comment, &by, Mode::Debug).await,
-        Command::Tdd { specification } => begin(context, comment, &by, Mode::Tdd { specification }).await,
+    let command = request.into_inner();
+    let begins = matches!(
+        command,
+        Command::Fix | Command::Tdd { .. } | Command::Refactor { .. } | Command::Explain
+    );
+    if begins && context.app.interrupts.was_cancelled_after(context.id(), received) {
+        return Ok(Ok(Some("This was cancelled before it began.".into())));
+    }
+    if begins && was_pushed_since(context, comment, received).await? {
+        return Ok(Ok(Some(reply::pushed_since(&context.pull_request.head))));
+    }
+    let origin = Origin::Comment {
+        id: comment.id,
+        by: by.clone(),
+    };
+    match command {
+        Command::Fix => begin(context, origin, &by, Mode::Debug).await,
+        Command::Tdd { specification } => begin(context, origin, &by, Mode::Tdd { specification }).await,
         Command::Refactor { goal, path } => {
             // It was a path when it was read.
             let path = path.and_then(|path| path.parse().ok());
-            begin(context, comment, &by, Mode::Refactor { goal, path }).await
+            begin(context, origin, &by, Mode::Refactor { goal, path }).await
         }
         Command::Approve { gate } => answer::approve(context, gate.as_ref(), &by, Some(said_in)).await,
         Command::Reject { gate, reason } => answer::reject(context, gate.as_ref(), (&by, reason), Some(said_in)).await,
-        Command::Cancel => cancel::cancel(context, &by).await,
+        Command::Cancel => {
+            context.app.interrupts.cancelled(context.id(), received);
+            cancel::cancel(context, &by).await
+        }
         Command::Retry => retry::retry(context).await,
         Command::Undo => undo::undo(context, &by).await,
         Command::Explain => explain(context, comment, &by).await,
@@ -137,8 +161,27 @@ async fn carry_out(
     }
 }
 
+/// Whether the head of a fork moved after a comment was written: what its author consented to is the code they could see.
+/// Who pushes to the repository itself could give the command themselves. Events of comments on lines name the head, for
+/// the others the journal of deliveries knows the pushes.
+async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Timestamp) -> Result<bool, Broken> {
+    if !context.pull_request.is_from_fork() {
+        return Ok(false);
+    }
+    let head = &context.pull_request.head;
+    // Taken up after a restart: the run has the head that was checked then.
+    let is_mine = |run: &Run| matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id);
+    if context.app.journal.runs_of(context.id()).await?.iter().any(is_mine) {
+        return Ok(false);
+    }
+    if let Some(seen) = &comment.head {
+        return Ok(seen != head);
+    }
+    Ok(context.app.journal.was_pushed_since(context.id(), received).await?)
+}
+
 /// The command is the consent to sandboxed runs on this head. What already waits for exactly that is answered by it.
-async fn begin(context: &Context<'_>, comment: &Comment, by: &Login, mode: Mode) -> Result<Verdict, Broken> {
+pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, mode: Mode) -> Result<Verdict, Broken> {
     if !mode.is_debug() && context.app.model.is_none() {
         return Ok(Ok(Some(format!("{}.", reply::needs_a_model(&mode)))));
     }
@@ -147,10 +190,8 @@ async fn begin(context: &Context<'_>, comment: &Comment, by: &Login, mode: Mode)
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
     };
     let runs = context.app.journal.runs_of(context.id()).await?;
-    let mine = |run: &Run| {
-        run.started.mode == mode && matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id)
-    };
-    // Delivered again, or taken up after a restart: this comment has had its effect on the others.
+    let mine = |run: &Run| run.started.mode == mode && run.started.origin == origin;
+    // Delivered again, or taken up after a restart: this cause has had its effect on the others.
     if let Some(begun) = runs.iter().find(|run| mine(run)) {
         drive::drive_in(context, begun.clone()).await?;
         return Ok(Ok(None));
@@ -177,10 +218,6 @@ async fn begin(context: &Context<'_>, comment: &Comment, by: &Login, mode: Mode)
             .append(&mut run, crate::domain::run::Step::Announced)
             .await?;
     }
-    let origin = Origin::Comment {
-        id: comment.id,
-        by: by.clone(),
-    };
     let consent = Consent::Command { by: by.clone() };
     let run = start::start(context, &config, (origin, mode), consent).await?;
     drive::drive_in(context, run).await?;
@@ -188,7 +225,7 @@ async fn begin(context: &Context<'_>, comment: &Comment, by: &Login, mode: Mode)
 }
 
 /// Has a model find out why the tests fail, beside whatever else goes on; without one, says what was seen.
-async fn explain(context: &Context<'_>, comment: &Comment, by: &Login) -> Result<Verdict, Broken> {
+async fn explain(context: &Context<'_>, comment: &Comment, by: &Account) -> Result<Verdict, Broken> {
     if context.app.model.is_none() {
         return Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref()))));
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::Broken;
 use crate::checkout::Checkout;
 use crate::config::repository::{REGISTRIES, RepoConfig};
 use crate::domain::budget::{self, Left, Scope, Used};
@@ -28,12 +29,12 @@ use crate::suite::{
     self, Hints, InstallError, InstallSettings, Installed, NothingFound, Request, Suite, TestCommand, TestSettings,
 };
 
-use super::Broken;
-
 mod fetched;
+mod merge;
 mod originals;
 
 pub(super) use fetched::{fetch, lay_out, mirror};
+pub use merge::{OnMerge, With};
 
 /// The name of the configuration file, at the root of the base branch.
 pub const CONFIG_FILE: &str = "greenlight.toml";
@@ -75,10 +76,14 @@ pub struct Desk {
     pub never: Vec<String>,
     /// What may still be used up.
     pub left: Left,
+    /// Where this is the merge of a head with its base branch: how to get back to the head.
+    pub merge: Option<OnMerge>,
+    /// The test command, where another desk's counts.
+    command: Option<TestCommand>,
     /// What was installed, once it is.
     done: OnceLock<Installed>,
-    /// Removed with the desk.
-    _folder: Option<tempfile::TempDir>,
+    /// Removed with the last desk that needs it.
+    folder: Option<Arc<tempfile::TempDir>>,
 }
 
 impl Desk {
@@ -113,8 +118,10 @@ impl Desk {
             workspaces,
             repository: None,
             installed,
+            merge: None,
+            command: None,
             done: OnceLock::new(),
-            _folder: None,
+            folder: None,
         }
     }
 
@@ -123,6 +130,9 @@ impl Desk {
     /// # Errors
     /// What was looked for, when there is none.
     pub fn test_command(&self) -> Result<TestCommand, NothingFound> {
+        if let Some(command) = &self.command {
+            return Ok(command.clone());
+        }
         let found = suite::find(&self.checkout, &self.test_settings(), &self.hints)?;
         // What worked before is tried first, where nobody says otherwise and the tree offers it by itself.
         let is_said = self.config.test.command.is_some() || self.hints.step.is_some() || !self.hints.near.is_empty();

@@ -5,6 +5,14 @@
 
 use std::time::Instant;
 
+use super::base::Reproduced;
+use super::desk::Desk;
+use super::interrupt::Working;
+use super::land::land;
+use super::set_up::set_up;
+use super::stop::stop;
+use super::work::{self, Red};
+use super::{App, Broken, Context, announce, attempt, base, budget, propose, reading, record, resolve, retry};
 use crate::agent::{Model as _, Speech};
 use crate::domain::clock::millis;
 use crate::domain::execution::Resolution;
@@ -14,17 +22,8 @@ use crate::domain::memory::{self, Memory};
 use crate::domain::proposal::Evidence;
 use crate::domain::run::{End, GateNeeded, Next, Run, Step};
 use crate::domain::spend::Spend;
-use crate::journal;
 use crate::sandbox::Code;
-use crate::suite;
-
-use super::desk::Desk;
-use super::interrupt::Working;
-use super::land::land;
-use super::set_up::set_up;
-use super::stop::stop;
-use super::work::{self, Red};
-use super::{App, Broken, Context, announce, attempt, base, budget, propose, reading, record, resolve, retry};
+use crate::{journal, suite};
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
@@ -38,8 +37,26 @@ const MAX_RECALLED: usize = 500;
 /// When GitHub or the journal cannot be reached; everything else ends the run.
 pub(super) async fn drive(app: &App, run: Run) -> Result<(), Broken> {
     let id: PullRequestId = run.started.pull_request.clone();
-    let context = Context::of(app, run.started.installation, &id).await?;
-    drive_in(&context, run).await
+    match Context::of(app, run.started.installation, &id).await {
+        Ok(context) => drive_in(&context, run).await,
+        Err(broken) => {
+            if broken.is_not_installed() {
+                let mut run = run;
+                end_unsaid(app, &mut run).await?;
+            }
+            Err(broken)
+        }
+    }
+}
+
+/// Ends a run where greenlight may not speak any more: nothing is posted, and nothing tries again.
+async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
+    if run.end.is_none() {
+        app.journal
+            .append(run, Step::Ended(End::Cancelled { by: None }))
+            .await?;
+    }
+    Ok(app.journal.append(run, Step::Announced).await?)
 }
 
 /// Appends the end of a run.
@@ -59,6 +76,9 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
     let mut working = context.app.interrupts.enter(context.id(), &run.started.head);
     // From here on a push interrupts; what was pushed before is seen by looking again.
     let context = &context.looked_at_again().await;
+    if context.pull_request.is_from_fork() {
+        run.forget_consent_by_config();
+    }
     // On the heap: what a run does is many futures deep.
     match Box::pin(steps(context, &mut run, &mut working)).await {
         Ok(()) => Ok(()),
@@ -67,6 +87,12 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
         Err(broken) if run.end.is_some() => Err(broken),
         // The next process goes on where this one was.
         Err(_) if is_ending().await => std::future::pending().await,
+        Err(broken) if broken.is_not_installed() => {
+            end_unsaid(context.app, &mut run).await?;
+            Err(broken)
+        }
+        // Nothing can be said now; the run stays open, and resumes when the limit is reset.
+        Err(broken) if broken.not_before().is_some() => Err(broken),
         Err(broken) => {
             tracing::error!(run.id = %run.id(), error = %broken, "a run broke");
             end(context, &mut run, End::GaveUp { reason: said(&broken) }).await?;
@@ -105,11 +131,15 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             }
             continue;
         }
-        if matches!(
-            next,
-            Next::Reproduce | Next::Work { .. } | Next::Verify | Next::Resolve(_)
-        ) || matches!(next, Next::OpenGate(GateNeeded::Search | GateNeeded::Execute))
-        {
+        // Once it is known that only the merge is red, the work goes on there.
+        desk = desk.filter(|desk| desk.merge.is_some() == run.red_merge().is_some());
+        if !context.may_work && takes_a_worker(&next) {
+            match working.leave() {
+                Ok(()) => return Ok(()),
+                Err(_) => continue,
+            }
+        }
+        if needs_a_desk(&next) {
             announce::announce(context, run).await?;
             if desk.is_none() {
                 match set_up(context, run).await? {
@@ -168,11 +198,28 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
     Err(Broken::Bug(format!("more than {MAX_STEPS} steps in one go")))
 }
 
+/// Whether this works on code, reads whole logs or moves a branch, as opposed to saying something.
+fn takes_a_worker(next: &Next) -> bool {
+    !matches!(next, Next::Done | Next::Wait | Next::Announce | Next::End(_))
+}
+
+/// Whether the next thing is done on the tree.
+fn needs_a_desk(next: &Next) -> bool {
+    matches!(
+        next,
+        Next::Reproduce
+            | Next::Work { .. }
+            | Next::Verify
+            | Next::Resolve(_)
+            | Next::OpenGate(GateNeeded::Search | GateNeeded::Execute)
+    )
+}
+
 /// Whether a model can work from reading alone. One that acts by code needs an interpreter, and so a word that code may
-/// run.
+/// run; and no model works for strangers unless a person asked it to.
 fn a_model_reads(context: &Context<'_>, run: &Run) -> bool {
     let model = context.app.model.as_ref().filter(|_| !run.needs_execution);
-    model.is_some_and(|(model, _)| run.may_execute() || model.speech() == Speech::Tools)
+    model.is_some_and(|(model, _)| run.may_execute() || (!run.started.asks_first && model.speech() == Speech::Tools))
 }
 
 /// Closes the gates whose time is up.
@@ -233,14 +280,15 @@ async fn execute(
     }
     let step = match (next, &suite) {
         (Next::Reproduce, Some(suite)) => {
-            let (before, triage) = base::reproduce(context, run, (desk, suite), cancel).await?;
+            let Reproduced { before, triage, .. } =
+                Box::pin(base::reproduce(context, run, (desk, suite), cancel)).await?;
             Step::Reproduced { before, triage }
         }
         (Next::Resolve(resolution), suite) => {
             resolve::resolve(context, run, (desk, suite.as_ref()), resolution, cancel).await?
         }
-        (Next::Verify, Some(suite)) => verify(context, run, (desk, suite), cancel).await?,
-        _ => attempt::attempt(context, run, (desk, suite.as_ref()), cancel).await?,
+        (Next::Verify, Some(suite)) => Box::pin(verify(context, run, (desk, suite), cancel)).await?,
+        _ => Box::pin(attempt::attempt(context, run, (desk, suite.as_ref()), cancel)).await?,
     };
     Ok((!cancel.is_cancelled()).then_some(step))
 }
@@ -255,19 +303,36 @@ async fn verify(
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing to verify".into()));
     };
-    let (before, triage) = base::reproduce(context, run, (desk, suite), cancel).await?;
-    if !triage.is_worked_on() && before.outcome.is_red() {
+    let Reproduced { before, triage, ground } = Box::pin(base::reproduce(context, run, (desk, suite), cancel)).await?;
+    if !triage.is_worked_on() && (before.outcome.is_red() || triage.merged.is_some()) {
         let reason = triage.why_not(&before);
         return Ok(Step::Ended(End::GaveUp {
             reason: format!("The suggestion was executed as approved, and there is nothing for it to mend: {reason}"),
         }));
     }
+    let (desk, suite) = ground.as_ref().map_or((desk, suite), |(desk, suite)| (desk, suite));
+    let patch = match &desk.merge {
+        None => proposal.patch.clone(),
+        Some(merge) => match merge.from_head(&proposal.patch).await? {
+            Ok(patch) => patch,
+            Err(conflict) => {
+                return Ok(Step::Ended(End::GaveUp {
+                    reason: format!(
+                        "With the suggestion, the branch conflicts with `{}` in {}",
+                        merge.branch,
+                        conflict.paths.join(", ")
+                    ),
+                }));
+            }
+        },
+    };
     let red = Red {
         head: &run.started.head,
         before: &before,
         triage: Some(&triage),
+        on_head: Some(&proposal.patch),
     };
-    let proved = work::prove(desk, suite, (&proposal.patch, proposal.claim()), &red, cancel).await?;
+    let proved = Box::pin(work::prove(desk, suite, (&patch, proposal.claim()), &red, cancel)).await?;
     Ok(match proved {
         Ok(evidence) => Step::Verified(Box::new(Evidence {
             spent: Some(run.spent).filter(|spent| spent.turns > 0),

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::id::{CommitSha, Login, PullRequestId};
+use crate::domain::id::{Account, CommitSha, PullRequestId};
 
 /// Why a run has to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interrupt {
     Superseded(CommitSha),
-    Cancelled(Login),
+    Cancelled(Account),
     /// The pull request was closed.
     Closed,
     /// greenlight itself ends; the run goes on after the restart.
@@ -23,7 +24,12 @@ pub enum Interrupt {
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
     working: Arc<Mutex<HashMap<u64, Entry>>>,
+    /// When a pull request was last cancelled: what was asked before and still waits does not begin.
+    cancelled: Arc<Mutex<HashMap<PullRequestId, Timestamp>>>,
 }
+
+/// How long a cancellation is remembered for what waits for a worker.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 
 #[derive(Debug)]
 struct Entry {
@@ -86,10 +92,33 @@ impl Interrupts {
                 Interrupt::Superseded(head) => *head != entry.head,
                 _ => true,
             };
-            if entry.pull_request == *pull_request && is_meant {
+            if entry.pull_request.may_be(pull_request) && is_meant {
                 entry.interrupt(why.clone());
                 reached = true;
             }
+        }
+        reached
+    }
+
+    /// Notes that a pull request was cancelled, by a command that came at this moment.
+    pub fn cancelled(&self, pull_request: &PullRequestId, at: Timestamp) {
+        let mut cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        cancelled.retain(|_, earlier| at.duration_since(*earlier) < REMEMBERED);
+        cancelled.insert(pull_request.clone(), at);
+    }
+
+    /// Whether a pull request was cancelled after something that came at this moment.
+    pub fn was_cancelled_after(&self, pull_request: &PullRequestId, at: Timestamp) -> bool {
+        let cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        cancelled.get(pull_request).is_some_and(|cancelled| *cancelled > at)
+    }
+
+    /// Stops every run at work on these pull requests; false if there is none.
+    pub fn interrupt_where(&self, is_meant: impl Fn(&PullRequestId) -> bool, why: &Interrupt) -> bool {
+        let mut reached = false;
+        for entry in self.lock().values_mut().filter(|entry| is_meant(&entry.pull_request)) {
+            entry.interrupt(why.clone());
+            reached = true;
         }
         reached
     }
@@ -196,7 +225,7 @@ mod tests {
         working.enter_again();
         assert!(working.interrupt().is_none() && !working.token().is_cancelled());
         all.interrupt(&id(), &Interrupt::Superseded(sha("b")));
-        let cancelled = Interrupt::Cancelled(Login::new("mia"));
+        let cancelled = Interrupt::Cancelled(Account::new("mia"));
         all.interrupt(&id(), &cancelled);
         all.interrupt(&id(), &Interrupt::Closed);
         working.enter_again();

@@ -14,8 +14,11 @@ mod checks_failed;
 mod comment;
 pub mod desk;
 mod drive;
+mod forget;
+mod identify;
 mod interrupt;
 mod land;
+mod merge;
 mod propose;
 mod reading;
 mod record;
@@ -34,13 +37,16 @@ pub mod work;
 use std::io;
 use std::path::PathBuf;
 
+pub use identify::identify;
 pub use interrupt::{Interrupt, Interrupts};
 pub use voices::{Piece, Voices};
 
 use crate::config::allow_list::AllowList;
 use crate::domain::event::{Event, Fact, FailedChecks};
-use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId};
+use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId, RepositoryName};
+use crate::domain::mode::Mode;
 use crate::domain::model::Who;
+use crate::domain::permission::authorize;
 use crate::domain::run::{End, Run};
 use crate::github::{Client, GitHub, PullRequest};
 use crate::journal::Journal;
@@ -91,8 +97,35 @@ pub enum Broken {
     Disk(String, io::Error),
     #[error("the head moved to {head} meanwhile: make the patch for that one")]
     HeadMoved { head: CommitSha },
+    /// A repository that was renamed or transferred to where the operator has greenlight do nothing.
+    #[error("{0} is not one of the repositories that greenlight works for")]
+    NotAllowed(RepositoryName),
     #[error("a fault of greenlight's own: {0}")]
     Bug(String),
+}
+
+impl Broken {
+    fn github(&self) -> Option<&github::Error> {
+        match self {
+            Self::GitHub(error) | Self::Land(github::LandError::GitHub(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The permission on GitHub that was missing, if that is what broke.
+    pub fn lacks(&self) -> Option<&github::MissingPermission> {
+        self.github()?.lacks()
+    }
+
+    /// When to try again, if a rate limit of GitHub's is what broke.
+    pub fn not_before(&self) -> Option<jiff::Timestamp> {
+        self.github()?.not_before()
+    }
+
+    /// Whether greenlight is not installed there, so that there is nobody to tell.
+    pub fn is_not_installed(&self) -> bool {
+        matches!(self.github(), Some(github::Error::NotInstalled(_)))
+    }
 }
 
 /// One pull request, as it is now, and how to speak to it.
@@ -102,6 +135,8 @@ pub struct Context<'a> {
     pub installation: Option<InstallationId>,
     pub pull_request: PullRequest,
     pub me: Login,
+    /// Whether it may work on code here; otherwise what needs that is left to somebody with a worker.
+    pub may_work: bool,
 }
 
 impl<'a> Context<'a> {
@@ -110,15 +145,27 @@ impl<'a> Context<'a> {
     /// # Errors
     /// When GitHub cannot be reached.
     pub async fn of(app: &'a App, installation: Option<InstallationId>, id: &PullRequestId) -> Result<Self, Broken> {
-        let client = app.github.client(installation, &id.repository).await?;
         let me = app.github.me().await?.clone();
-        let pull_request = client.pull_request(id).await?;
+        let (mut client, mut installation) = (app.github.client(installation, &id.repository).await?, installation);
+        let mut found = client.pull_request(id).await;
+        let named = found.as_ref().map(|found| &found.id.repository);
+        if let Some(now) = app.github.transferred((installation, &id.repository), named).await? {
+            (client, installation) = (app.github.client(Some(now), &id.repository).await?, Some(now));
+            found = client.pull_request(id).await;
+        }
+        let pull_request = found?;
+        let name = &pull_request.id.repository.name;
+        if !app.allow_list.allows(name) {
+            return Err(Broken::NotAllowed(name.clone()));
+        }
+        app.journal.know(&pull_request.id.repository, installation).await?;
         Ok(Self {
             app,
             client,
             installation,
             pull_request,
             me,
+            may_work: true,
         })
     }
 
@@ -131,6 +178,7 @@ impl<'a> Context<'a> {
             installation: self.installation,
             pull_request: now.unwrap_or_else(|_| self.pull_request.clone()),
             me: self.me.clone(),
+            may_work: self.may_work,
         }
     }
 
@@ -144,13 +192,70 @@ impl<'a> Context<'a> {
 /// # Errors
 /// When something broke; what a person should know of it was said to them already.
 pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
+    let event = identify::event(app, event).await?;
+    dispatch(app, event, true).await
+}
+
+/// Works off an event that only reads, stops or notes something. Returns the runs that can go on now, which takes a
+/// worker.
+///
+/// # Errors
+/// As [`handle`].
+pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
+    let event = identify::event(app, event).await?;
+    let id = match &event.fact {
+        Fact::CommentCreated(comment) => Some(comment.pull_request.clone()),
+        Fact::PullRequestPushed { pull_request, .. }
+        | Fact::PullRequestClosed { pull_request }
+        | Fact::CommandGiven { pull_request, .. } => Some(pull_request.clone()),
+        Fact::ButtonPressed {
+            repository,
+            pull_requests,
+            ..
+        } => pull_requests.first().map(|&number| PullRequestId {
+            repository: repository.clone(),
+            number,
+        }),
+        _ => None,
+    };
+    dispatch(app, event, false).await?;
+    let Some(id) = id else { return Ok(Vec::new()) };
+    let runs = app.journal.runs_of(&id).await?;
+    // Also if it is at work: that may have begun before this was written down. An explanation has a lane of its own.
+    let is_left = |run: &Run| run.end.is_none() && run.open_gates().is_empty() && run.started.mode != Mode::Explain;
+    Ok(runs.into_iter().filter(is_left).collect())
+}
+
+/// Stops what is at work on a pull request if the author of this comment may cancel it. What else the comment says comes
+/// when it is its turn.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub async fn stop_at_once(app: &App, event: Event) -> Result<(), Broken> {
+    let Fact::CommentCreated(comment) = &event.fact else {
+        return Ok(());
+    };
+    let client = app
+        .github
+        .client(event.installation, &comment.pull_request.repository)
+        .await?;
+    let repository = &comment.pull_request.repository;
+    let permission = client.permission(repository, &comment.author).await?;
+    if authorize((), &comment.author, comment.author_is_bot, permission).is_ok() {
+        let why = Interrupt::Cancelled(comment.author.clone());
+        app.interrupts.interrupt(&comment.pull_request, &why);
+    }
+    Ok(())
+}
+
+async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken> {
     let installation = event.installation;
     match event.fact {
-        Fact::CommentCreated(comment) => comment::comment(app, installation, comment, event.received).await,
+        Fact::CommentCreated(comment) => comment::comment(app, installation, (comment, event.received), may_work).await,
         Fact::PullRequestPushed { pull_request, head } => {
             // Deliveries come in any order: what counts is where the head is now.
             tracing::debug!(%pull_request, %head, "pushed");
-            end_open_runs(app, installation, &pull_request, |run, now| {
+            end_open_runs(app, (installation, may_work), &pull_request, |run, now| {
                 let head = now.head.clone();
                 (run.started.head != head).then_some(End::Superseded { head })
             })
@@ -158,7 +263,7 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
             settle::settle(app, installation, &pull_request).await
         }
         Fact::PullRequestClosed { pull_request } => {
-            end_open_runs(app, installation, &pull_request, |_, now| {
+            end_open_runs(app, (installation, may_work), &pull_request, |_, now| {
                 (!now.is_open).then_some(End::Cancelled { by: None })
             })
             .await?;
@@ -177,20 +282,33 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
             head,
             identifier,
             by,
+            app: of,
         } => {
+            // Another App's check is that App's to run again.
+            let me = app.github.me().await?;
+            if of.is_some_and(|slug| format!("{slug}[bot]") != me.as_str()) {
+                return Ok(());
+            }
             let ids = pull_requests.into_iter().map(|number| PullRequestId {
                 repository: repository.clone(),
                 number,
             });
-            answer::button(app, installation, ids.collect(), (&head, &identifier, &by)).await
+            let pressed = (identifier.as_str(), event.received);
+            answer::button(app, (installation, may_work), ids.collect(), (&head, pressed, &by)).await
         }
         Fact::CommandGiven {
             pull_request,
             head,
             by,
             command,
-        } => answer::given(app, installation, &pull_request, (&head, &by, command)).await,
-        Fact::InstallationChanged { .. } | Fact::Pinged => Ok(()),
+        } => answer::given(app, (installation, may_work), &pull_request, (&head, &by, command)).await,
+        Fact::InstallationChanged { removed, .. } => {
+            for repository in &removed {
+                forget::forget(app, repository).await?;
+            }
+            Ok(())
+        }
+        Fact::Pinged => Ok(()),
     }
 }
 
@@ -209,6 +327,16 @@ pub async fn split(app: &App, event: Event) -> Result<Vec<Event>, Broken> {
         Fact::ChecksFailed(checks) => {
             let ids = checks_failed::pull_requests(app, event.installation, checks).await?;
             ids.into_iter().map(|id| id.number).collect()
+        }
+        Fact::ButtonPressed {
+            repository,
+            pull_requests,
+            head,
+            ..
+        } if pull_requests.is_empty() => {
+            let client = app.github.client(event.installation, repository).await?;
+            let found = client.pull_requests_at(repository, head).await?;
+            found.into_iter().map(|pull_request| pull_request.id.number).collect()
         }
         Fact::ButtonPressed { pull_requests, .. } => pull_requests.clone(),
         _ => return Ok(vec![event]),
@@ -230,7 +358,7 @@ pub async fn split(app: &App, event: Event) -> Result<Vec<Event>, Broken> {
 /// # Errors
 /// When something broke.
 pub async fn resume(app: &App, run: Run) -> Result<(), Broken> {
-    match app.journal.load(&run.started.pull_request, run.id()).await? {
+    match identify::run(app, &run).await? {
         Some(run) if !run.is_over() => drive::drive(app, run).await,
         _ => Ok(()),
     }
@@ -239,7 +367,7 @@ pub async fn resume(app: &App, run: Run) -> Result<(), Broken> {
 /// Ends what is still open on a pull request, and says so.
 async fn end_open_runs(
     app: &App,
-    installation: Option<InstallationId>,
+    (installation, may_work): (Option<InstallationId>, bool),
     id: &PullRequestId,
     end: impl Fn(&Run, &PullRequest) -> Option<End>,
 ) -> Result<(), Broken> {
@@ -253,7 +381,8 @@ async fn end_open_runs(
     if open.is_empty() {
         return Ok(());
     }
-    let context = Context::of(app, installation, id).await?;
+    let mut context = Context::of(app, installation, id).await?;
+    context.may_work = may_work;
     for mut run in open {
         if run.end.is_none()
             && let Some(end) = end(&run, &context.pull_request)

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use super::desk::{self, Desk};
+use super::suggest::{Target, can_be_pushed};
+use super::{Broken, Context, work};
 use crate::domain::gate::{Circumstances, Gate, GateKind};
 use crate::domain::proposal::Claim;
 use crate::domain::redact;
 use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step};
-
-use super::desk::{self, Desk};
-use super::suggest::{Target, can_be_pushed};
-use super::{Broken, Context, work};
 
 /// Posts the review of the proposal, or turns the review of this head into it.
 ///
@@ -168,7 +167,7 @@ pub(super) async fn tested_tree(context: &Context<'_>, run: &Run) -> Result<Stri
     let Some(proposal) = &run.proposal else {
         return Err(Broken::Bug("nothing was tested".into()));
     };
-    let mirror = desk::mirror(context, &run.started.head).await?;
+    let mirror = desk::mirror(context, std::slice::from_ref(&run.started.head)).await?;
     let (head, patch) = (run.started.head.clone(), proposal.patch.clone());
     let computed = tokio::task::spawn_blocking(move || mirror.tree_with(&head, &patch)).await;
     Ok(computed.map_err(|error| Broken::Bug(error.to_string()))??)

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{Seek as _, Write as _};
 use std::ops::ControlFlow;
 
+use super::{Broken, Context};
 use crate::domain::ci_step::CiStep;
-use crate::domain::id::RepoPath;
-use crate::domain::run::{Origin, Reading, Run};
+use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::run::{Log, Origin, Reading, Run, Tested};
+use crate::domain::test_run::Location;
 use crate::github::{self, Job, Streamed, WorkflowRun};
 use crate::suite::{self, Distillate, Distiller, GreenLog};
-
-use super::{Broken, Context};
 
 /// How many failed jobs' logs are read; each tells at most `TestRun::MAX_FAILURES` failures.
 const MAX_LOGS: usize = 3;
@@ -24,31 +24,50 @@ const CUT: &str = "the log was not read to its end: the download broke off, or t
 /// Reads the logs of the failed jobs, and what the first failed step ran.
 ///
 /// # Errors
-/// When GitHub cannot be reached; a log that is gone is left out.
+/// When GitHub cannot be reached; a log that is gone, or may not be read, is left out, and that is said.
 pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading, Broken> {
-    let repository = &context.id().repository;
-    let red = match run.started.origin {
-        Origin::Ci { workflow_run: Some(id) } => Some(context.client.workflow_run(repository, id).await?),
+    let (client, repository) = (&context.client, &context.id().repository);
+    let (told, tested) = match run.started.origin {
+        Origin::Ci { workflow_run: Some(id) } => match client.workflow_run(repository, id).await {
+            Ok(run) => (run.clone(), Some(tested(&run))),
+            Err(error) => return unreadable(error),
+        },
+        Origin::Ci { workflow_run: None } => return Ok(unread(Some(Tested::Unknown))),
         // Somebody asked: what CI said of this head, if it has said anything.
         _ => {
-            let failed = context.client.failed_runs(repository, &run.started.head).await?;
-            failed.into_iter().next()
+            let failed = client.failed_runs(repository, &run.started.head).await?;
+            let of_merge = failed.iter().map(tested).find(|tested| *tested == Tested::Merge);
+            match failed.into_iter().next() {
+                Some(run) => (run.clone(), of_merge.or(Some(tested(&run)))),
+                None => {
+                    let is_red = client.has_red_checks(repository, &run.started.head).await?;
+                    return Ok(unread(is_red.then_some(Tested::Unknown)));
+                }
+            }
         }
     };
-    let Some(told) = red else {
-        return Ok(Reading::default());
+    let jobs = match client.jobs(repository, told.id).await {
+        Ok(jobs) => jobs,
+        Err(error) => {
+            return unreadable(error).map(|reading| Reading { tested, ..reading });
+        }
     };
-    let jobs = context.client.jobs(repository, told.id).await?;
-    let mut reading = Reading::default();
+    let mut reading = unread(tested);
     for job in jobs.iter().filter(|job| job.has_failed()).take(MAX_LOGS) {
         let mut step = match told.workflow() {
             Some(workflow) => failed_step(context, &workflow, job).await?,
             None => None,
         };
         let distilled = match log(context, &told, job, step.as_ref()).await {
-            Ok(distilled) => distilled,
+            Ok(distilled) => {
+                reading.log = Log::Read;
+                distilled
+            }
             Err(error) => {
                 tracing::warn!(job.id = job.id, %error, "a log could not be read");
+                if reading.log != Log::Read {
+                    reading.log = refused(&error);
+                }
                 Distillate::default()
             }
         };
@@ -61,7 +80,86 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading
             reading.excerpt = distilled.excerpt;
         }
     }
+    if reading.tested == Some(Tested::Merge) {
+        without_foreign_lines(context, &run.started.head, &mut reading).await?;
+    }
     Ok(reading)
+}
+
+/// Takes away the places in files that the base branch changed since the head left it: their lines in the log are those
+/// of the merge, and nobody should look for them on the head.
+async fn without_foreign_lines(
+    context: &Context<'_>,
+    head: &CommitSha,
+    reading: &mut Reading,
+) -> Result<(), github::Error> {
+    if reading.failures.iter().all(|failure| failure.location.is_none()) {
+        return Ok(());
+    }
+    let (client, pull_request) = (&context.client, &context.pull_request);
+    let changed = client.changed_since(&pull_request.id.repository, head, &pull_request.base_branch);
+    let changed = changed.await?;
+    for failure in &mut reading.failures {
+        let is_foreign = |at: &Location| match &changed {
+            Some(paths) => paths.contains(&at.path),
+            None => true,
+        };
+        failure.location.take_if(|at| is_foreign(at));
+    }
+    Ok(())
+}
+
+/// What a workflow run tested.
+fn tested(run: &WorkflowRun) -> Tested {
+    match run.event.as_deref() {
+        Some("pull_request") => Tested::Merge,
+        // It begins on the base branch, and what it checks out is its own affair.
+        Some("pull_request_target") | None => Tested::Unknown,
+        Some(_) => Tested::Head,
+    }
+}
+
+/// There is no log, or none was read yet.
+fn unread(tested: Option<Tested>) -> Reading {
+    Reading {
+        log: Log::None,
+        tested,
+        ..Reading::default()
+    }
+}
+
+/// What is left to say where GitHub shows neither run nor jobs.
+///
+/// # Errors
+/// The same error, if asking again may help.
+fn unreadable(error: github::Error) -> Result<Reading, Broken> {
+    if error.may_pass() {
+        return Err(error.into());
+    }
+    tracing::warn!(%error, "a workflow run could not be read");
+    Ok(Reading {
+        log: refused(&error),
+        ..unread(Some(Tested::Unknown))
+    })
+}
+
+fn refused(error: &github::Error) -> Log {
+    match error {
+        github::Error::Refused {
+            status: 404 | 410,
+            lacks: None,
+            ..
+        } => Log::Gone,
+        github::Error::Refused {
+            status, message, lacks, ..
+        } => {
+            let lacks = lacks.as_ref().map_or_else(String::new, |lacks| format!("; {lacks}"));
+            Log::Refused {
+                why: format!("{status}: {message}{lacks}"),
+            }
+        }
+        error => Log::Refused { why: error.to_string() },
+    }
 }
 
 /// The step of a job that failed, as the files of the base branch describe it: the head's may be anybody's.

@@ -4,9 +4,6 @@ use super::desk::Desk;
 use super::{Context, bundle};
 use crate::domain::run::{Run, Step};
 
-/// Steps of a run that are written down.
-const MAX_STEPS: usize = 20_000;
-
 /// Writes the run as it is by now, in place of what was there of it.
 pub(super) async fn record(context: &Context<'_>, run: &Run, desk: &Desk) {
     let Some(folder) = &context.app.bundles else { return };
@@ -14,7 +11,7 @@ pub(super) async fn record(context: &Context<'_>, run: &Run, desk: &Desk) {
     let folder = folder.join(repository.owner()).join(repository.name());
     let file = folder.join(format!("{}.zip", run.id()));
     let written = async {
-        let steps = context.app.journal.steps(run.id(), 0, MAX_STEPS).await?;
+        let steps = context.app.journal.steps(run.id(), 0, bundle::MAX_STEPS).await?;
         let steps = steps.iter().map(|(_, step)| serde_json::from_str::<Step>(step));
         let steps = steps.collect::<Result<Vec<_>, _>>()?;
         let manifest = bundle::manifest(run, desk, context.app.model.as_ref(), &desk.memory).await?;

@@ -12,6 +12,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::Broken;
+use super::bundle::Manifest;
+use super::desk::Desk;
+use super::work::{self, Brief, Engine, Outcome};
 use crate::agent::{self, Item, ModelError, Recorded, Reply, Speech};
 use crate::domain::execution::Deferred;
 use crate::domain::redact::bounded;
@@ -19,11 +23,6 @@ use crate::domain::run::{End, Run, Step};
 use crate::domain::search::Search;
 use crate::domain::spend::Spend;
 use crate::suite::{self, Suite};
-
-use super::Broken;
-use super::bundle::Manifest;
-use super::desk::Desk;
-use super::work::{self, Brief, Engine, Outcome};
 
 /// How much of each side of a difference is kept, in bytes.
 const MAX_SHOWN: usize = 2 << 10;

@@ -1,11 +1,9 @@
 //! Hands a person's answer back to the model that waits for it; what was approved is carried out first, exactly.
 
+use super::desk::Desk;
+use super::{Broken, Context, work};
 use crate::domain::execution::Resolution;
 use crate::domain::run::{Run, Step};
-
-use super::desk::Desk;
-use super::work;
-use super::{Broken, Context};
 use crate::suite::Suite;
 
 /// Gives the next item of the transcript: the result of what was approved, or why it was not done.

@@ -1,13 +1,12 @@
 //! Has GitHub run the failed CI jobs of this head again.
 
+use super::comment::Verdict;
+use super::{Broken, Context};
 use crate::domain::gate::Refusal;
 use crate::domain::id::CommitSha;
 use crate::domain::reply;
 use crate::domain::run::{End, Origin, Run};
 use crate::github::Error;
-
-use super::comment::Verdict;
-use super::{Broken, Context};
 
 /// What the button of the check run is called in events.
 pub(super) const BUTTON: &str = "retry";
@@ -57,7 +56,7 @@ pub(super) fn failed_on(runs: &[Run], head: &CommitSha) -> Option<u64> {
     let on_this_head = runs.iter().rev().filter(|run| run.started.head == *head);
     let mut seen = on_this_head.filter_map(|run| match run.started.origin {
         Origin::Ci { workflow_run } => workflow_run,
-        Origin::Comment { .. } | Origin::Label { .. } => None,
+        Origin::Comment { .. } | Origin::Rerun { .. } | Origin::Label { .. } => None,
     });
     seen.next()
 }

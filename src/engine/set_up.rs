@@ -1,10 +1,9 @@
 //! What a run needs before it works: the tree, the rules of the base branch, and the standing of those who allowed it.
 
+use super::desk::{self, Desk};
+use super::{Broken, Context, merge};
 use crate::domain::run::{End, Run};
 use crate::suite;
-
-use super::desk::{self, Desk};
-use super::{Broken, Context};
 
 /// Fetches the tree and the rules; an end when the run cannot work at all.
 ///
@@ -31,7 +30,7 @@ pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<De
         return Ok(Err(end));
     }
     Ok(match desk.test_command() {
-        Ok(_) => Ok(desk),
+        Ok(_) => Ok(merge::again(context, run, desk).await?),
         Err(nothing) => Err(End::NothingToFix {
             reason: format!(
                 "I found no tests. I looked for: {}. Set `[test]` `command` in `greenlight.toml` on the base branch.",

@@ -5,14 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use super::{App, Broken, Context, announce};
 use crate::domain::anchor::{Fate, Fingerprint, Suggestion, fate};
 use crate::domain::id::{CommitSha, InstallationId, PullRequestId, RunId};
 use crate::domain::reply::{self, Source};
 use crate::domain::run::{End, Run, Settled, Step};
 use crate::github::{Classifier, Error, SuggestionComment};
 use crate::journal;
-
-use super::{App, Broken, Context, announce};
 
 /// How often a run may go on in its own lane while its suggestions are written down.
 const MAX_ATTEMPTS: usize = 5;
@@ -27,11 +26,11 @@ const MAX_BYTES_READ: usize = 256 << 20;
 /// When something broke.
 pub(super) async fn settle(app: &App, installation: Option<InstallationId>, id: &PullRequestId) -> Result<(), Broken> {
     let context = Context::of(app, installation, id).await?;
-    let comments = context.client.suggestions(id, &context.me).await?;
+    let comments = context.client.suggestions(context.id(), &context.me).await?;
     if comments.is_empty() {
         return Ok(());
     }
-    let runs = app.journal.runs_of(id).await?;
+    let runs = app.journal.runs_of(context.id()).await?;
     let mut files = Files {
         context: &context,
         read: BTreeMap::new(),

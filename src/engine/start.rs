@@ -2,12 +2,11 @@
 
 use sha2::{Digest as _, Sha256};
 
+use super::{Broken, Context};
 use crate::config::repository::{Execution, RepoConfig};
-use crate::domain::id::{Login, PullRequestId, RunId};
+use crate::domain::id::{Account, PullRequestId, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::run::{Consent, Origin, Run, Started};
-
-use super::{Broken, Context};
 
 /// Begins a run, or finds it when it was begun before.
 ///
@@ -20,34 +19,46 @@ pub(super) async fn start(
     consent: Consent,
 ) -> Result<Run, Broken> {
     let pull_request = &context.pull_request;
+    let cause = cause(&origin, &mode, pull_request.head.as_str());
+    let known = context.app.journal.runs_of(&pull_request.id).await?;
+    // Runs that an earlier version began are named differently.
+    let same = |run: &Run| self::cause(&run.started.origin, &run.started.mode, run.started.head.as_str()) == cause;
+    if let Some(begun) = known.into_iter().find(same) {
+        return Ok(begun);
+    }
     let started = Started {
-        run: run_id(&pull_request.id, (&origin, &mode), pull_request.head.as_str()),
+        run: run_id(&pull_request.id, &cause),
         pull_request: pull_request.id.clone(),
         installation: context.installation,
         head: pull_request.head.clone(),
         base: pull_request.base.clone(),
+        asks_first: consent == Consent::None
+            && matches!(origin, Origin::Ci { .. })
+            && strangers_can_push(context).await?,
         origin,
         consent,
         asks_about_tests: config.gate.tests && matches!(mode, Mode::Tdd { .. }),
         mode,
         approvers: config.gate.approvers,
         gate_seconds: config.gate.expires.as_secs(),
+        writes_as: Some(context.me.clone()),
         at: jiff::Timestamp::now(),
     };
     tracing::info!(run.id = %started.run, pull_request = %started.pull_request, head = %started.head, "a run begins");
     Ok(context.app.journal.begin(started).await?)
 }
 
-/// Whether the author's own standing allows sandboxed runs before any gate: `execution = "sandbox"` on the base
-/// branch, and write access, fetched live.
+/// Whether the configuration allows sandboxed runs before any gate: `execution = "sandbox"` on the base branch, an
+/// author with write access, fetched live, and a head in this repository. To a fork's branch its owner and collaborators
+/// can push at any time, whoever opened the pull request.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
 pub(super) async fn consent_by_config(context: &Context<'_>, config: &RepoConfig) -> Result<Consent, Broken> {
-    if config.execution != Execution::Sandbox {
+    if config.execution != Execution::Sandbox || context.pull_request.is_from_fork() {
         return Ok(Consent::None);
     }
-    let author: &Login = &context.pull_request.author;
+    let author: &Account = &context.pull_request.author;
     let permission = context.client.permission(&context.id().repository, author).await?;
     Ok(if permission.may_approve() {
         Consent::Config { author: author.clone() }
@@ -56,14 +67,38 @@ pub(super) async fn consent_by_config(context: &Context<'_>, config: &RepoConfig
     })
 }
 
-/// The name of a run, from its cause: a comment begins one run of each mode, and red CI begins one run a head.
-fn run_id(pull_request: &PullRequestId, (origin, mode): (&Origin, &Mode), head: &str) -> RunId {
-    let cause = match origin {
+/// Whether somebody without write access can push to the head. Only write access lets anybody push to a branch of the
+/// repository itself; a fork counts as its owner's, if they opened the pull request and have write access here.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+async fn strangers_can_push(context: &Context<'_>) -> Result<bool, Broken> {
+    let pull_request = &context.pull_request;
+    if !pull_request.is_from_fork() {
+        return Ok(false);
+    }
+    let author = &pull_request.author;
+    let fork = pull_request.head_repository.as_ref();
+    if fork.is_none_or(|fork| !fork.name.owner().eq_ignore_ascii_case(author.login.as_str())) {
+        return Ok(true);
+    }
+    let permission = context.client.permission(&context.id().repository, author).await?;
+    Ok(!permission.may_approve())
+}
+
+/// What begins a run, once: a comment one of each mode, red CI and a label one a head.
+fn cause(origin: &Origin, mode: &Mode, head: &str) -> String {
+    match origin {
         Origin::Comment { id, .. } if mode.is_debug() => format!("comment {id}"),
         Origin::Comment { id, .. } => format!("comment {id} {}", mode.name()),
         Origin::Ci { .. } => format!("ci {head}"),
+        Origin::Rerun { pressed, .. } => format!("rerun {pressed}"),
         Origin::Label { .. } => format!("label {head}"),
-    };
-    let hash = hex::encode(Sha256::digest(format!("{pull_request}\n{cause}")));
+    }
+}
+
+/// The name of a run, from its cause. A pull request keeps it whatever its repository is called.
+fn run_id(pull_request: &PullRequestId, cause: &str) -> RunId {
+    let hash = hex::encode(Sha256::digest(format!("{}\n{cause}", pull_request.key())));
     RunId(format!("r{}", &hash[..9]))
 }

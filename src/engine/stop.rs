@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use crate::domain::run::{End, Next, Run};
-use crate::github::PullRequest;
-
 use super::interrupt::{Interrupt, Working};
 use super::{Broken, Context};
+use crate::domain::run::{End, Next, Run};
+use crate::github::PullRequest;
 
 /// GitHub's API may know of a push a moment later than its webhooks.
 const LAG: Duration = Duration::from_secs(2);

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use super::Broken;
 use crate::domain::anchor::{self, Cut, DiffFile, Fingerprint, MAX_SUGGESTIONS};
 use crate::domain::id::{CommitSha, Login, PullRequestId};
 use crate::domain::patch::Patch;
 use crate::domain::reply::{self, Layout, Source};
 use crate::github::{ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
-
-use super::Broken;
 
 /// How often the diff is read again while the head moves.
 const MAX_READINGS: usize = 3;

@@ -1,19 +1,18 @@
 //! Takes back the commit that greenlight landed last, if nothing came after it.
 
+use super::comment::Verdict;
+use super::{Broken, Context, announce};
 use crate::domain::gate::Refusal;
-use crate::domain::id::{Login, RunId};
+use crate::domain::id::{Account, RunId};
 use crate::domain::patch::{FileChange, Patch};
 use crate::domain::run::{End, Step};
 use crate::github::{LandError, Landing};
-
-use super::comment::Verdict;
-use super::{Broken, Context, announce};
 
 /// Commits the reverse of what landed, on top of it.
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn undo(context: &Context<'_>, by: &Login) -> Result<Verdict, Broken> {
+pub(super) async fn undo(context: &Context<'_>, by: &Account) -> Result<Verdict, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     let pull_request = &context.pull_request;
     let landed = runs.iter().rev().find_map(|run| match &run.end {

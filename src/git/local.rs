@@ -177,7 +177,8 @@ impl LocalRepository {
     /// When the commit is not here, or the patch does not fit its tree.
     pub fn tree_with(&self, head: &CommitSha, patch: &Patch) -> Result<String, Error> {
         let repository = self.objects()?;
-        name::with(&repository, root(&repository, head)?, patch)
+        name::in_memory(&repository)?;
+        Ok(name::with(&repository, root(&repository, head)?, patch)?.to_string())
     }
 
     /// What the files of the working directory change against a commit: their bytes as they are on disk, and whether
@@ -219,13 +220,13 @@ impl LocalRepository {
     }
 
     /// The objects alone: no configuration, no attributes, no references.
-    fn objects(&self) -> Result<Repository, Error> {
+    pub(super) fn objects(&self) -> Result<Repository, Error> {
         store::objects(&[&self.objects])
     }
 }
 
 /// The tree of a commit.
-fn root(repository: &Repository, sha: &CommitSha) -> Result<Oid, Error> {
+pub(super) fn root(repository: &Repository, sha: &CommitSha) -> Result<Oid, Error> {
     match repository.find_commit(oid(sha)?) {
         Ok(commit) => Ok(commit.tree_id()),
         Err(_) => Err(Error::Local(format!("commit {} is not here; fetch it", sha.short()))),

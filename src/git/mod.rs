@@ -14,6 +14,7 @@ pub mod history;
 mod hunk;
 mod local;
 mod lookup;
+mod merge;
 mod name;
 mod quoted;
 mod shown;
@@ -32,17 +33,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
-use url::Url;
-
-use crate::domain::id::{CommitSha, RepoPath};
-use crate::domain::patch::{Blob, Patch};
-
 pub use local::LocalRepository;
+pub use merge::{Conflict, Merge};
+use secrecy::SecretString;
 pub use store::local_head;
 pub use tracked::tracked;
 pub use tree::Exported;
 pub use tree_name::tree_name;
+use url::Url;
+
+use crate::domain::id::{CommitSha, RepoPath};
+use crate::domain::patch::{Blob, Patch};
 
 /// Why git could not do it.
 #[derive(Debug, thiserror::Error)]

@@ -15,17 +15,21 @@ use crate::domain::patch::{Blob, FileMode, Patch};
 pub(super) fn in_mirror(mirror: &Path, sha: &CommitSha, patch: &Patch) -> Result<String, Error> {
     let repository = tree::open(mirror)?;
     let base = tree::root(mirror, &repository, sha)?;
-    with(&repository, base, patch)
+    in_memory(&repository)?;
+    Ok(with(&repository, base, patch)?.to_string())
 }
 
-/// The name of a tree.
-pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<String, Error> {
-    let broken = |error: git2::Error| store::broken(&error);
-    // New objects go to memory only.
-    repository
+/// From here on, new objects of a repository go to memory only.
+pub(super) fn in_memory(repository: &Repository) -> Result<(), Error> {
+    let added = repository
         .odb()
-        .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop))
-        .map_err(broken)?;
+        .and_then(|odb| odb.add_new_mempack_backend(1_000).map(drop));
+    added.map_err(|error| store::broken(&error))
+}
+
+/// The tree with a patch applied, in a repository whose new objects go to memory.
+pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<Oid, Error> {
+    let broken = |error: git2::Error| store::broken(&error);
     // What goes makes room for what comes: a directory for a file of its name, and the other way round.
     let (mut removal, mut update) = (TreeUpdateBuilder::new(), TreeUpdateBuilder::new());
     let mut lookup = Lookup::new(repository, base);
@@ -61,5 +65,5 @@ pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<
             })
     };
     let rest = updated(base, &mut removal)?;
-    Ok(updated(rest, &mut update)?.to_string())
+    updated(rest, &mut update)
 }

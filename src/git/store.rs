@@ -4,8 +4,9 @@
 //! `objects/pack` and `refs/commits` alone. A pack and a reference each appear by one rename, so a reader sees all of
 //! them or nothing.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -13,6 +14,7 @@ use git2::{ErrorClass, ErrorCode, Odb, Repository};
 
 use super::{Error, at};
 use crate::domain::id::CommitSha;
+use crate::private;
 
 /// A mirror of more packs than this is slow, and made anew when nobody uses it.
 const MAX_PACKS: usize = 64;
@@ -27,14 +29,9 @@ pub(super) const INCOMING: &str = "incoming-";
 
 /// Cleans up if nobody else is there, makes the layout, and returns the lock that says somebody is.
 pub(super) fn open(directory: &Path) -> Result<File, Error> {
-    fs::create_dir_all(directory).map_err(at(directory))?;
+    private::folder(directory).map_err(at(directory))?;
     let path = directory.join("in-use");
-    let lock = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(at(&path))?;
+    let lock = private::file().open(&path).map_err(at(&path))?;
     if lock.try_lock().is_ok() {
         let cleaned = clean(directory);
         lock.unlock().map_err(at(&path))?;
@@ -43,7 +40,7 @@ pub(super) fn open(directory: &Path) -> Result<File, Error> {
     lock.lock_shared().map_err(at(&path))?;
     for part in ["objects/pack", "objects/info", "refs/heads", "refs/commits"] {
         let path = directory.join(part);
-        fs::create_dir_all(&path).map_err(at(&path))?;
+        private::folder(&path).map_err(at(&path))?;
     }
     for (name, text) in [
         ("HEAD", "ref: refs/heads/main\n"),
@@ -96,7 +93,7 @@ fn clean(directory: &Path) -> Result<(), Error> {
 
 /// Says that objects are missing, for the next `open`.
 pub(super) fn distrust(directory: &Path) {
-    if let Err(error) = fs::write(directory.join(DAMAGED), "") {
+    if let Err(error) = private::file().open(directory.join(DAMAGED)) {
         tracing::warn!(mirror = %directory.display(), %error, "a damaged mirror cannot be marked");
     }
 }
@@ -138,14 +135,15 @@ pub(super) fn install(
     files.sort_unstable_by(|a, b| b.extension().cmp(&a.extension()));
     for file in files {
         let name = file.file_name().unwrap_or_default();
+        // libgit2 lets everybody read its packs.
+        fs::set_permissions(&file, fs::Permissions::from_mode(private::FILE)).map_err(at(&file))?;
         fs::rename(&file, directory.join("objects/pack").join(name)).map_err(at(&file))?;
     }
     let lines: String = shallow.iter().map(|sha| format!("{sha}\n")).collect();
     if !lines.is_empty() {
         // One append, so that fetches at the same time do not cut into each other's lines.
         let path = directory.join("shallow");
-        OpenOptions::new()
-            .create(true)
+        private::file()
             .append(true)
             .open(&path)
             .and_then(|mut file| file.write_all(lines.as_bytes()))

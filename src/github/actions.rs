@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::client::{Client, Error};
+use super::client::Client;
+use super::error::Error;
 use super::escaped;
 use super::stream::{Streamed, Take};
 use crate::domain::id::{CommitSha, RepoPath, RepositoryName};
@@ -40,6 +41,10 @@ pub struct WorkflowRun {
     /// The file of the workflow; `@` and a ref behind it where it is not of the run's own commit.
     #[serde(default)]
     path: Option<String>,
+    /// What the run is about. One for `pull_request` tests the merge of the head with its base branch, although
+    /// `head_sha` is the head. <https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run>
+    #[serde(default)]
+    pub event: Option<String>,
 }
 
 impl WorkflowRun {
@@ -53,14 +58,18 @@ impl WorkflowRun {
 impl Job {
     /// Whether it ended red.
     pub fn has_failed(&self) -> bool {
-        matches!(self.conclusion.as_deref(), Some("failure" | "timed_out"))
+        is_red(self.conclusion.as_deref())
     }
 
     /// Which of its steps failed, counted from 0; the first one, because what follows is most often due to it.
     pub fn failed_step(&self) -> Option<usize> {
-        let failed = |step: &JobStep| matches!(step.conclusion.as_deref(), Some("failure" | "timed_out"));
-        self.steps.iter().position(failed)
+        self.steps.iter().position(|step| is_red(step.conclusion.as_deref()))
     }
+}
+
+/// The conclusions that greenlight answers to, in events as in readings.
+pub(super) fn is_red(conclusion: Option<&str>) -> bool {
+    matches!(conclusion, Some("failure" | "timed_out"))
 }
 
 impl Client {
@@ -147,12 +156,15 @@ impl Client {
         struct Page {
             workflow_runs: Vec<WorkflowRun>,
         }
-        let route = format!("/repos/{repository}/actions/runs?head_sha={head}&status=failure&per_page=20&page=1");
-        match self.get_optional::<Page>(&route).await {
-            Ok(page) => Ok(page.map(|page| page.workflow_runs).unwrap_or_default()),
-            Err(Error::Refused { status: 403, .. }) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        // The query takes one status, and red is more than one.
+        let route = format!("/repos/{repository}/actions/runs?head_sha={head}&status=completed&per_page=100&page=1");
+        let mut runs = match self.get_optional::<Page>(&route).await {
+            Ok(page) => page.map(|page| page.workflow_runs).unwrap_or_default(),
+            Err(Error::Refused { status: 403, .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        runs.retain(|run| is_red(run.conclusion.as_deref()));
+        Ok(runs)
     }
 
     /// Runs the failed jobs of a workflow run again; a run that is not over runs already.

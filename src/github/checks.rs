@@ -3,11 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, Error};
+use super::client::Client;
+use super::error::Error;
 use crate::domain::id::{CommitSha, RepositoryName};
 
 /// The name under which it shows; GitHub keeps one row per name and App.
-const NAME: &str = "greenlight";
+pub(super) const NAME: &str = "greenlight";
 
 /// What the check run says.
 #[derive(Debug, Clone)]

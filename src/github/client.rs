@@ -1,6 +1,7 @@
 //! Sends requests: bounded answers, timeouts, and retries that never do a thing twice.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
@@ -10,80 +11,64 @@ use octocrab::Octocrab;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use url::Url;
+
+use super::error::{Answer, Error, Holder, judge, unsent};
+use super::known::Known;
+use super::limit::RateLimit;
+use super::redirect::{MAX_HOPS, Redirect};
 
 /// No answer greenlight reads is larger. A page of comments fits, whatever strangers write: 65,536 characters each, of
 /// at most six bytes in JSON.
 const MAX_ANSWER_BYTES: usize = 24 << 20;
-/// A `retry-after` beyond this is not waited for; the run says so and ends.
+/// A rate limit that lasts longer is not waited for here: a worker would be held for nothing.
 const MAX_WAIT: Duration = Duration::from_secs(120);
-/// GitHub asks for at least a minute between attempts when it names no time.
-/// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately>
-pub(super) const SECONDARY_WAIT: Duration = Duration::from_secs(60);
 const PER_PAGE: usize = 50;
 const MAX_PAGES: usize = 60;
-
-/// Why GitHub did not do what was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("{0}")]
-    Setup(String),
-    #[error("GitHub cannot be reached: {0}")]
-    Unreachable(String),
-    /// The request may or may not have taken effect.
-    #[error("GitHub did not say whether the request took effect: {0}")]
-    Unclear(String),
-    #[error("GitHub refused {route} with {status}: {message}")]
-    Refused {
-        status: u16,
-        route: String,
-        message: String,
-    },
-    #[error("GitHub asks to wait {} seconds", .0.as_secs())]
-    RateLimited(Duration),
-    /// Asking again would bring the same.
-    #[error("GitHub's answer to {0} is too long")]
-    TooLong(String),
-    #[error("GitHub's answer to {route} cannot be read: {message}")]
-    Unreadable { route: String, message: String },
-}
-
-impl Error {
-    pub fn status(&self) -> Option<u16> {
-        match self {
-            Self::Refused { status, .. } => Some(*status),
-            _ => None,
-        }
-    }
-
-    /// Whether the same may well work later: GitHub is away, or asks to wait.
-    pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Unclear(_) | Self::RateLimited(_))
-    }
-}
 
 /// A client of one installation or token. Cloning shares it, and with it octocrab's cached token.
 #[derive(Clone)]
 pub struct Client {
     pub(super) crab: Arc<Octocrab>,
+    /// The address of the API: the only one that gets the credentials.
+    pub(super) api: Arc<Url>,
     pub(super) token: Option<SecretString>,
     /// Below which address GraphQL is, where that is not the one of the REST API: on GitHub Enterprise Server.
-    pub(super) graphql: Option<url::Url>,
+    pub(super) graphql: Option<Arc<Url>>,
+    pub(super) limit: Arc<RateLimit>,
+    /// What was read before, and the number that keeps it apart from what other credentials read.
+    pub(super) known: Option<(Arc<Known>, u64)>,
 }
 
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: bytes::Bytes,
-}
+/// How many clients remember what they read; the number of the next one.
+static REMEMBERING: AtomicU64 = AtomicU64::new(0);
 
 impl Client {
-    pub(super) fn new(crab: Arc<Octocrab>, token: Option<SecretString>) -> Self {
-        let graphql = None;
-        Self { crab, token, graphql }
+    pub(super) fn new(api: &Url, crab: Arc<Octocrab>, token: Option<SecretString>) -> Self {
+        Self {
+            crab,
+            api: Arc::new(api.clone()),
+            token,
+            graphql: None,
+            limit: Arc::default(),
+            known: None,
+        }
     }
 
-    pub(super) fn token(&self) -> Option<&SecretString> {
-        self.token.as_ref()
+    /// The same client, which asks about what it read before whether that changed.
+    pub(super) fn remembering(self, known: &Arc<Known>) -> Self {
+        let number = REMEMBERING.fetch_add(1, Ordering::Relaxed);
+        let known = Some((Arc::clone(known), number));
+        Self { known, ..self }
+    }
+
+    /// Whose permissions count.
+    pub(super) fn holder(&self) -> Holder {
+        if self.token.is_some() {
+            Holder::Token
+        } else {
+            Holder::App
+        }
     }
 
     /// Reads JSON.
@@ -193,8 +178,8 @@ impl Client {
                     Some(wait) => tokio::time::sleep(wait).await,
                     None => return Err(Error::Unclear(message)),
                 },
-                Err(Error::RateLimited(wait)) if wait <= MAX_WAIT && waits.next().is_some() => {
-                    tokio::time::sleep(wait).await;
+                Err(Error::RateLimited(pause)) if pause.length <= MAX_WAIT && waits.next().is_some() => {
+                    tokio::time::sleep(pause.length).await;
                 }
                 Err(error) => return Err(error),
             }
@@ -218,13 +203,13 @@ impl Client {
             let Some(wait) = waits.next() else { return Err(error) };
             match error {
                 Error::Unclear(_) | Error::Unreachable(_) => tokio::time::sleep(wait).await,
-                Error::RateLimited(asked) if asked <= MAX_WAIT => tokio::time::sleep(asked).await,
+                Error::RateLimited(pause) if pause.length <= MAX_WAIT => tokio::time::sleep(pause.length).await,
                 error => return Err(error),
             }
         }
     }
 
-    /// Sends once.
+    /// Sends once, to where GitHub says that what is meant is now.
     async fn send(
         &self,
         method: Method,
@@ -232,12 +217,37 @@ impl Client {
         body: Option<&Value>,
         accept: &'static str,
     ) -> Result<Answer, Error> {
-        let request = http::Request::builder()
-            .method(&method)
+        let mut to = route.to_string();
+        for _ in 0..=MAX_HOPS {
+            let answer = self.send_to(&method, &to, body, accept).await?;
+            match Redirect::read(&self.api, &to, answer.status, &answer.headers) {
+                None => return judge(self.holder(), route, answer),
+                Some(Redirect::Here(next)) => to = next,
+                Some(other) => return Err(other.refused(route, answer.status)),
+            }
+        }
+        Err(Redirect::Nowhere.refused(route, StatusCode::LOOP_DETECTED))
+    }
+
+    async fn send_to(
+        &self,
+        method: &Method,
+        route: &str,
+        body: Option<&Value>,
+        accept: &'static str,
+    ) -> Result<Answer, Error> {
+        self.limit.permit(route)?;
+        let known = self.known.as_ref().filter(|_| method == Method::GET);
+        let read = known.and_then(|(known, number)| known.find(*number, route, accept));
+        let mut request = http::Request::builder()
+            .method(method)
             .uri(route)
             .header(header::ACCEPT, accept)
             .header("X-GitHub-Api-Version", "2022-11-28")
             .header(header::USER_AGENT, AGENT);
+        if let Some(read) = &read {
+            request = request.header(header::IF_NONE_MATCH, &read.tag);
+        }
         let request = match body {
             Some(body) => request
                 .header(header::CONTENT_TYPE, "application/json")
@@ -246,11 +256,7 @@ impl Client {
         };
         let request =
             request.map_err(|error| Error::Setup(format!("the request {method} {route} cannot be built: {error}")))?;
-        let response = self
-            .crab
-            .execute(request)
-            .await
-            .map_err(|error| Error::Unclear(describe(&error)))?;
+        let response = self.crab.execute(request).await.map_err(|error| unsent(&error))?;
         let (parts, body) = response.into_parts();
         let body = Limited::new(body, MAX_ANSWER_BYTES)
             .collect()
@@ -264,14 +270,19 @@ impl Client {
             })?
             .to_bytes();
         tracing::debug!(http.method = %method, http.route = route, http.status = parts.status.as_u16(), "asked GitHub");
-        judge(
-            route,
-            Answer {
-                status: parts.status,
-                headers: parts.headers,
-                body,
-            },
-        )
+        let answer = Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+        };
+        self.limit.heed(route, &answer.headers);
+        if let Some(read) = read.filter(|_| answer.status == StatusCode::NOT_MODIFIED) {
+            return Ok(read.again(answer.headers));
+        }
+        if let Some((known, number)) = known {
+            known.keep(*number, route, accept, &answer);
+        }
+        Ok(answer)
     }
 }
 
@@ -287,67 +298,10 @@ fn waits() -> impl Iterator<Item = Duration> {
         .build()
 }
 
-fn judge(route: &str, answer: Answer) -> Result<Answer, Error> {
-    let status = answer.status;
-    if status.is_success() || status == StatusCode::NOT_MODIFIED {
-        return Ok(answer);
-    }
-    if status.is_server_error() {
-        return Err(Error::Unclear(format!("{route} answered {}", status.as_u16())));
-    }
-    let message = message(&answer.body);
-    let number = |name: &str| {
-        answer
-            .headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.parse::<u64>().ok())
-    };
-    let limited = status == StatusCode::TOO_MANY_REQUESTS
-        || (status == StatusCode::FORBIDDEN
-            && (number("retry-after").is_some()
-                || number("x-ratelimit-remaining") == Some(0)
-                || message.to_lowercase().contains("rate limit")));
-    if limited {
-        return Err(Error::RateLimited(
-            number("retry-after").map_or(SECONDARY_WAIT, Duration::from_secs),
-        ));
-    }
-    Err(Error::Refused {
-        status: status.as_u16(),
-        route: route.to_string(),
-        message,
-    })
-}
-
-/// GitHub's own words, bounded: `message`, and what `errors` adds.
-fn message(body: &[u8]) -> String {
-    let Ok(value) = serde_json::from_slice::<Value>(body) else {
-        return "no message".into();
-    };
-    let mut text = value["message"].as_str().unwrap_or("no message").to_string();
-    for error in value["errors"].as_array().into_iter().flatten().take(5) {
-        text.push_str("; ");
-        text.push_str(error.as_str().or_else(|| error["message"].as_str()).unwrap_or_default());
-    }
-    crate::domain::redact::bounded(&text, 500)
-}
-
 fn json<T: DeserializeOwned>(route: &str, body: &[u8]) -> Result<T, Error> {
     let body = if body.is_empty() { b"null" } else { body };
     serde_json::from_slice(body).map_err(|error| Error::Unreadable {
         route: route.into(),
         message: error.to_string(),
     })
-}
-
-/// One line for an error whose own `Display` says only "GitHub" or prints a backtrace.
-pub(super) fn describe(error: &octocrab::Error) -> String {
-    let text = match error {
-        octocrab::Error::GitHub { source, .. } => format!("{} {}", source.status_code.as_u16(), source.message),
-        octocrab::Error::Service { source, .. } => source.to_string(),
-        octocrab::Error::Hyper { source, .. } => source.to_string(),
-        other => other.to_string().lines().next().unwrap_or_default().to_string(),
-    };
-    crate::domain::redact::bounded(&crate::domain::redact::redact(&text), 300)
 }

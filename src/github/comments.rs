@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Client, Error};
+use super::client::Client;
+use super::error::Error;
 use crate::domain::event::CommentPlace;
 use crate::domain::id::{Login, PullRequestId, RepositoryName};
 
@@ -26,6 +27,12 @@ pub(super) fn is_marked(author: Option<&User>, body: Option<&str>, me: &Login, m
     author.is_some_and(|user| user.login == *me) && body.is_some_and(|body| body.starts_with(marker))
 }
 
+impl IssueComment {
+    fn is_marked(&self, by: &Login, marker: &str) -> bool {
+        is_marked(self.user.as_ref(), self.body.as_deref(), by, marker)
+    }
+}
+
 impl Client {
     /// Finds `me`'s comment with this marker.
     ///
@@ -37,12 +44,13 @@ impl Client {
         me: &Login,
         marker: &str,
     ) -> Result<Option<IssueComment>, Error> {
-        let comments: Vec<IssueComment> = self
-            .get_all(&format!("/repos/{}/issues/{}/comments", id.repository, id.number))
-            .await?;
-        Ok(comments
-            .into_iter()
-            .find(|comment| is_marked(comment.user.as_ref(), comment.body.as_deref(), me, marker)))
+        let comments = self.comments(id).await?;
+        Ok(comments.into_iter().find(|comment| comment.is_marked(me, marker)))
+    }
+
+    async fn comments(&self, id: &PullRequestId) -> Result<Vec<IssueComment>, Error> {
+        self.get_all(&format!("/repos/{}/issues/{}/comments", id.repository, id.number))
+            .await
     }
 
     /// Posts a comment once: a comment of `me` with the same marker is not repeated.
@@ -56,19 +64,40 @@ impl Client {
         Ok(comment.id)
     }
 
-    /// Posts a comment, or edits the one with the same marker when it says something else: edits notify nobody.
+    /// Posts a comment, or edits the one with the same marker when it says something else: edits notify nobody. Where
+    /// there is none of `me`, one of the accounts that greenlight wrote as `before`, with another token, will do, as long
+    /// as this one may edit it. Nobody else's is taken for one, whatever it begins with.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
-    pub async fn stick(&self, id: &PullRequestId, me: &Login, marker: &str, body: &str) -> Result<u64, Error> {
-        let Some(existing) = self.marked_comment(id, me, marker).await? else {
+    pub async fn stick(
+        &self,
+        id: &PullRequestId,
+        (me, before): (&Login, &[Login]),
+        marker: &str,
+        body: &str,
+    ) -> Result<u64, Error> {
+        let comments = self.comments(id).await?;
+        let of = |account: &Login| {
+            let is_it = |comment: &&IssueComment| comment.is_marked(account, marker);
+            comments.iter().find(is_it)
+        };
+        let existing = of(me).or_else(|| before.iter().find_map(of));
+        let Some(existing) = existing else {
             return self.comment_once(id, me, marker, body).await;
         };
-        if existing.body.as_deref().map(str::trim_end) != Some(body.trim_end()) {
-            let route = format!("/repos/{}/issues/comments/{}", id.repository, existing.id);
-            let _: IssueComment = self.set(http::Method::PATCH, &route, &json!({ "body": body })).await?;
+        if existing.body.as_deref().map(str::trim_end) == Some(body.trim_end()) {
+            return Ok(existing.id);
         }
-        Ok(existing.id)
+        let route = format!("/repos/{}/issues/comments/{}", id.repository, existing.id);
+        let edited: Result<IssueComment, Error> = self.set(http::Method::PATCH, &route, &json!({ "body": body })).await;
+        match edited {
+            Ok(_) => Ok(existing.id),
+            Err(Error::Refused { status: 403 | 404, .. }) if !existing.is_marked(me, marker) => {
+                self.comment_once(id, me, marker, body).await
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Puts :eyes: on a comment: the receipt. GitHub keeps one per account, so twice is once.

@@ -9,7 +9,8 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, Error};
+use super::client::Client;
+use super::error::Error;
 use super::escaped;
 use crate::domain::id::{CommitSha, RepositoryName, RunId};
 use crate::domain::patch::Patch;

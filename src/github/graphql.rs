@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, Error, SECONDARY_WAIT, describe};
+use super::client::Client;
+use super::error::{Error, Pause, SECONDARY_WAIT, describe, unsent};
+use crate::domain::id::Login;
 
-const ROUTE: &str = "/graphql";
+pub(super) const ROUTE: &str = "/graphql";
 
 /// Below which address GraphQL is, where it is not below that of the REST API: GitHub Enterprise Server has
 /// `/api/graphql` beside `/api/v3`.
@@ -37,7 +39,7 @@ struct Mistake {
 impl Client {
     /// The same client, with GraphQL where it is beside this REST API.
     pub(super) fn beside(mut self, api: &url::Url) -> Self {
-        self.graphql = beside(api);
+        self.graphql = beside(api).map(Arc::new);
         self
     }
 
@@ -50,12 +52,16 @@ impl Client {
             Some(token) => token.clone(),
             None => {
                 let granted = self.crab.installation_token().await;
-                granted.map_err(|error| Error::Unreachable(describe(&error)))?
+                granted.map_err(|error| unsent(&error))?
             }
         };
         let crab = super::builder(address)?.personal_token(token.clone()).build();
         let crab = crab.map_err(|error| Error::Setup(describe(&error)))?;
-        Ok(Self::new(Arc::new(crab), Some(token)))
+        let limit = Arc::clone(&self.limit);
+        Ok(Self {
+            limit,
+            ..Self::new(address, Arc::new(crab), Some(token))
+        })
     }
 
     /// Sends a query, or a mutation that may safely be sent again.
@@ -69,12 +75,30 @@ impl Client {
             return Ok(answer.data);
         };
         if mistake.r#type.as_deref() == Some("RATE_LIMITED") {
-            return Err(Error::RateLimited(SECONDARY_WAIT));
+            self.limit.permit(ROUTE)?;
+            return Err(Error::RateLimited(Pause::of(SECONDARY_WAIT)));
         }
         Err(Error::Refused {
             status: 403,
             route: ROUTE.into(),
             message: crate::domain::redact::bounded(&mistake.message, 500),
+            lacks: None,
         })
+    }
+
+    /// The account that the token of an installation writes as. REST names it to nobody (`GET /user` answers 403), and
+    /// calls it `slug[bot]` wherever it is the author of something; GraphQL knows it, in places without the suffix.
+    /// <https://github.com/fullsend-ai/fullsend/pull/1953>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached or refuses.
+    pub(super) async fn bot(&self) -> Result<Login, Error> {
+        let data = self.graphql("query { viewer { login } }", &json!({})).await?;
+        let login = data["viewer"]["login"].as_str().filter(|login| !login.is_empty());
+        let login = login.ok_or_else(|| Error::Unreadable {
+            route: ROUTE.into(),
+            message: "it does not say whose token this is".into(),
+        })?;
+        Ok(Login::new(format!("{}[bot]", login.trim_end_matches("[bot]"))))
     }
 }

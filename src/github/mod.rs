@@ -9,9 +9,16 @@ mod checks;
 mod client;
 mod comments;
 mod commits;
+mod deliveries;
+mod error;
 mod graphql;
+mod known;
+mod limit;
+mod merging;
 mod people;
 mod pulls;
+mod redirect;
+mod repositories;
 mod reviews;
 pub mod state;
 mod stream;
@@ -22,23 +29,26 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use octocrab::Octocrab;
-use secrecy::{ExposeSecret as _, SecretString};
-use serde::Deserialize;
-use tokio::sync::{Mutex, OnceCell};
-
 pub use actions::{Job, JobStep, WorkflowRun};
 pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS};
-pub use client::{Client, Error};
+pub use client::Client;
 pub use comments::IssueComment;
 pub use commits::{LandError, Landing};
-pub use people::Person;
+pub use deliveries::Missed;
+pub use error::{Error, Holder, MissingPermission, Pause};
+use octocrab::Octocrab;
+pub use people::{Person, TokenKind};
 pub use pulls::{ChangedFile, PullRequest};
+pub use repositories::Named;
 pub use reviews::{MAX_COMMENTS, NewReview, Review, ReviewComment};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
 pub use stream::{Streamed, Take};
 pub use threads::{Classifier, SuggestionComment};
+use tokio::sync::{Mutex, OnceCell};
 
-use crate::domain::id::{InstallationId, Login, RepositoryName};
+use self::known::Known;
+use crate::domain::id::{InstallationId, Login, Repository, RepositoryId, RepositoryName};
 
 /// How greenlight proves who it is.
 #[derive(Debug, Clone)]
@@ -54,21 +64,29 @@ pub struct GitHub {
     auth: Auth,
     me: OnceCell<Login>,
     api: url::Url,
+    known: Arc<Known>,
 }
 
 enum Auth {
     App {
         crab: Box<Octocrab>,
+        /// Asks as the App itself.
+        app: Client,
         clients: Mutex<HashMap<u64, Client>>,
     },
     Token {
         client: Client,
+        token: SecretString,
     },
 }
 
-#[derive(Deserialize)]
-struct Named {
-    id: u64,
+/// What a repository's code is fetched with.
+#[derive(Debug, Clone)]
+pub enum CloneToken {
+    /// It can only read the code of this one repository.
+    ReadOnly(SecretString),
+    /// All that greenlight has, which may be a token that can write: for private repositories alone.
+    Whole(SecretString),
 }
 
 impl GitHub {
@@ -78,16 +96,20 @@ impl GitHub {
     /// When the URL or the key cannot be used.
     pub fn new(api: &url::Url, credentials: Credentials) -> Result<Self, Error> {
         let builder = builder(api)?;
-        let setup = |error: octocrab::Error| Error::Setup(client::describe(&error));
+        let known: Arc<Known> = Arc::default();
+        let setup = |error: octocrab::Error| Error::Setup(error::describe(&error));
         let auth = match credentials {
             Credentials::Token(token) => {
                 let crab = builder.personal_token(token.clone()).build().map_err(setup)?;
                 Auth::Token {
-                    client: Client::new(Arc::new(crab), Some(token)).beside(api),
+                    client: Client::new(api, Arc::new(crab), Some(token.clone()))
+                        .beside(api)
+                        .remembering(&known),
+                    token,
                 }
             }
             Credentials::App { id, key_pem } => {
-                let crab = builder
+                let crab: Octocrab = builder
                     .app_from_rsa_pem(id.into(), key_pem.expose_secret())
                     .map_err(|_| {
                         Error::Setup("the private key is not an RSA key in PEM: set GREENLIGHT_PRIVATE_KEY or GREENLIGHT_PRIVATE_KEY_FILE to the file GitHub gave you".into())
@@ -95,6 +117,7 @@ impl GitHub {
                     .build()
                     .map_err(setup)?;
                 Auth::App {
+                    app: Client::new(api, Arc::new(crab.clone()), None),
                     crab: Box::new(crab),
                     clients: Mutex::default(),
                 }
@@ -104,28 +127,33 @@ impl GitHub {
             auth,
             me: OnceCell::new(),
             api: api.clone(),
+            known,
         })
+    }
+
+    /// A client that speaks as the App itself; none with a token.
+    pub(super) fn as_app(&self) -> Option<Client> {
+        match &self.auth {
+            Auth::App { crab, .. } => Some(Client::new(&self.api, Arc::new((**crab).clone()), None)),
+            Auth::Token { .. } => None,
+        }
     }
 
     /// A client for a repository: of its installation, or of the token.
     ///
     /// # Errors
     /// When the App is not installed there, or GitHub cannot be reached.
-    pub async fn client(
-        &self,
-        installation: Option<InstallationId>,
-        repository: &RepositoryName,
-    ) -> Result<Client, Error> {
+    pub async fn client(&self, installation: Option<InstallationId>, repository: &Repository) -> Result<Client, Error> {
         let (crab, clients) = match &self.auth {
-            Auth::Token { client } => return Ok(client.clone()),
-            Auth::App { crab, clients } => (crab, clients),
+            Auth::Token { client, .. } => return Ok(client.clone()),
+            Auth::App { crab, clients, .. } => (crab, clients),
         };
-        let id = match installation {
-            Some(InstallationId(id)) => id,
-            None => {
-                let app = Client::new(Arc::new((**crab).clone()), None);
-                app.get::<Named>(&format!("/repos/{repository}/installation")).await?.id
-            }
+        let InstallationId(id) = match installation {
+            Some(id) => id,
+            None => self
+                .installation(repository)
+                .await?
+                .ok_or_else(|| not_installed(repository))?,
         };
         let mut clients = clients.lock().await;
         if let Some(client) = clients.get(&id) {
@@ -133,40 +161,89 @@ impl GitHub {
         }
         let installed = crab
             .installation(id.into())
-            .map_err(|error| Error::Setup(client::describe(&error)))?;
-        let client = Client::new(Arc::new(installed), None).beside(&self.api);
+            .map_err(|error| Error::Setup(error::describe(&error)))?;
+        let client = Client::new(&self.api, Arc::new(installed), None)
+            .beside(&self.api)
+            .remembering(&self.known);
         clients.insert(id, client.clone());
         Ok(client)
     }
 
-    /// A token that can only read the code of one repository, for fetching it.
+    /// The installation to ask with instead, where a repository was transferred: that of its new owner. None if what was
+    /// found with the one at hand, under this name, says nothing of that.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn transferred(
+        &self,
+        (installation, repository): (Option<InstallationId>, &Repository),
+        found: Result<&Repository, &Error>,
+    ) -> Result<Option<InstallationId>, Error> {
+        let now = match found {
+            Ok(found) if found.owner().eq_ignore_ascii_case(repository.owner()) => None,
+            // What is public can be read by any installation, and by most of them not written.
+            Ok(found) => self.installation(found).await?,
+            Err(Error::Refused { .. } | Error::NotInstalled(_)) => self.installation(repository).await?,
+            Err(_) => None,
+        };
+        Ok(now.filter(|now| Some(*now) != installation))
+    }
+
+    /// The installation that reaches a repository now; none without one, and with a plain token, which needs none.
+    /// <https://docs.github.com/en/rest/apps/apps#get-a-repository-installation-for-the-authenticated-app>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn installation(&self, repository: &Repository) -> Result<Option<InstallationId>, Error> {
+        #[derive(Deserialize)]
+        struct Installed {
+            id: InstallationId,
+        }
+        let Auth::App { app, .. } = &self.auth else {
+            return Ok(None);
+        };
+        // The name may be another repository's by now.
+        let by_id = repository.id.map(|RepositoryId(id)| format!("/repositories/{id}"));
+        for route in by_id.into_iter().chain([format!("/repos/{repository}")]) {
+            let installed: Option<Installed> = app.get_optional(&format!("{route}/installation")).await?;
+            if let Some(Installed { id }) = installed {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A token for fetching the code of a repository: an App gets one that can do nothing else.
     ///
     /// # Errors
     /// When GitHub does not give one.
     pub async fn clone_token(
         &self,
         installation: Option<InstallationId>,
-        repository: &RepositoryName,
-    ) -> Result<Option<SecretString>, Error> {
+        repository: &Repository,
+    ) -> Result<CloneToken, Error> {
         #[derive(Deserialize)]
         struct Granted {
             token: SecretString,
         }
         match &self.auth {
-            Auth::Token { client } => Ok(client.token().cloned()),
-            Auth::App { crab, .. } => {
-                let app = Client::new(Arc::new((**crab).clone()), None);
-                let id = match installation {
-                    Some(InstallationId(id)) => id,
-                    None => app.get::<Named>(&format!("/repos/{repository}/installation")).await?.id,
+            Auth::Token { token, .. } => Ok(CloneToken::Whole(token.clone())),
+            Auth::App { app, .. } => {
+                let InstallationId(id) = match installation {
+                    Some(id) => id,
+                    None => self
+                        .installation(repository)
+                        .await?
+                        .ok_or_else(|| not_installed(repository))?,
                 };
                 let body =
                     serde_json::json!({ "repositories": [repository.name()], "permissions": { "contents": "read" } });
                 // Asking twice does no harm: a second token is simply never used.
                 let granted: Granted = app
                     .post_again(&format!("/app/installations/{id}/access_tokens"), &body)
-                    .await?;
-                Ok(Some(granted.token))
+                    .await
+                    .map_err(without_installation)?;
+                Ok(CloneToken::ReadOnly(granted.token))
             }
         }
     }
@@ -187,14 +264,14 @@ impl GitHub {
         self.me
             .get_or_try_init(|| async {
                 match &self.auth {
-                    Auth::App { crab, .. } => {
-                        let app: App = Client::new(Arc::new((**crab).clone()), None).get("/app").await?;
+                    Auth::App { app, .. } => {
+                        let app: App = app.get("/app").await?;
                         Ok(Login::new(format!("{}[bot]", app.slug)))
                     }
-                    Auth::Token { client } => match client.get::<User>("/user").await {
+                    Auth::Token { client, .. } => match client.get::<User>("/user").await {
                         Ok(user) => Ok(user.login),
-                        // The token of a workflow run may not ask; it always writes as this account.
-                        Err(Error::Refused { status: 403, .. }) => Ok(Login::new("github-actions[bot]")),
+                        // Tokens of installations, of which that of a workflow run is one, are nobody's.
+                        Err(Error::Refused { status: 403, .. }) => client.bot().await,
                         Err(error) => Err(error),
                     },
                 }
@@ -205,22 +282,47 @@ impl GitHub {
     /// The hosts of this GitHub, which may be an enterprise's own.
     pub fn hosts(&self) -> Vec<String> {
         let api = self.api.host_str();
-        // The public API has a host of its own, beside that of the repositories.
-        let web = (api == Some("api.github.com")).then_some("github.com");
-        api.into_iter().chain(web).map(str::to_owned).collect()
+        api.into_iter().chain(web_host(&self.api)).map(str::to_owned).collect()
     }
 
-    /// Where `git fetch` finds a repository: `https://github.com/o/r.git` for GitHub's public API, else beside the API.
+    /// Where `git fetch` finds a repository: `https://github.com/o/r.git` for `https://api.github.com`, else beside the API.
     pub fn clone_url(&self, repository: &RepositoryName) -> url::Url {
         let mut url = self.api.clone();
-        if url.host_str() == Some("api.github.com") {
-            // The public API has a host of its own; GitHub Enterprise Server has a path (`/api/v3`).
-            let _unchanged_on_error = url.set_host(Some("github.com"));
+        if let Some(host) = web_host(&self.api) {
+            let _unchanged_on_error = url.set_host(Some(host));
         }
         let prefix = url.path().trim_end_matches('/').trim_end_matches("/api/v3").to_string();
         url.set_path(&format!("{prefix}/{repository}.git"));
         url
     }
+}
+
+fn not_installed(repository: &Repository) -> Error {
+    Error::NotInstalled(format!("no installation reaches {repository}"))
+}
+
+/// Where a token of an installation is asked for, GitHub's 404 means that there is none, and its 403 that it is
+/// suspended.
+fn without_installation(error: Error) -> Error {
+    match error {
+        Error::Refused {
+            status: 403 | 404,
+            message,
+            ..
+        } => Error::NotInstalled(message),
+        error => error,
+    }
+}
+
+/// The host of the repositories and web pages, where it is not that of the API: github.com, and `NAME.ghe.com` of
+/// Enterprise Cloud with data residency. GitHub Enterprise Server has a path instead (`/api/v3`).
+/// <https://docs.github.com/en/enterprise-cloud@latest/admin/data-residency/about-github-enterprise-cloud-with-data-residency>
+fn web_host(api: &url::Url) -> Option<&str> {
+    let host = api.host_str()?.strip_prefix("api.")?;
+    let is_tenant = host
+        .strip_suffix(".ghe.com")
+        .is_some_and(|name| !name.is_empty() && !name.contains('.'));
+    (host == "github.com" || is_tenant).then_some(host)
 }
 
 /// What every octocrab here has in common: its address, its patience, and that it never sends anything twice.
@@ -274,6 +376,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let _context = runtime.enter();
         assert_eq!(url("https://api.github.com"), "https://github.com/o/r.git");
+        assert_eq!(url("https://api.octocorp.ghe.com/"), "https://octocorp.ghe.com/o/r.git");
+        assert_eq!(url("https://api.a.b.ghe.com"), "https://api.a.b.ghe.com/o/r.git");
+        assert_eq!(url("https://api.example.com"), "https://api.example.com/o/r.git");
         assert_eq!(url("https://ghe.example/api/v3"), "https://ghe.example/o/r.git");
         assert_eq!(url("http://127.0.0.1:9/"), "http://127.0.0.1:9/o/r.git");
     }

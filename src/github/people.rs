@@ -1,23 +1,38 @@
-//! Who a person's own token belongs to. Nothing else is ever done with it, and it is not kept.
+//! Who people are, and what they may do: read live, never remembered.
+//!
+//! A person's own token is asked whose it is and what it may do; nothing else is ever done with it, and it is not kept.
 
 use std::sync::Arc;
 
 use http::HeaderMap;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::client::{self, Client, Error};
-use super::{GitHub, builder};
-use crate::domain::id::Login;
+use super::client::Client;
+use super::error::{self, Error};
+use super::{GitHub, builder, escaped};
+use crate::domain::id::{Account, AccountId, Login, RepositoryName};
+use crate::domain::permission::Permission;
+
+/// What kind of token somebody showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// A classic one that is good for working on repositories: it has the scope `repo`.
+    Classic,
+    /// Made for certain repositories and permissions, which GitHub does not tell.
+    FineGrained,
+    /// One that is only good for signing in. It may be in the hands of any service that its owner once signed in to, and
+    /// speaks for nobody.
+    SignIn,
+}
 
 /// Whoever a token belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    pub login: Login,
+    pub account: Account,
     pub is_bot: bool,
-    /// Whether the token is good for working on private repositories. One that is only good for signing in may be in the
-    /// hands of any service that its owner once signed in to, and speaks for nobody.
-    pub speaks_for_them: bool,
+    pub token: TokenKind,
 }
 
 impl GitHub {
@@ -30,19 +45,22 @@ impl GitHub {
         #[derive(Deserialize)]
         struct User {
             login: Login,
+            id: Option<AccountId>,
             r#type: String,
         }
-        let setup = |error: octocrab::Error| Error::Setup(client::describe(&error));
-        let is_made_by_hand = token.expose_secret().starts_with("github_pat_");
-        let crab = builder(&self.api)?.personal_token(token).build().map_err(setup)?;
-        match Client::new(Arc::new(crab), None)
-            .get_with_headers::<User>("/user")
-            .await
-        {
+        let is_fine_grained = token.expose_secret().starts_with("github_pat_");
+        match self.client_of(token)?.get_with_headers::<User>("/user").await {
             Ok((user, headers)) => Ok(Some(Person {
                 is_bot: user.r#type != "User" || user.login.as_str().ends_with("[bot]"),
-                speaks_for_them: is_made_by_hand || has_scope(&headers, "repo"),
-                login: user.login,
+                token: match has_scope(&headers, "repo") {
+                    _ if is_fine_grained => TokenKind::FineGrained,
+                    true => TokenKind::Classic,
+                    false => TokenKind::SignIn,
+                },
+                account: Account {
+                    id: user.id,
+                    login: user.login,
+                },
             })),
             Err(Error::Refused {
                 status: 401 | 403 | 404,
@@ -50,6 +68,148 @@ impl GitHub {
             }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether somebody's own token reads a pull request, or, without a number, the pull requests of a repository. One
+    /// that an organisation's single sign-on does not know is refused there, too.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn reads(
+        &self,
+        token: SecretString,
+        (repository, number): (&RepositoryName, Option<u64>),
+    ) -> Result<bool, Error> {
+        let route = match number {
+            Some(number) => format!("/repos/{repository}/pulls/{number}"),
+            None => format!("/repos/{repository}/pulls?state=open&per_page=1"),
+        };
+        allowed(self.client_of(token)?.get::<IgnoredAny>(&route).await.map(|_| true))
+    }
+
+    /// Whether somebody's own token may change the contents of a repository, as landing a commit does.
+    ///
+    /// `permissions` of a repository are those of the token's owner, also for a fine-grained token, whose own GitHub does
+    /// not tell. So that one has to show it: GitHub checks what a token may do before it looks for the commit, and a
+    /// branch at a commit that cannot exist is never made.
+    /// <https://docs.github.com/en/rest/git/refs#create-a-reference>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn writes(
+        &self,
+        token: SecretString,
+        repository: &RepositoryName,
+        kind: TokenKind,
+    ) -> Result<bool, Error> {
+        #[derive(Deserialize)]
+        struct Repository {
+            permissions: Option<Permissions>,
+        }
+        #[derive(Deserialize)]
+        struct Permissions {
+            push: bool,
+        }
+        let client = self.client_of(token)?;
+        if kind != TokenKind::FineGrained {
+            let found = client.get::<Repository>(&format!("/repos/{repository}")).await;
+            return allowed(found.map(|found| found.permissions.is_none_or(|may| may.push)));
+        }
+        let body = serde_json::json!({ "ref": "refs/heads/greenlight-proof", "sha": "0".repeat(40) });
+        match client
+            .post_again::<IgnoredAny>(&format!("/repos/{repository}/git/refs"), &body)
+            .await
+        {
+            Err(Error::Refused { status: 422, .. }) => Ok(true),
+            shown => allowed(shown.map(|_| false)),
+        }
+    }
+
+    fn client_of(&self, token: SecretString) -> Result<Client, Error> {
+        let setup = |error: octocrab::Error| Error::Setup(error::describe(&error));
+        let crab = builder(&self.api)?.personal_token(token).build().map_err(setup)?;
+        Ok(Client::new(&self.api, Arc::new(crab), None))
+    }
+}
+
+/// An answer, where being refused is one.
+fn allowed(answer: Result<bool, Error>) -> Result<bool, Error> {
+    match answer {
+        Err(Error::Refused {
+            status: 401 | 403 | 404 | 451,
+            ..
+        }) => Ok(false),
+        answer => answer,
+    }
+}
+
+impl Client {
+    /// What a person may do now. `author_association` in payloads says less and may be stale.
+    ///
+    /// GitHub answers for a login. Should that belong to another account by now, or to nobody, the person is asked for by
+    /// what they are called now.
+    /// <https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn permission(&self, repository: &RepositoryName, account: &Account) -> Result<Permission, Error> {
+        if let Some(granted) = self.granted(repository, account).await? {
+            return Ok(granted);
+        }
+        let now = self.renamed_account(account).await?;
+        let granted = match now.filter(|now| now.login != account.login) {
+            Some(now) => self.granted(repository, &now).await?,
+            None => None,
+        };
+        Ok(granted.unwrap_or(Permission::None))
+    }
+
+    /// What GitHub grants the login of an account; none if nobody has it, or another account.
+    async fn granted(&self, repository: &RepositoryName, account: &Account) -> Result<Option<Permission>, Error> {
+        #[derive(Deserialize)]
+        struct Granted {
+            permission: String,
+            user: Option<User>,
+        }
+        #[derive(Deserialize)]
+        struct User {
+            id: Option<AccountId>,
+        }
+        let route = format!(
+            "/repos/{repository}/collaborators/{}/permission",
+            escaped(account.as_str()).replace('/', "%2F")
+        );
+        let granted: Option<Granted> = self.get_optional(&route).await?;
+        let Some(Granted { permission, user }) = granted else {
+            return Ok(None);
+        };
+        let asked_about = user.and_then(|user| user.id);
+        if account.id.zip(asked_about).is_some_and(|(wanted, id)| wanted != id) {
+            return Ok(None);
+        }
+        Ok(Some(match permission.as_str() {
+            "admin" => Permission::Admin,
+            "write" | "maintain" => Permission::Write,
+            "read" | "triage" => Permission::Read,
+            _ => Permission::None,
+        }))
+    }
+
+    /// An account with the login it has now.
+    /// <https://docs.github.com/en/rest/users/users#get-a-user-using-their-id>
+    async fn renamed_account(&self, account: &Account) -> Result<Option<Account>, Error> {
+        #[derive(Deserialize)]
+        struct User {
+            login: Login,
+            id: AccountId,
+        }
+        let Some(wanted @ AccountId(id)) = account.id else {
+            return Ok(None);
+        };
+        let user: Option<User> = self.get_optional(&format!("/user/{id}")).await?;
+        Ok(user
+            .filter(|user| user.id == wanted)
+            .map(|User { login, id }| Account { id: Some(id), login }))
     }
 }
 

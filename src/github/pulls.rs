@@ -1,28 +1,32 @@
-//! Pull requests, their files, and who may do what: read live, never remembered.
+//! Pull requests and their files: read live, never remembered.
 
 use serde::Deserialize;
 
-use super::client::{Client, Error};
+use super::client::Client;
+use super::error::Error;
 use super::escaped;
-use crate::domain::id::{CommitSha, Login, PullRequestId, RepoPath, RepositoryName};
-use crate::domain::permission::Permission;
+use super::repositories::Wire as WireRepository;
+use crate::domain::id::{Account, AccountId, CommitSha, Login, PullRequestId, RepoPath, Repository, RepositoryName};
 
 /// A pull request as it is now.
 #[derive(Debug, Clone)]
 pub struct PullRequest {
+    /// With the name its repository has now.
     pub id: PullRequestId,
     pub head: CommitSha,
     /// Branch of the head, in [`PullRequest::head_repository`].
     pub head_branch: String,
     /// None when the fork was deleted.
-    pub head_repository: Option<RepositoryName>,
+    pub head_repository: Option<Repository>,
     pub base: CommitSha,
     pub base_branch: String,
-    pub author: Login,
+    pub author: Account,
     pub is_open: bool,
     pub title: String,
     /// Whether maintainers may push to a fork's branch.
     pub maintainer_can_modify: bool,
+    /// GitHub's own merge of the head with its base branch, as it last made it; none while there is a conflict.
+    pub merge_commit: Option<CommitSha>,
     /// How many files its diff has; GitHub does not say where it lists several pull requests.
     pub changed_files: Option<u64>,
 }
@@ -59,11 +63,13 @@ struct Wire {
     #[serde(default)]
     maintainer_can_modify: bool,
     changed_files: Option<u64>,
+    merge_commit_sha: Option<CommitSha>,
 }
 
 #[derive(Deserialize)]
 struct WireUser {
     login: Login,
+    id: Option<AccountId>,
 }
 
 #[derive(Deserialize)]
@@ -73,21 +79,32 @@ struct WireEnd {
     repo: Option<WireRepository>,
 }
 
-#[derive(Deserialize)]
-struct WireRepository {
-    full_name: RepositoryName,
-}
-
 impl Client {
-    /// Reads a pull request.
+    /// Reads a pull request, also when its repository has another name by now. Should the name belong to another
+    /// repository, the present one is asked for by its id: numbers of pull requests mean nothing elsewhere.
     ///
     /// # Errors
     /// When it does not exist or GitHub cannot be reached.
     pub async fn pull_request(&self, id: &PullRequestId) -> Result<PullRequest, Error> {
-        let wire: Wire = self
-            .get(&format!("/repos/{}/pulls/{}", id.repository, id.number))
-            .await?;
-        Ok(pull_request(&id.repository, wire))
+        let read = async |repository: &Repository| -> Result<Option<PullRequest>, Error> {
+            let wire: Option<Wire> = self
+                .get_optional(&format!("/repos/{repository}/pulls/{}", id.number))
+                .await?;
+            Ok(wire.and_then(|wire| pull_request(&id.repository, wire)))
+        };
+        if let Some(found) = read(&id.repository).await? {
+            return Ok(found);
+        }
+        let found = match self.renamed(&id.repository).await? {
+            Some(now) => read(&now).await?,
+            None => None,
+        };
+        found.ok_or_else(|| Error::Refused {
+            status: 404,
+            route: format!("/repos/{}/pulls/{}", id.repository, id.number),
+            message: "Not Found".into(),
+            lacks: None,
+        })
     }
 
     /// The open pull requests whose head is this branch of this owner: for forks, where events name none.
@@ -96,7 +113,7 @@ impl Client {
     /// When GitHub cannot be reached.
     pub async fn pull_requests_of(
         &self,
-        repository: &RepositoryName,
+        repository: &Repository,
         owner: &str,
         branch: &str,
     ) -> Result<Vec<PullRequest>, Error> {
@@ -104,7 +121,33 @@ impl Client {
         let wire: Vec<Wire> = self
             .get(&format!("/repos/{repository}/pulls?state=open&head={head}&per_page=10"))
             .await?;
-        Ok(wire.into_iter().map(|wire| pull_request(repository, wire)).collect())
+        Ok(wire
+            .into_iter()
+            .filter_map(|wire| pull_request(repository, wire))
+            .collect())
+    }
+
+    /// The open pull requests at this head, of the 300 updated last. `GET commits/{sha}/pulls` does not know the heads of
+    /// forks, and events of checks and statuses name no pull request for them.
+    /// <https://docs.github.com/en/rest/commits/commits#list-pull-requests-associated-with-a-commit>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn pull_requests_at(&self, repository: &Repository, head: &CommitSha) -> Result<Vec<PullRequest>, Error> {
+        let mut found = Vec::new();
+        for page in 1..=3 {
+            let order = "state=open&sort=updated&direction=desc&per_page=100";
+            let wire: Vec<Wire> = self
+                .get(&format!("/repos/{repository}/pulls?{order}&page={page}"))
+                .await?;
+            let is_last = wire.len() < 100;
+            let here = wire.into_iter().filter(|wire| wire.head.sha == *head);
+            found.extend(here.filter_map(|wire| pull_request(repository, wire)));
+            if is_last || !found.is_empty() {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// GitHub's own view of what a pull request changes (merge base to head), at most 3,000 files.
@@ -114,29 +157,6 @@ impl Client {
     pub async fn changed_files(&self, id: &PullRequestId) -> Result<Vec<ChangedFile>, Error> {
         self.get_all(&format!("/repos/{}/pulls/{}/files", id.repository, id.number))
             .await
-    }
-
-    /// What a person may do now. `author_association` in payloads says less and may be stale.
-    /// <https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>
-    ///
-    /// # Errors
-    /// When GitHub cannot be reached.
-    pub async fn permission(&self, repository: &RepositoryName, login: &Login) -> Result<Permission, Error> {
-        #[derive(Deserialize)]
-        struct Granted {
-            permission: String,
-        }
-        let route = format!(
-            "/repos/{repository}/collaborators/{}/permission",
-            escaped(login.as_str()).replace('/', "%2F")
-        );
-        let granted: Option<Granted> = self.get_optional(&route).await?;
-        Ok(match granted.as_ref().map(|granted| granted.permission.as_str()) {
-            Some("admin") => Permission::Admin,
-            Some("write" | "maintain") => Permission::Write,
-            Some("read" | "triage") => Permission::Read,
-            _ => Permission::None,
-        })
     }
 
     /// One file of a commit or branch; none if it is not there.
@@ -153,22 +173,29 @@ impl Client {
     }
 }
 
-fn pull_request(repository: &RepositoryName, wire: Wire) -> PullRequest {
-    PullRequest {
+/// None if the answer is about another repository, which has the name by now.
+fn pull_request(wanted: &Repository, wire: Wire) -> Option<PullRequest> {
+    Some(PullRequest {
         id: PullRequestId {
-            repository: repository.clone(),
+            repository: match wire.base.repo {
+                Some(base) => base.is(wanted)?,
+                None => wanted.clone(),
+            },
             number: wire.number,
         },
         head: wire.head.sha,
         head_branch: wire.head.r#ref,
-        head_repository: wire.head.repo.map(|repo| repo.full_name),
+        head_repository: wire.head.repo.map(Repository::from),
         base: wire.base.sha,
         base_branch: wire.base.r#ref,
         // GitHub shows deleted accounts as `ghost`; nobody by that name has write access.
-        author: wire.user.map_or_else(|| Login::new("ghost"), |user| user.login),
+        author: wire
+            .user
+            .map_or_else(|| Account::new("ghost"), |WireUser { login, id }| Account { id, login }),
         is_open: wire.state == "open",
         title: wire.title,
         maintainer_can_modify: wire.maintainer_can_modify,
         changed_files: wire.changed_files,
-    }
+        merge_commit: wire.merge_commit_sha,
+    })
 }

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, Error};
+use super::client::Client;
 use super::comments::{User, is_marked};
+use super::error::Error;
 use super::threads::SuggestionComment;
 use crate::domain::anchor::Fingerprint;
 use crate::domain::id::{CommitSha, Login, PullRequestId};

@@ -9,8 +9,9 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, Error};
+use super::client::Client;
 use super::commits::{Object, Reference};
+use super::error::Error;
 use super::escaped;
 use crate::domain::id::RepositoryName;
 

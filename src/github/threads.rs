@@ -4,8 +4,9 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, Error};
+use super::client::Client;
 use super::comments::User;
+use super::error::Error;
 use crate::domain::id::{CommitSha, Login, PullRequestId, RepositoryName};
 use crate::domain::reply::{self, Suggested};
 

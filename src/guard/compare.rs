@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use super::body;
 use super::items::{Item, Mark, Role};
+use super::language::Language;
 use super::parsed::Parsed;
 use super::statements::grows;
-use super::{assertion, language::Language};
+use super::{assertion, body};
 use crate::domain::id::RepoPath;
 use crate::domain::weakening::{Kind, Weakening};
 

@@ -3,15 +3,18 @@
 //! A step is appended at its place, and a place is taken once: of two that work on the same run, one is told so.
 //! The state of a run is never stored; it is folded from the steps (`domain::run`).
 
+mod pushes;
 mod refs;
+mod retention;
 mod sqlite;
 
-use crate::domain::event::Event;
-use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
-use crate::domain::run::{Run, Started, Step};
-
+use jiff::Timestamp;
 pub use refs::Refs;
 pub use sqlite::Sqlite;
+
+use crate::domain::event::Event;
+use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryName, RunId};
+use crate::domain::run::{Run, Started, Step};
 
 /// Why the journal could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +32,14 @@ pub enum Admission {
     New,
     /// Seen before: the work is done or under way.
     Known,
+}
+
+/// A repository that runs were written down for by its name alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unidentified {
+    pub name: RepositoryName,
+    /// Of the newest of these runs.
+    pub installation: Option<InstallationId>,
 }
 
 /// Where runs are remembered.
@@ -49,7 +60,18 @@ impl Journal {
         }
     }
 
-    /// Marks a delivery as worked off.
+    /// Whether a delivery was admitted.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn knows(&self, id: &DeliveryId) -> Result<bool, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.knows(id).await,
+            Self::Refs(_) => Ok(false),
+        }
+    }
+
+    /// Marks a delivery as worked off, and forgets what it said.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -68,6 +90,56 @@ impl Journal {
         match self {
             Self::Sqlite(sqlite) => sqlite.unfinished().await,
             Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Notes how a repository is addressed now: runs that are loaded from here on have that name and installation. A git
+    /// ref is part of its repository, and is told the name by whoever reads it.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn know(&self, repository: &Repository, installation: Option<InstallationId>) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.know(repository, installation).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+
+    /// The repositories that earlier versions wrote runs down for, by name alone.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn unidentified(&self) -> Result<Vec<Unidentified>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.unidentified().await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Files what was written down under a name alone under the repository that has this name, if that is not younger.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn identify(
+        &self,
+        name: &RepositoryName,
+        is: &Repository,
+        created: Option<Timestamp>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.identify(name, is, created).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+
+    /// Whether a push to a pull request was delivered after this moment. Git refs know no deliveries.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn was_pushed_since(&self, id: &PullRequestId, moment: Timestamp) -> Result<bool, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.was_pushed_since(id, moment).await,
+            Self::Refs(_) => Ok(false),
         }
     }
 
@@ -123,7 +195,7 @@ impl Journal {
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
+    pub async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
         match self {
             Self::Sqlite(sqlite) => sqlite.runs_in(repository, limit).await,
             Self::Refs(refs) => refs.runs_in(repository, limit).await,

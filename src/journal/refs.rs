@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use tokio::sync::Mutex;
 
 use super::Error;
-use crate::domain::id::{PullRequestId, RepositoryName, RunId};
+use crate::domain::id::{PullRequestId, Repository, RepositoryName, RunId};
 use crate::domain::run::{End, Run, Started, Step};
 use crate::domain::search::Search;
 use crate::github::Client;
@@ -118,7 +118,7 @@ impl Refs {
         Err(Error::Taken)
     }
 
-    pub(super) async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
+    pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
         let loaded = self.client.load_state(&memory(repository)).await;
         let remembered = loaded.map_err(|error| Error::Broken(error.to_string()))?;
         let mut runs = self.loaded_runs().await?;
@@ -127,6 +127,10 @@ impl Refs {
             // What cannot be read any more has taught nothing.
             let steps: Result<Vec<Step>, _> = serde_json::from_str(text);
             let run = steps.ok().and_then(|steps| Run::fold(steps).ok());
+            let run = run.map(|mut run| {
+                run.started.pull_request.repository = repository.clone();
+                run
+            });
             runs.extend(run.filter(|run| !runs.iter().any(|known| known.id() == run.id())));
         }
         runs.sort_by_key(|run| std::cmp::Reverse(run.started.at));
@@ -202,7 +206,7 @@ impl Refs {
 
 fn place(pull_request: &PullRequestId) -> Place {
     Place {
-        repository: pull_request.repository.clone(),
+        repository: pull_request.repository.name.clone(),
         name: format!("pr-{}", pull_request.number),
     }
 }
@@ -288,7 +292,10 @@ fn in_order(pull_request: &PullRequestId, saved: &Saved) -> Result<Vec<(String, 
         };
         let steps: Result<Vec<Step>, _> = text.lines().map(serde_json::from_str).collect();
         let steps = steps.map_err(|error| unreadable(&error))?;
-        runs.push((file.to_string(), Run::fold(steps).map_err(|error| unreadable(&error))?));
+        let mut run = Run::fold(steps).map_err(|error| unreadable(&error))?;
+        // The ref is in the repository itself, whatever that was called when this was written.
+        run.started.pull_request = pull_request.clone();
+        runs.push((file.to_string(), run));
     }
     runs.sort_by_key(|(_, run)| run.started.at);
     Ok(runs)

@@ -3,25 +3,29 @@
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use sqlx::Row as _;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
 
-use super::{Admission, Error};
+use super::{Admission, Error, Unidentified};
 use crate::domain::event::Event;
-use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
+use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryId, RepositoryName, RunId};
 use crate::domain::run::{Run, Started, Step};
+use crate::private;
 
 /// How many unfinished deliveries a restart takes up at most.
 const MAX_UNFINISHED: i64 = 10_000;
+/// How many names of repositories are looked up at a time.
+const MAX_UNIDENTIFIED: i64 = 1_000;
 
 #[derive(Clone)]
 pub struct Sqlite {
-    pool: SqlitePool,
+    pub(super) pool: SqlitePool,
 }
 
-fn broken(error: impl std::fmt::Display) -> Error {
+pub(super) fn broken(error: impl std::fmt::Display) -> Error {
     Error::Broken(error.to_string())
 }
 
@@ -32,14 +36,20 @@ impl Sqlite {
     /// When the file cannot be created, is not a database, or is newer than this program.
     pub async fn open(file: &Path) -> Result<Self, Error> {
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| Error::Broken(format!("{}: {error}", folder.display())))?;
+            private::folder(folder).map_err(|error| Error::Broken(format!("{}: {error}", folder.display())))?;
         }
+        // The files beside it get its permissions, see <https://www.sqlite.org/src/file/src/os_unix.c> (findCreateFileMode).
+        private::file()
+            .open(file)
+            .map_err(|error| Error::Broken(format!("{}: {error}", file.display())))?;
         let options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
+            // What is deleted is overwritten.
+            .pragma("secure_delete", "ON")
             .busy_timeout(Duration::from_secs(10));
         let pool = SqlitePoolOptions::new()
             .max_connections(1)
@@ -69,6 +79,7 @@ impl Sqlite {
                 .execute(&self.pool)
                 .await
                 .map_err(broken)?;
+        self.note_push(event).await?;
         Ok(if written.rows_affected() == 1 {
             Admission::New
         } else {
@@ -76,8 +87,17 @@ impl Sqlite {
         })
     }
 
+    pub(super) async fn knows(&self, id: &DeliveryId) -> Result<bool, Error> {
+        let found = sqlx::query("SELECT 1 FROM delivery WHERE id = ?")
+            .bind(&id.0)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(found.is_some())
+    }
+
     pub(super) async fn finish(&self, id: &DeliveryId) -> Result<(), Error> {
-        sqlx::query("UPDATE delivery SET done = 1 WHERE id = ?")
+        sqlx::query("UPDATE delivery SET done = 1, event = '' WHERE id = ?")
             .bind(&id.0)
             .execute(&self.pool)
             .await
@@ -102,16 +122,92 @@ impl Sqlite {
             .collect()
     }
 
+    /// Notes how a repository is addressed now.
+    pub(super) async fn know(
+        &self,
+        repository: &Repository,
+        installation: Option<InstallationId>,
+    ) -> Result<(), Error> {
+        let Some(id) = number(repository.id)? else {
+            return Ok(());
+        };
+        let installation = installation.map(|InstallationId(id)| i64::try_from(id)).transpose();
+        sqlx::query(
+            "INSERT INTO repository (id, name, installation) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE \
+             SET name = ?2, installation = ?3 WHERE name <> ?2 OR installation IS NOT ?3",
+        )
+        .bind(id)
+        .bind(repository.name.to_string())
+        .bind(installation.map_err(broken)?)
+        .execute(&self.pool)
+        .await
+        .map_err(broken)?;
+        Ok(())
+    }
+
+    /// The names under which runs of repositories without an id are.
+    pub(super) async fn unidentified(&self) -> Result<Vec<Unidentified>, Error> {
+        let rows = sqlx::query(
+            "SELECT run.repository AS name, json_extract(step.step, '$.started.installation') AS installation, \
+             MAX(run.rowid) FROM run JOIN step ON step.run = run.id AND step.place = 0 \
+             WHERE run.repository_id IS NULL GROUP BY run.repository LIMIT ?",
+        )
+        .bind(MAX_UNIDENTIFIED)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        rows.iter()
+            .map(|row| {
+                let name: String = row.try_get("name").map_err(broken)?;
+                Ok(Unidentified {
+                    name: name.parse().map_err(broken)?,
+                    installation: installation(row)?,
+                })
+            })
+            .collect()
+    }
+
+    /// Files what has only a name under the repository that has this name. What is older than that repository was
+    /// about another one, which nobody finds any more: it is over.
+    pub(super) async fn identify(
+        &self,
+        name: &RepositoryName,
+        is: &Repository,
+        created: Option<Timestamp>,
+    ) -> Result<(), Error> {
+        let Some(id) = number(is.id)? else { return Ok(()) };
+        let (name, created) = (name.to_string(), created.unwrap_or(Timestamp::MIN).to_string());
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        for statement in [
+            "UPDATE run SET repository_id = ?2 WHERE repository_id IS NULL AND repository = ?1 COLLATE NOCASE AND started >= ?3",
+            "UPDATE run SET repository_id = 0, is_over = 1 WHERE repository_id IS NULL AND repository = ?1 COLLATE NOCASE \
+             AND ?2 > 0 AND started < ?3",
+            // Comments that were worked off stay so; see `Event::identity`.
+            "UPDATE OR IGNORE delivery SET id = 'comment @' || ?2 || substr(id, length('comment ' || ?1) + 1) \
+             WHERE substr(id, 1, length('comment ' || ?1) + 1) = 'comment ' || ?1 || '#' COLLATE NOCASE AND received >= ?3",
+        ] {
+            sqlx::query(statement)
+                .bind(&name)
+                .bind(id)
+                .bind(&created)
+                .execute(&mut *transaction)
+                .await
+                .map_err(broken)?;
+        }
+        transaction.commit().await.map_err(broken)
+    }
+
     pub(super) async fn begin(&self, started: &Started) -> Result<(), Error> {
         let step = serde_json::to_string(&Step::Started(Box::new(started.clone()))).map_err(broken)?;
-        let number = i64::try_from(started.pull_request.number).map_err(broken)?;
+        let PullRequestId { repository, number } = &started.pull_request;
         let mut transaction = self.pool.begin().await.map_err(broken)?;
         sqlx::query(
-            "INSERT INTO run (id, repository, number, started) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO run (id, repository, repository_id, number, started) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         )
         .bind(&started.run.0)
-        .bind(started.pull_request.repository.to_string())
-        .bind(number)
+        .bind(repository.name.to_string())
+        .bind(self::number(repository.id)?)
+        .bind(i64::try_from(*number).map_err(broken)?)
         .bind(started.at.to_string())
         .execute(&mut *transaction)
         .await
@@ -151,29 +247,35 @@ impl Sqlite {
     }
 
     pub(super) async fn runs_of(&self, pull_request: &PullRequestId) -> Result<Vec<Run>, Error> {
+        let PullRequestId { repository, number } = pull_request;
         let rows = sqlx::query(
-            "SELECT step.run AS run, step.step AS step FROM run JOIN step ON step.run = run.id \
-             WHERE run.repository = ? AND run.number = ? ORDER BY run.started, run.rowid, step.place",
+            "SELECT run.*, step.step FROM addressed AS run JOIN step ON step.run = run.id \
+             WHERE run.repository_id IS ?1 AND (?1 IS NOT NULL OR run.repository = ?2 COLLATE NOCASE) \
+             AND run.number = ?3 ORDER BY run.started, run.nth, step.place",
         )
-        .bind(pull_request.repository.to_string())
-        .bind(i64::try_from(pull_request.number).map_err(broken)?)
+        .bind(self::number(repository.id)?)
+        .bind(repository.name.to_string())
+        .bind(i64::try_from(*number).map_err(broken)?)
         .fetch_all(&self.pool)
         .await
         .map_err(broken)?;
         fold(&rows)
     }
 
-    pub(super) async fn runs_in(&self, repository: &RepositoryName, limit: usize) -> Result<Vec<Run>, Error> {
+    pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
         let rows = sqlx::query(
-            "SELECT step.run AS run, CASE \
+            "SELECT run.*, CASE \
                WHEN json_type(step.step, '$.said.reply') = 'object' THEN json_object('said', json_object('reply', \
                  json_object('usage', json_extract(step.step, '$.said.reply.usage')))) \
                WHEN json_type(step.step, '$.said') IS NOT NULL THEN '{\"said\":null}' \
                ELSE step.step END AS step \
-             FROM (SELECT id, rowid AS nth, started FROM run WHERE repository = ? ORDER BY started DESC, rowid DESC LIMIT ?) AS recent \
-             JOIN step ON step.run = recent.id ORDER BY recent.started DESC, recent.nth DESC, step.place",
+             FROM (SELECT * FROM addressed \
+               WHERE repository_id IS ?1 AND (?1 IS NOT NULL OR repository = ?2 COLLATE NOCASE) \
+               ORDER BY started DESC, nth DESC LIMIT ?3) AS run \
+             JOIN step ON step.run = run.id ORDER BY run.started DESC, run.nth DESC, step.place",
         )
-        .bind(repository.to_string())
+        .bind(number(repository.id)?)
+        .bind(repository.name.to_string())
         .bind(i64::try_from(limit).map_err(broken)?)
         .fetch_all(&self.pool)
         .await
@@ -182,11 +284,13 @@ impl Sqlite {
     }
 
     pub(super) async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
-        let rows = sqlx::query("SELECT run, step FROM step WHERE run = ? ORDER BY place")
-            .bind(&id.0)
-            .fetch_all(&self.pool)
-            .await
-            .map_err(broken)?;
+        let rows = sqlx::query(
+            "SELECT run.*, step.step FROM addressed AS run JOIN step ON step.run = run.id WHERE run.id = ? ORDER BY step.place",
+        )
+        .bind(&id.0)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
         Ok(fold(&rows)?.pop())
     }
 
@@ -211,8 +315,8 @@ impl Sqlite {
 
     pub(super) async fn open_runs(&self) -> Result<Vec<Run>, Error> {
         let rows = sqlx::query(
-            "SELECT step.run AS run, step.step AS step FROM run JOIN step ON step.run = run.id \
-             WHERE run.is_over = 0 ORDER BY run.started, run.rowid, step.place",
+            "SELECT run.*, step.step FROM addressed AS run JOIN step ON step.run = run.id \
+             WHERE run.is_over = 0 ORDER BY run.started, run.nth, step.place",
         )
         .fetch_all(&self.pool)
         .await
@@ -221,19 +325,45 @@ impl Sqlite {
     }
 }
 
-/// Folds rows that come run by run, each in order.
+/// An id as the database has it.
+pub(super) fn number(id: Option<RepositoryId>) -> Result<Option<i64>, Error> {
+    id.map(|RepositoryId(id)| i64::try_from(id).map_err(broken)).transpose()
+}
+
+fn installation(row: &SqliteRow) -> Result<Option<InstallationId>, Error> {
+    let id: Option<i64> = row.try_get("installation").map_err(broken)?;
+    id.map(|id| Ok(InstallationId(u64::try_from(id).map_err(broken)?)))
+        .transpose()
+}
+
+/// Folds rows that come run by run, each in order. Whatever was so when a run began, its repository is addressed as it is
+/// now.
 fn fold(rows: &[SqliteRow]) -> Result<Vec<Run>, Error> {
-    let mut runs: Vec<(String, Vec<Step>)> = Vec::new();
+    let mut runs: Vec<(String, &SqliteRow, Vec<Step>)> = Vec::new();
     for row in rows {
-        let id: String = row.try_get("run").map_err(broken)?;
+        let id: String = row.try_get("id").map_err(broken)?;
         let json: String = row.try_get("step").map_err(broken)?;
         let step = serde_json::from_str(&json).map_err(broken)?;
         match runs.last_mut() {
-            Some((last, steps)) if *last == id => steps.push(step),
-            _ => runs.push((id, vec![step])),
+            Some((last, _, steps)) if *last == id => steps.push(step),
+            _ => runs.push((id, row, vec![step])),
         }
     }
-    runs.into_iter()
-        .map(|(_, steps)| Run::fold(steps).map_err(broken))
-        .collect()
+    let readdressed = |(_, row, steps): (String, &SqliteRow, Vec<Step>)| {
+        let mut run = Run::fold(steps).map_err(broken)?;
+        let started = &mut run.started;
+        let id: Option<i64> = row.try_get("repository_id").map_err(broken)?;
+        let name: Option<String> = row.try_get("name").map_err(broken)?;
+        let id = id.map(|id| u64::try_from(id).map(RepositoryId)).transpose();
+        started.pull_request.repository.id = id.map_err(broken)?;
+        if let Some(name) = name {
+            started.pull_request.repository.name = name.parse().map_err(broken)?;
+            started.installation = installation(row)?;
+        }
+        Ok(run)
+    };
+    runs.into_iter().map(readdressed).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,13 +9,13 @@ mod duplicates;
 mod interface;
 mod tokens;
 
+pub use interface::{changed as changed_interface, of as interface};
+
 use crate::domain::id::RepoPath;
 use crate::domain::measures::{Measured, Measures};
 use crate::domain::patch::{Blob, Patch};
 use crate::domain::test_path::is_test_path;
 use crate::guard::{Language, Parsed};
-
-pub use interface::{changed as changed_interface, of as interface};
 
 /// More files than these are not measured.
 const MAX_FILES: usize = 300;

@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::checkout::Checkout;
-use crate::domain::id::RepoPath;
-use crate::domain::patch::Patch;
-
 use super::rows::Rows;
 use super::suspect::Suspect;
 use super::syntax::Source;
 use super::templates::{self, Edit, Known, Stage, Template};
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
 
 /// Edits that a kilobyte of code usually gives; only for estimates.
 const PER_KILOBYTE: usize = 60;

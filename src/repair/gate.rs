@@ -6,15 +6,14 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::search::Unverified;
-use crate::domain::test_run::{TestRun, is_better};
-use crate::suite;
-
 use super::candidates::Candidate;
 use super::runner::{Behaviour, Runner};
 use super::suspect::Ranking;
 use super::templates::Kind;
 use super::{Task, explain};
+use crate::domain::search::Unverified;
+use crate::domain::test_run::{TestRun, is_better};
+use crate::suite;
 
 /// Edits of a lower weight are seldom the fix.
 const MIN_WEIGHT: f32 = 0.3;

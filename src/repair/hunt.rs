@@ -8,15 +8,14 @@ use futures::stream::FuturesOrdered;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::search::Rung;
-use crate::domain::test_run::TestRun;
-use crate::suite;
-
 use super::candidates::{Candidate, Candidates};
 use super::gate::{Decision, Gate};
 use super::runner::{Runner, Verdict};
 use super::templates::Kind;
 use super::{Found, Progress, Tried, explain};
+use crate::domain::search::Rung;
+use crate::domain::test_run::TestRun;
+use crate::suite;
 
 /// After the first candidate that passes, so many more are tried at most for others that are about as likely, and for so
 /// long.

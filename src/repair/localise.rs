@@ -6,15 +6,14 @@ use std::ops::RangeInclusive;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::checkout::Checkout;
-use crate::domain::id::RepoPath;
-
 use super::evidence::Evidence;
 use super::language;
 use super::outline::{Definition, Outline};
 use super::reach::Reach;
 use super::suspect::{Suspect, sort};
 use super::syntax::Source;
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
 
 /// Bounds on what is read of a large tree; files that the evidence names come first.
 const MAX_FILES: usize = 3_000;

@@ -38,6 +38,13 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use self::candidates::Candidates;
+use self::evidence::Evidence;
+use self::gate::Gate;
+use self::hunt::Quarry;
+use self::runner::Runner;
+use self::suspect::{Ranking, Suspect};
+pub use self::tools::{ToolFix, tool_fixes};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
@@ -45,15 +52,6 @@ use crate::domain::search::{Rung, Unverified};
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::sandbox;
 use crate::suite::{self, Suite};
-
-use self::candidates::Candidates;
-use self::evidence::Evidence;
-use self::gate::Gate;
-use self::hunt::Quarry;
-use self::runner::Runner;
-use self::suspect::{Ranking, Suspect};
-
-pub use self::tools::{ToolFix, tool_fixes};
 
 /// What of the time goes into finding out what the tests execute, at most.
 const SPECTRUM_SHARE: u32 = 6;

@@ -4,13 +4,12 @@
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 
-use crate::domain::id::RepoPath;
-use crate::domain::test_path::is_test_path;
-
 use tree_sitter::Node;
 
 use super::rows::line;
 use super::syntax::{Below, Source, Step};
+use crate::domain::id::RepoPath;
+use crate::domain::test_path::is_test_path;
 use crate::guard;
 
 /// A file without its text and tree.

@@ -12,16 +12,15 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::Task;
+use super::candidates::Candidate;
+use super::runner::{Verdict, workers};
 use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::sandbox;
 use crate::suite::{self, Framework, Suite};
-
-use super::Task;
-use super::candidates::Candidate;
-use super::runner::{Verdict, workers};
 
 /// How long a candidate may take where the tests without it never end, so that nothing can be measured.
 const UNMEASURED: Duration = Duration::from_secs(30);

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::id::RepoPath;
-
 use super::evidence::{Evidence, TestName};
 use super::outline::{Definition, Outline};
+use crate::domain::id::RepoPath;
 
 /// How far names are followed from a test.
 const MAX_HOPS: usize = 5;

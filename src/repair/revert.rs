@@ -4,12 +4,11 @@ use std::ops::Range;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-use crate::domain::id::RepoPath;
-use crate::domain::test_path::is_test_path;
-
 use super::Task;
 use super::candidates::Candidate;
 use super::templates::Template;
+use crate::domain::id::RepoPath;
+use crate::domain::test_path::is_test_path;
 
 /// Hunks that are tried at most, over all files.
 const MAX_HUNKS: usize = 100;

@@ -5,14 +5,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::suite;
-
-use super::Task;
 use super::candidates::Candidate;
-use super::process;
-use super::schemata;
 use super::spectrum::Spectrum;
-use super::warm;
+use super::{Task, process, schemata, warm};
+use crate::suite;
 
 /// Candidates that are tried at the same time at most, whatever the machine.
 const MAX_WORKERS: usize = 8;

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::domain::id::RepoPath;
-
 use super::outline::{Definition, Outline};
 use super::spectrum::Spectrum;
+use crate::domain::id::RepoPath;
 
 /// How many suspects are named.
 const MAX_NAMED: usize = 10;

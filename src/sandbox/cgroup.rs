@@ -3,11 +3,9 @@
 //! what the administrator gave it.
 
 use std::cell::Cell;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
+use std::{fs, io, thread};
 
 use super::command::Limits;
 use super::hierarchy::{Homes, Version, own_directory};

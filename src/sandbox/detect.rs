@@ -1,12 +1,12 @@
 //! Finds out what this machine can hold by doing it: one run of the self-test with canaries outside.
 
-use std::fs;
-use std::io;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use tokio_util::sync::CancellationToken;
 
@@ -80,7 +80,16 @@ fn reachable(backend: Backend) -> io::Result<Option<Scratch>> {
 
 /// What was seen to hold, or why it is not enough.
 async fn guarantees(inner: &Inner) -> Result<Guarantees, String> {
-    let (output, held) = try_it(inner).await.map_err(|error| error.to_string())?;
+    let (breaches, held) = attack(inner, &[]).await?;
+    judge(inner.backend, &breaches, held)
+}
+
+/// One run of the self-test, also with files of the host that must not be readable inside.
+///
+/// # Errors
+/// What the self-test said when it did not get to its end.
+pub(super) async fn attack(inner: &Inner, planted: &[PathBuf]) -> Result<(Vec<Breach>, Held), String> {
+    let (output, held) = try_it(inner, planted).await.map_err(|error| error.to_string())?;
     if output.outcome != Outcome::Exited(0) {
         let said = output.stderr.text();
         return Err(match output.outcome {
@@ -89,11 +98,11 @@ async fn guarantees(inner: &Inner) -> Result<Guarantees, String> {
             outcome => format!("the self-test ended with {outcome:?}: {}", said.trim()),
         });
     }
-    let breaches: Vec<Breach> = serde_json::from_slice(&output.stdout.head).map_err(|error| error.to_string())?;
-    judge(inner.backend, &breaches, held)
+    let breaches = serde_json::from_slice(&output.stdout.head).map_err(|error| error.to_string())?;
+    Ok((breaches, held))
 }
 
-async fn try_it(inner: &Inner) -> Result<(Output, Held), super::Error> {
+async fn try_it(inner: &Inner, planted: &[PathBuf]) -> Result<(Output, Held), super::Error> {
     let outside = tempfile::tempdir()?;
     let canary = outside.path().join("canary");
     fs::write(&canary, "a secret")?;
@@ -104,6 +113,7 @@ async fn try_it(inner: &Inner) -> Result<(Output, Held), super::Error> {
         file: canary.display().to_string(),
         port: port.local_addr()?.port(),
         socket: name,
+        planted: planted.iter().map(|path| path.display().to_string()).collect(),
         process: (!inner.backend.has_namespaces()).then(std::process::id),
     };
 

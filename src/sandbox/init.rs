@@ -1,14 +1,12 @@
 //! Process 1 of a sandbox: builds it from within, gives up every right, starts the command, and reaps.
 //! Its end is the end of everything inside.
 
-use std::fs;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::thread;
+use std::{fs, io, thread};
 
 use anyhow::{Context, bail, ensure};
 use rustix::fs::Mode;

@@ -14,7 +14,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
-use super::command::Limits;
+use super::command::{Limits, Mount};
 use super::output::Capture;
 use super::scratch::Scratch;
 use super::wire::{self, Counted, Report, Spec, Vessel};
@@ -136,7 +136,9 @@ impl Inner {
     pub(super) fn spec(&self, command: &Command, policy: &Policy) -> Spec {
         let mut env = self.toolchains.env.clone();
         env.extend(command.env.clone());
-        let mut mounts = self.toolchains.mounts.clone();
+        // A tool that was removed since is missed by whoever needs it.
+        let tools = self.toolchains.mounts.iter().filter(|mount| mount.source.exists());
+        let mut mounts: Vec<Mount> = tools.cloned().collect();
         mounts.extend(command.mounts.clone());
         Spec {
             backend: self.backend,

@@ -1,8 +1,7 @@
 //! The limits that the kernel keeps per process, and its bookkeeping of time.
 
-use std::fs;
-use std::io;
 use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -52,8 +52,6 @@ mod wire;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-
 pub use backend::Backend;
 pub use command::{Access, Changes, Command, Limits, Mount, Network, Policy, WORKSPACE};
 pub use files::{FileError, read_result, remove_tree, write_file};
@@ -62,6 +60,7 @@ use proxy::{Proxy, World};
 use scratch::Scratch;
 pub use session::{Call, Cell, CellOutcome, Language, LostReason, Place, Session, Spent};
 pub use taking::take_back;
+use tokio_util::sync::CancellationToken;
 use toolchains::Toolchains;
 pub use trust::Code;
 
@@ -172,6 +171,16 @@ impl Sandbox {
             found.push((backend, detect::try_out(backend, &places).await));
         }
         found
+    }
+
+    /// Attacks once more from inside, and says what worked that should not. It also tries to read these files, which
+    /// must have been there before this sandbox was found.
+    ///
+    /// # Errors
+    /// When the self-test did not get to its end, in its words.
+    pub async fn attack(&self, planted: &[PathBuf]) -> Result<Vec<String>, String> {
+        let (breaches, _) = detect::attack(&self.0, planted).await?;
+        Ok(breaches.into_iter().map(|breach| breach.what).collect())
     }
 
     /// How commands are confined.

@@ -2,12 +2,11 @@
 //! and its own `/proc`, `/dev` and temporary directories. Which tools those are is not decided here.
 
 use std::ffi::{CString, OsString};
-use std::fs;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Context;
 use rustix::fs::{CWD, FileType, StatVfsMountFlags, fstat, statvfs};
@@ -80,7 +79,9 @@ pub(super) fn build(orders: &Orders) -> anyhow::Result<()> {
     mount_dev(devices, orders)?;
     make_own_directories(orders)?;
     for (link, content) in &orders.spec.links {
-        symlink(content, link).with_context(|| format!("make the link {}", link.display()))?;
+        make_directories(link.parent().unwrap_or(Path::new("/")), orders)
+            .and_then(|()| Ok(symlink(content, link)?))
+            .with_context(|| format!("make the link {}", link.display()))?;
     }
     let mut accesses = vec![
         ("/tmp".into(), Access::ReadWrite),
@@ -108,7 +109,7 @@ impl Piece {
             &mount.source,
             OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | recursive,
         )
-        .with_context(|| format!("take {}", mount.source.display()))?;
+        .with_context(|| format!("show {} inside the sandbox", mount.source.display()))?;
         Ok(Self {
             tree,
             target: mount.target.clone(),

@@ -2,10 +2,8 @@
 //! and are killed by it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
-use std::thread;
 use std::time::Duration;
+use std::{fs, io, thread};
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 

@@ -1,10 +1,9 @@
 //! What came of a run, and the bounded reading of its output streams. Nothing in here knows how it was confined.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};

@@ -14,6 +14,7 @@ use rustix::net::{AddressFamily, SocketType};
 use rustix::thread::UnshareFlags;
 use serde::{Deserialize, Serialize};
 
+use super::raw;
 use super::tree::unshare;
 
 /// A protection that did not hold.
@@ -43,6 +44,8 @@ pub(super) struct Canaries {
     pub(super) port: u16,
     /// An abstract Unix socket with a listener.
     pub(super) socket: String,
+    /// Files with a secret that lie where people unpack software and keep greenlight's own files.
+    pub(super) planted: Vec<String>,
     /// A process of greenlight, where it would have the same number inside.
     pub(super) process: Option<u32>,
 }
@@ -64,6 +67,9 @@ pub(super) fn main(mut arguments: impl Iterator<Item = String>) -> io::Result<()
         "read a file of the host",
         fs::read(&canaries.file).is_ok(),
     );
+    for path in &canaries.planted {
+        expect_failure(Property::FileReads, &format!("read {path}"), fs::read(path).is_ok());
+    }
     for path in [
         canaries.file.as_str(),
         "/usr/greenlight-probe",
@@ -119,6 +125,12 @@ pub(super) fn main(mut arguments: impl Iterator<Item = String>) -> io::Result<()
         reads_foreign_environment(),
     );
     expect_failure(Property::SystemCalls, "make a user namespace", makes_user_namespace());
+    expect_failure(
+        Property::SystemCalls,
+        "take contexts of asynchronous I/O (io_setup), of which the whole machine has only so many",
+        raw::takes_asynchronous_io(),
+    );
+    expect_failure(Property::SystemCalls, "use io_uring", raw::makes_io_uring());
     io::stdout().write_all(&serde_json::to_vec(&breaches)?)
 }
 

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use rules::Why;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -25,7 +26,6 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::launch;
 use super::scratch::Scratch;
-use rules::Why;
 
 /// How long a request may be, and how long it may take to arrive.
 const MAX_HEAD: usize = 8 << 10;

@@ -2,11 +2,11 @@
 
 #![expect(
     unsafe_code,
-    reason = "a process is copied here, which is safe only as long as it has one thread"
+    reason = "a process is copied here, which is safe only as long as it has one thread, and calls are made that have no wrapper"
 )]
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 
 use rustix::process::Pid;
 
@@ -34,4 +34,29 @@ pub(super) fn close_from(first: RawFd) {
     // SAFETY: closing is no access to memory. What still claims to own these descriptors lies on a stack that is never
     // unwound, so none of them is closed twice or used after it was given to somebody else.
     unsafe { close_fds::close_open_fds(first, &[]) }
+}
+
+/// Whether this process can take a context of asynchronous I/O, see io_setup(2). It is given back at once.
+pub(super) fn takes_asynchronous_io() -> bool {
+    let mut context: libc::c_ulong = 0;
+    // SAFETY: the kernel writes one number of this size to a place that outlives the call.
+    let taken = unsafe { libc::syscall(libc::SYS_io_setup, 1, &raw mut context) } == 0;
+    if taken {
+        // SAFETY: the context is this function's own, and nothing was asked of it.
+        unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+    }
+    taken
+}
+
+/// Whether this process can make a ring of io_uring, whose calls no filter sees. It is closed at once.
+pub(super) fn makes_io_uring() -> bool {
+    // The size of `struct io_uring_params` in numbers, see io_uring_setup(2).
+    let mut parameters = [0_u32; 30];
+    // SAFETY: the kernel reads and writes the 120 bytes of the array, which outlives the call.
+    let ring = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) };
+    if let Ok(ring @ 0..) = RawFd::try_from(ring) {
+        // SAFETY: the kernel gave this descriptor to this function alone.
+        drop(unsafe { OwnedFd::from_raw_fd(ring) });
+    }
+    ring >= 0
 }

@@ -1,9 +1,8 @@
 //! A private directory on disk for one run, outside of every workspace, and gone with it.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::{cgroup, files};
 

@@ -118,8 +118,14 @@ const FCHMODAT2: Call = ("SYS_fchmodat2", 452);
 const OPEN_TREE_ATTR: Call = ("SYS_open_tree_attr", 467);
 
 /// Answered as an older kernel would, so that callers use what the filter can judge: the first two hide their
-/// arguments in memory, the third makes memory that no one can count.
-pub(super) const UNKNOWN: &[Call] = calls![libc::SYS_clone3, libc::SYS_openat2, libc::SYS_memfd_secret];
+/// arguments in memory, the third makes memory that no one can count. Contexts of asynchronous I/O, which the last makes,
+/// are one number for the whole machine (`fs.aio-max-nr`), and whoever takes them all leaves none to others.
+pub(super) const UNKNOWN: &[Call] = calls![
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    libc::SYS_memfd_secret,
+    libc::SYS_io_setup,
+];
 
 /// The first number that this file knows nothing about. It lies above every call of Linux 6.18, and below those of
 /// the x32 interface.

@@ -1,11 +1,12 @@
 //! Which parts of the machine a command needs to build and test: system directories, and the tools that the user of
 //! greenlight installed below their home. Everything that is not named here stays outside, credentials above all.
 
+mod packages;
+
 use std::collections::BTreeMap;
-use std::env;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use super::Unusable;
 use super::command::{Access, Mount};
@@ -13,9 +14,18 @@ use super::command::{Access, Mount};
 /// The home directory inside, empty and in memory.
 const HOME: &str = "/home/sandbox";
 
-/// Directories of the root that hold programs and libraries; on most systems all but the first are links into it.
-const SYSTEM: [&str; 8] = [
-    "/usr",
+/// Directories that hold the programs and libraries of the system; some are links to others.
+const SYSTEM: [&str; 17] = [
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/libexec",
+    "/usr/share",
+    "/usr/include",
+    "/usr/games",
     "/bin",
     "/sbin",
     "/lib",
@@ -155,12 +165,13 @@ impl Toolchains {
                 Err(_) => found.show(directory, directory),
             }
         }
+        found.show_other_systems();
         for name in ETC {
             let path = Path::new("/etc").join(name);
             found.show(&path, &path);
         }
         found.show_java();
-        found.show_opt([home, own_binary]);
+        found.show_packages(path, [home, own_binary]);
         if let Some(home) = home {
             found.show_tools(home);
         }
@@ -196,16 +207,45 @@ impl Toolchains {
         }
     }
 
-    /// Shows the packages in `/opt`, but none that holds greenlight, its user's home, or a CI agent with its credentials.
-    fn show_opt(&mut self, private: [Option<&Path>; 2]) {
-        for package in fs::read_dir("/opt").into_iter().flatten().flatten() {
-            let package = package.path();
-            let is_private = private.iter().flatten().any(|path| path.starts_with(&package));
-            let is_agent = [".credentials", ".runner", ".agent"]
-                .iter()
-                .any(|name| package.join(name).exists());
-            if package.is_dir() && !is_private && !is_agent {
-                self.show(&package, &package);
+    /// Shows the headers and libraries of other systems that cross compilers link to, and the sources that Debian gives
+    /// test frameworks as.
+    fn show_other_systems(&mut self) {
+        for entry in fs::read_dir("/usr").into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.contains("-linux-") || name.ends_with("-w64-mingw32") {
+                self.show(&entry.path(), &entry.path());
+            }
+        }
+        for name in ["googletest", "gtest", "gmock"] {
+            let path = Path::new("/usr/src").join(name);
+            self.show(&path, &path);
+        }
+    }
+
+    /// Shows the packages in `/opt` and `/usr/local`, but none that holds greenlight, its user's home, or a CI agent with
+    /// its credentials.
+    fn show_packages(&mut self, path: &OsStr, private: [Option<&Path>; 2]) {
+        let local = Path::new("/usr/local");
+        for name in packages::LOCAL {
+            self.show(&local.join(name), &local.join(name));
+        }
+        for entry in fs::read_dir(local).into_iter().flatten().flatten() {
+            // The libraries of CUDA are found by the dynamic linker, and by their version.
+            if entry.file_name().to_string_lossy().starts_with("cuda") {
+                self.show(&entry.path(), &entry.path());
+            }
+        }
+        let found = packages::ROOTS.map(|root| packages::find(Path::new(root), path));
+        for package in found.into_iter().flatten() {
+            let Ok(resolved) = package.canonicalize() else { continue };
+            let is_private = private.iter().flatten().any(|path| path.starts_with(&resolved));
+            if is_private || packages::is_agent(&resolved) || self.is_visible(&package) {
+                continue;
+            }
+            for piece in packages::pieces(&resolved) {
+                if let Ok(below) = piece.strip_prefix(&resolved) {
+                    self.show(&piece, &package.join(below));
+                }
             }
         }
     }
@@ -258,9 +298,9 @@ impl Toolchains {
         self.env.insert("PATH".into(), directories.join(":"));
     }
 
-    /// Whether a file of the host is among what is shown, under whatever name.
+    /// Whether a file of the host is among what is shown, or would be if it were there, under whatever name.
     pub(super) fn shows(&self, path: &Path) -> bool {
-        let path = path.canonicalize().unwrap_or_else(|_| path.into());
+        let path = resolved(path);
         self.mounts.iter().any(|mount| path.starts_with(&mount.source))
     }
 
@@ -268,6 +308,28 @@ impl Toolchains {
         let is_mounted = self.mounts.iter().any(|mount| path.starts_with(&mount.target));
         is_mounted || self.links.keys().any(|link| path.starts_with(link))
     }
+}
+
+/// Where a path leads, also if there is nothing yet: whoever makes a file follows the links on the way.
+fn resolved(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many links as the kernel follows.
+    for _ in 0..40 {
+        let is_there = |above: &&Path| above.symlink_metadata().is_ok();
+        let Some(nearest) = path.ancestors().find(is_there) else {
+            break;
+        };
+        let rest = path.strip_prefix(nearest).unwrap_or(Path::new("")).to_owned();
+        // Joined with nothing, a file would end in a slash.
+        let with_rest = |base: &Path| base.components().chain(rest.components()).collect::<PathBuf>();
+        if let Ok(real) = nearest.canonicalize() {
+            return with_rest(&real);
+        }
+        // A link that leads to nothing.
+        let Ok(content) = fs::read_link(nearest) else { break };
+        path = with_rest(&nearest.parent().unwrap_or(Path::new("/")).join(content));
+    }
+    path
 }
 
 /// Where package tools are configured: for the machine, and below the home of its user.
@@ -318,75 +380,4 @@ fn owned<const N: usize>(variables: [(&str, &str); N]) -> BTreeMap<String, Strin
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_home_only_tools_are_shown() {
-        let home = tempfile::tempdir().unwrap();
-        for directory in [
-            ".cargo/bin",
-            ".m2/repository",
-            ".cargo/registry/cache",
-            ".cargo/git/db",
-            ".rustup",
-            ".ssh",
-            ".config/gh",
-            ".local/share/keyrings",
-            "work",
-        ] {
-            fs::create_dir_all(home.path().join(directory)).unwrap();
-        }
-        fs::write(home.path().join(".cargo/credentials.toml"), "").unwrap();
-        fs::write(home.path().join(".m2/settings.xml"), "").unwrap();
-        let path = env::join_paths([
-            home.path().join("work"),
-            home.path().join(".cargo/bin"),
-            "/usr/bin".into(),
-        ])
-        .unwrap();
-        let found = Toolchains::find(Some(home.path()), &path, None);
-
-        for hidden in [
-            "",
-            ".cargo",
-            ".cargo/credentials.toml",
-            ".m2/settings.xml",
-            ".ssh",
-            ".config",
-            ".config/gh",
-            ".local/share/keyrings",
-            "work",
-        ] {
-            assert!(!found.shows(&home.path().join(hidden)), "{hidden}");
-        }
-        for shown in [
-            ".cargo/bin",
-            ".cargo/registry/cache",
-            ".cargo/git/db",
-            ".m2/repository",
-            ".rustup",
-        ] {
-            assert!(found.shows(&home.path().join(shown)), "{shown}");
-        }
-        assert_eq!(
-            found.env["PATH"],
-            format!("{}/.cargo/bin:/usr/bin:/usr/local/bin:/bin", home.path().display())
-        );
-        assert_eq!(
-            found.env["RUSTUP_HOME"],
-            home.path().join(".rustup").display().to_string()
-        );
-        assert!(!found.env.contains_key("NVM_DIR"));
-    }
-
-    #[test]
-    fn a_home_among_the_programs_is_shown_and_therefore_noticed() {
-        let found = Toolchains::find(None, OsStr::new(""), None);
-        assert!(
-            found.shows(Path::new("/usr/share"))
-                && !found.shows(Path::new("/var/lib"))
-                && !found.shows(Path::new("/etc"))
-        );
-    }
-}
+mod tests;

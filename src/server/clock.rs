@@ -19,6 +19,7 @@ const MAX_PAUSE: u64 = 64;
 /// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
 pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
+    identify(queue, |_| true).await;
     pick_up(queue, Timestamp::MAX, |_| true, |_| true).await;
 }
 
@@ -31,12 +32,22 @@ pub async fn watch(queue: Queue, every: Duration) {
     loop {
         tick.tick().await;
         pauses.tick();
+        identify(&queue, |name| pauses.is_over(name)).await;
         let now = Timestamp::now();
         let is_due = |run: &Run| {
             let gates = run.open_gates();
             run.end.is_some() || gates.is_empty() || gates.iter().any(|gate| now >= gate.expires)
         };
-        pick_up(&queue, now - MIN_AGE, is_due, |id| pauses.is_over(id)).await;
+        // What met a rate limit is tried when that is reset, no earlier, and at once.
+        let may_be_tried = |id: &str| queue.is_reset(id, now).unwrap_or_else(|| pauses.is_over(id));
+        pick_up(&queue, now - MIN_AGE, is_due, may_be_tried).await;
+    }
+}
+
+/// Finds out which repositories the runs of earlier versions are in.
+async fn identify(queue: &Queue, may_be_tried: impl FnMut(&str) -> bool) {
+    if let Err(error) = engine::identify(queue.app(), may_be_tried).await {
+        tracing::error!(%error, "repositories could not be looked up");
     }
 }
 
@@ -54,7 +65,7 @@ async fn pick_up(
         Ok(runs) => {
             for run in runs {
                 let is_left = is_due(&run) && !in_hand.has_lane_of(&run.started.pull_request);
-                if is_left && may_be_tried(&run.id().0) && queue.push(Work::Resume(Box::new(run))).is_err() {
+                if is_left && may_be_tried(&run.id().0) && queue.push(Work::Resume(Box::new(run))).await.is_err() {
                     return;
                 }
             }
@@ -65,7 +76,7 @@ async fn pick_up(
         Ok(deliveries) => {
             for (id, event) in deliveries {
                 let is_left = event.received <= received_before && !in_hand.has_delivery(&id);
-                if is_left && may_be_tried(&id.0) && queue.push(Work::Delivery(id, Box::new(event))).is_err() {
+                if is_left && may_be_tried(&id.0) && queue.push(Work::Delivery(id, Box::new(event))).await.is_err() {
                     return;
                 }
             }

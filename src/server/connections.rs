@@ -1,10 +1,19 @@
 //! Accepts connections, so many at a time, and lets nobody hold one or the end of greenlight up. Knows no route.
+//!
+//! Whoever sends half a request, or none, holds a place only until somebody else needs it: when all are taken, the
+//! connection that has been waited for longest is closed.
 
+use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, HttpBody as _};
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use futures::{StreamExt as _, TryStreamExt as _};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -12,8 +21,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
 
-/// Whoever comes when so many are there waits in the socket's own queue.
+/// Whoever comes when so many are there, none of which can be closed, waits in the socket's own queue.
 const MAX_CONNECTIONS: usize = 256;
 /// How long the head of a request may take, and how long a connection may be silent between two.
 const MAX_HEAD: Duration = Duration::from_secs(10);
@@ -22,19 +32,92 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How long nothing is accepted after that failed: there are no file descriptors left, or something like that.
 const BREATH: Duration = Duration::from_millis(200);
 
+/// The connections whose request has not arrived whole, by when the wait for it began.
+#[derive(Clone, Default)]
+struct Arriving(Arc<Mutex<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    connections: BTreeMap<u64, CancellationToken>,
+}
+
+/// One connection among those; it may be closed while its request is on the way.
+#[derive(Clone)]
+struct Patience {
+    arriving: Arriving,
+    since: Arc<Mutex<Option<u64>>>,
+    closing: CancellationToken,
+}
+
+impl Arriving {
+    /// Closes the connection that has been waited for longest.
+    fn close_one(&self) {
+        if let Some((_, closing)) = self.lock().connections.pop_first() {
+            tracing::debug!("a connection was closed to make room");
+            closing.cancel();
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Patience {
+    fn new(arriving: &Arriving) -> Self {
+        let new = Self {
+            arriving: arriving.clone(),
+            since: Arc::default(),
+            closing: CancellationToken::new(),
+        };
+        new.begins();
+        new
+    }
+
+    /// The wait for a request begins.
+    fn begins(&self) {
+        let mut waiting = self.arriving.lock();
+        let ticket = waiting.next;
+        waiting.next += 1;
+        waiting.connections.insert(ticket, self.closing.clone());
+        let earlier = self
+            .since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(ticket);
+        if let Some(earlier) = earlier {
+            waiting.connections.remove(&earlier);
+        }
+    }
+
+    /// The request is here, or the connection gone.
+    fn ends(&self) {
+        let ticket = self.since.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(ticket) = ticket {
+            self.arriving.lock().connections.remove(&ticket);
+        }
+    }
+}
+
 /// Serves until `until` resolves; then gives the connections that are there a few seconds, and returns.
 pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl Future<Output = ()> + Send) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let arriving = Arriving::default();
     let connections = TaskTracker::new();
     let ending = CancellationToken::new();
     let accepting = async {
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-                return;
-            };
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    let connection = talk(stream, router.clone(), ending.clone());
+                    if places.available_permits() == 0 {
+                        arriving.close_one();
+                    }
+                    let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                        return;
+                    };
+                    let patience = Patience::new(&arriving);
+                    let connection = talk(stream, router.clone(), patience, ending.clone());
                     connections.spawn(async move {
                         connection.await;
                         drop(place);
@@ -57,25 +140,61 @@ pub(super) async fn serve(listener: &TcpListener, router: &Router, until: impl F
 }
 
 /// Serves one connection, for a few seconds only from the end of greenlight on.
-async fn talk(stream: TcpStream, router: Router, ending: CancellationToken) {
+async fn talk(stream: TcpStream, router: Router, patience: Patience, ending: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "small answers may be late");
     }
+    let at_this = patience.clone();
+    let service = tower::service_fn(move |request| answer(router.clone(), at_this.clone(), request));
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(MAX_HEAD)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
             .with_upgrades()
     );
     let result = tokio::select! {
         result = connection.as_mut() => result,
+        () = patience.closing.cancelled() => Ok(()),
         () = ending.cancelled() => {
             connection.as_mut().graceful_shutdown();
             tokio::time::timeout(LAST_WORDS, connection).await.unwrap_or(Ok(()))
         }
     };
+    patience.ends();
     if let Err(error) = result {
         tracing::debug!(%error, "a connection broke off");
     }
+}
+
+/// Answers one request, and notes when all of it is here and when the next one is waited for.
+async fn answer(
+    router: Router,
+    patience: Patience,
+    request: hyper::Request<hyper::body::Incoming>,
+) -> Result<Response, std::convert::Infallible> {
+    let request: Request = if request.body().is_end_stream() {
+        patience.ends();
+        request.map(Body::new)
+    } else {
+        let here = patience.clone();
+        request.map(|body| {
+            let data = Body::new(body).into_data_stream();
+            let end = futures::stream::once(async move {
+                here.ends();
+                Ok::<_, axum::Error>(axum::body::Bytes::new())
+            });
+            Body::from_stream(data.into_stream().chain(end))
+        })
+    };
+    let response = router.oneshot(request).await?;
+    let goes_on = response.status() == StatusCode::SWITCHING_PROTOCOLS
+        || response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if !goes_on {
+        patience.begins();
+    }
+    Ok(response)
 }

@@ -4,7 +4,10 @@
 mod api;
 mod clock;
 mod connections;
+mod lane;
 mod queue;
+mod sweep;
+mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +18,16 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::{get, post};
+pub use clock::{TICK, take_up, watch};
+pub use queue::{Queue, QueueFull, Work};
+pub use sweep::sweep;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-pub use clock::{TICK, take_up, watch};
-pub use queue::{Queue, QueueFull, Work};
-
-use crate::domain::event::Event;
+use crate::domain::command;
+use crate::domain::event::{Event, Fact};
 use crate::domain::id::DeliveryId;
-use crate::github::webhook::{self, WebhookSecret};
+use crate::github::webhook::{self, SignatureError, WebhookSecret};
 use crate::journal::{Admission, Journal};
 
 /// GitHub caps payloads at 25 MB.
@@ -71,6 +75,7 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
 pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, until: impl Future<Output = ()> + Send) {
     take_up(&queue).await;
     let clock = tokio::spawn(watch(queue.clone(), TICK));
+    let sweeper = tokio::spawn(sweep::sweep_on(queue.clone()));
     let draining = queue.clone();
     let drained = async move {
         until.await;
@@ -79,7 +84,40 @@ pub async fn serve(listener: TcpListener, queue: Queue, secret: WebhookSecret, u
     };
     connections::serve(&listener, &router(queue, secret), drained).await;
     clock.abort();
+    sweeper.abort();
 }
+
+/// A status, and one sentence for whoever set the webhook up: GitHub shows both in its list of recent deliveries.
+type Refusal = (StatusCode, String);
+
+fn refuse(status: StatusCode, sentence: &str) -> Refusal {
+    (status, format!("{sentence}\n"))
+}
+
+fn unsigned(error: SignatureError) -> &'static str {
+    match error {
+        SignatureError::Missing => {
+            "There is no X-Hub-Signature-256 header: set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET."
+        }
+        SignatureError::Malformed => "The X-Hub-Signature-256 header is not `sha256=` and 64 hexadecimal digits.",
+        SignatureError::Wrong => {
+            "The signature does not fit: set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET."
+        }
+    }
+}
+
+/// What a webhook of a repository sends unless it is told otherwise.
+/// <https://docs.github.com/en/webhooks/using-webhooks/creating-webhooks>
+fn is_form(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| {
+        kind.trim()
+            .to_ascii_lowercase()
+            .starts_with("application/x-www-form-urlencoded")
+    })
+}
+
+const NO_ROOM: &str = "greenlight has no room for this now: have it delivered again later.";
 
 /// A delivery whose signature is right; the event is none when it is not ours.
 struct Delivery {
@@ -88,16 +126,19 @@ struct Delivery {
 }
 
 impl FromRequest<Door> for Delivery {
-    type Rejection = StatusCode;
+    type Rejection = Refusal;
 
-    async fn from_request(request: Request, door: &Door) -> Result<Self, StatusCode> {
+    async fn from_request(request: Request, door: &Door) -> Result<Self, Refusal> {
         let headers = request.headers().clone();
         let _room = reserve(door, &headers)?;
         let body = Bytes::from_request(request, door)
             .await
             .map_err(|rejection: BytesRejection| {
                 tracing::info!(status = rejection.status().as_u16(), "a delivery was not read");
-                rejection.status()
+                refuse(
+                    rejection.status(),
+                    "The payload is longer than GitHub's may be, or did not arrive whole.",
+                )
             })?;
         let header = |name: &str| {
             headers
@@ -105,33 +146,78 @@ impl FromRequest<Door> for Delivery {
                 .and_then(|value| value.to_str().ok())
                 .map(str::to_string)
         };
-        // The signature comes before anything in the body is looked at.
-        if let Err(error) = webhook::verify(&door.secret, signature(&headers), &body) {
-            tracing::warn!(%error, "a delivery was refused");
-            return Err(StatusCode::UNAUTHORIZED);
-        }
-        let (Some(kind), Some(id)) = (
-            header("x-github-event"),
+        let signature = signature(&headers).map(<[u8]>::to_vec);
+        let form = is_form(&headers);
+        let (kind, id) = (
+            header("x-github-event").filter(|_| !form),
             header("x-github-delivery").filter(|id| !id.is_empty() && id.len() <= 100),
-        ) else {
-            tracing::warn!("a delivery has no X-GitHub-Event or X-GitHub-Delivery header");
-            return Err(StatusCode::BAD_REQUEST);
+        );
+        let secret = Arc::clone(&door.secret);
+        // A large payload takes a while: not on the threads that answer others.
+        let reading = tokio::task::spawn_blocking(move || {
+            let read = read(&secret, signature.as_deref(), (kind, id), &body);
+            read.map_err(|refusal| if form { formed(refusal) } else { refusal })
+        });
+        let broken = |_| {
+            refuse(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "greenlight could not read this; its log says why.",
+            )
         };
-        let event = webhook::parse(&kind, &body).map_err(|error| {
-            tracing::warn!(delivery.id = id, event = kind, %error, "a payload cannot be read");
-            StatusCode::BAD_REQUEST
-        })?;
-        Ok(Self {
-            id: event
-                .as_ref()
-                .map_or(DeliveryId(id.clone()), |event| event.identity(DeliveryId(id.clone()))),
-            event,
-        })
+        reading.await.map_err(broken)?
+    }
+}
+
+/// What whoever sends a form is told, once the signature is right.
+fn formed(refusal: Refusal) -> Refusal {
+    if refusal.0 != StatusCode::BAD_REQUEST {
+        return refusal;
+    }
+    tracing::warn!("a delivery is form-encoded");
+    let what = "The payload is form-encoded: set the content type of the webhook to application/json.";
+    refuse(StatusCode::BAD_REQUEST, what)
+}
+
+/// Checks the signature, before anything in the body is looked at, and reads the payload.
+fn read(
+    secret: &WebhookSecret,
+    signature: Option<&[u8]>,
+    (kind, id): (Option<String>, Option<String>),
+    body: &[u8],
+) -> Result<Delivery, Refusal> {
+    if let Err(error) = webhook::verify(secret, signature, body) {
+        tracing::warn!(%error, "a delivery was refused");
+        return Err(refuse(StatusCode::UNAUTHORIZED, unsigned(error)));
+    }
+    let (Some(kind), Some(id)) = (kind, id) else {
+        tracing::warn!("a delivery has no X-GitHub-Event or X-GitHub-Delivery header");
+        let what = "There is no X-GitHub-Event or X-GitHub-Delivery header: only GitHub's webhooks belong here.";
+        return Err(refuse(StatusCode::BAD_REQUEST, what));
+    };
+    let event = webhook::parse(&kind, body).map_err(|error| {
+        tracing::warn!(delivery.id = id, event = kind, %error, "a payload cannot be read");
+        let what = "The payload is not the JSON that GitHub sends for this event.";
+        refuse(StatusCode::BAD_REQUEST, what)
+    })?;
+    let event = event.filter(is_of_concern);
+    Ok(Delivery {
+        id: event
+            .as_ref()
+            .map_or(DeliveryId(id.clone()), |event| event.identity(DeliveryId(id.clone()))),
+        event,
+    })
+}
+
+/// Whether there is anything to remember: what people write to each other is not.
+fn is_of_concern(event: &Event) -> bool {
+    match &event.fact {
+        Fact::CommentCreated(comment) => !comment.author_is_bot && !command::parse(&comment.body).is_empty(),
+        _ => true,
     }
 }
 
 /// Makes room for a large body before it is read; one that does not say how long it is may be large.
-fn reserve<'a>(door: &'a Door, headers: &HeaderMap) -> Result<Option<SemaphorePermit<'a>>, StatusCode> {
+fn reserve<'a>(door: &'a Door, headers: &HeaderMap) -> Result<Option<SemaphorePermit<'a>>, Refusal> {
     let length: Option<usize> = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok())
@@ -141,7 +227,7 @@ fn reserve<'a>(door: &'a Door, headers: &HeaderMap) -> Result<Option<SemaphorePe
     }
     door.large_payloads.try_acquire().map(Some).map_err(|_| {
         tracing::warn!("too many large payloads arrive at once");
-        StatusCode::SERVICE_UNAVAILABLE
+        refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM)
     })
 }
 
@@ -151,7 +237,7 @@ fn signature(headers: &HeaderMap) -> Option<&[u8]> {
         .map(axum::http::HeaderValue::as_bytes)
 }
 
-async fn post_webhook(State(door): State<Door>, delivery: Delivery) -> StatusCode {
+async fn post_webhook(State(door): State<Door>, delivery: Delivery) -> Result<StatusCode, Refusal> {
     let Delivery { id, event } = delivery;
     let app = door.queue.app();
     let Some(event) = event.filter(|event| {
@@ -160,25 +246,25 @@ async fn post_webhook(State(door): State<Door>, delivery: Delivery) -> StatusCod
             .is_none_or(|repository| app.allow_list.allows(repository))
     }) else {
         tracing::debug!(delivery.id = id.0, "not ours");
-        return StatusCode::NO_CONTENT;
+        return Ok(StatusCode::NO_CONTENT);
     };
+    let no_room = || refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM);
     if !door.queue.has_room() {
         tracing::warn!(delivery.id = id.0, "no room for a delivery");
-        return StatusCode::SERVICE_UNAVAILABLE;
+        return Err(no_room());
     }
     match app.journal.admit(&id, &event).await {
-        Ok(Admission::Known) => StatusCode::ACCEPTED,
+        Ok(Admission::Known) => Ok(StatusCode::ACCEPTED),
         Ok(Admission::New) => {
             tracing::info!(delivery.id = id.0, "accepted");
             // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
-            match door.queue.push(Work::Delivery(id, Box::new(event))) {
-                Ok(()) => StatusCode::ACCEPTED,
-                Err(QueueFull) => StatusCode::SERVICE_UNAVAILABLE,
-            }
+            let pushed = door.queue.push(Work::Delivery(id, Box::new(event))).await;
+            pushed.map(|()| StatusCode::ACCEPTED).map_err(|QueueFull| no_room())
         }
         Err(error) => {
             tracing::error!(delivery.id = id.0, %error, "a delivery could not be written down");
-            StatusCode::SERVICE_UNAVAILABLE
+            let what = "greenlight cannot write this down; its log says why. Have it delivered again later.";
+            Err(refuse(StatusCode::SERVICE_UNAVAILABLE, what))
         }
     }
 }

@@ -1,6 +1,4 @@
 //! Work behind the door: one lane per pull request, a bounded number of workers, and an orderly end.
-//!
-//! What only reads, and what stops something, has a lane of its own beside the one that may be busy for minutes.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::command::{self, Command};
+use super::lane::{self, Needs, Route};
+use super::workers::{Worker, Workers};
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{DeliveryId, PullRequestId};
 use crate::domain::run::Run;
@@ -20,6 +19,12 @@ use crate::engine::{self, App, Broken, Interrupt};
 
 /// How many pieces of work may wait; beyond that a delivery is answered with 503.
 const CAPACITY: usize = 2_000;
+
+/// How much that needs no worker goes on at a time. GitHub allows 100 requests at once.
+/// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>
+const MAX_ANSWERING: usize = 16;
+const MAX_STOPPING: usize = 32;
+const MAX_NOTING: usize = 16;
 
 /// How long after it was heard of a delivery that met an outage of GitHub is tried again. A gate is open as long, unless
 /// configured otherwise.
@@ -29,6 +34,8 @@ const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
 pub enum Work {
     Delivery(DeliveryId, Box<Event>),
     Resume(Box<Run>),
+    /// The part of a comment that stops what is at work, before its turn comes.
+    Stop(Box<Event>),
 }
 
 /// The queue is full, or greenlight is about to end.
@@ -42,16 +49,30 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     app: Arc<App>,
     held: Mutex<Held>,
-    workers: Semaphore,
+    workers: Workers,
+    answering: Semaphore,
+    stopping: Semaphore,
+    noting: Semaphore,
     tasks: TaskTracker,
     is_draining: AtomicBool,
 }
 
 #[derive(Default)]
 struct Held {
-    lanes: HashMap<String, VecDeque<Work>>,
+    lanes: HashMap<String, VecDeque<(Needs, Work)>>,
     /// What waits or is at work of a delivery: none is worked off twice at once.
     deliveries: HashMap<DeliveryId, Pieces>,
+    /// The deliveries and runs that met a rate limit of GitHub's, and when that is reset.
+    limited: HashMap<String, Timestamp>,
+}
+
+/// Whether what broke is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    Never,
+    /// When GitHub answers again, which nobody knows.
+    Sometime,
+    NotBefore(Timestamp),
 }
 
 /// A delivery about several pull requests is a piece of work in the lane of each.
@@ -69,7 +90,8 @@ pub(super) struct InHand {
 
 impl InHand {
     pub(super) fn has_lane_of(&self, pull_request: &PullRequestId) -> bool {
-        self.lanes.contains(&pull_request.to_string()) || self.lanes.contains(&aside(pull_request))
+        let mut lanes = lane::lanes_of(pull_request).into_iter();
+        lanes.any(|lane| self.lanes.contains(&lane))
     }
 
     pub(super) fn has_delivery(&self, id: &DeliveryId) -> bool {
@@ -82,7 +104,10 @@ impl Queue {
         Self(Arc::new(Inner {
             app,
             held: Mutex::default(),
-            workers: Semaphore::new(workers.max(1)),
+            workers: Workers::new(workers),
+            answering: Semaphore::new(MAX_ANSWERING),
+            stopping: Semaphore::new(MAX_STOPPING),
+            noting: Semaphore::new(MAX_NOTING),
             tasks: TaskTracker::new(),
             is_draining: AtomicBool::new(false),
         }))
@@ -102,6 +127,27 @@ impl Queue {
         self.held().lanes.values().map(VecDeque::len).sum()
     }
 
+    /// Whether the rate limit that a delivery or run met is reset by now; none if it met none. Asked once after the reset,
+    /// it is forgotten.
+    pub(super) fn is_reset(&self, id: &str, now: Timestamp) -> Option<bool> {
+        let mut held = self.held();
+        let is_reset = now >= *held.limited.get(id)?;
+        if is_reset {
+            held.limited.remove(id);
+        }
+        Some(is_reset)
+    }
+
+    fn rest(&self, id: &str, again: Again) {
+        if let Again::NotBefore(until) = again {
+            let mut held = self.held();
+            // Those that were worked off otherwise are never asked about again.
+            let long_ago = Timestamp::now() - MAX_AGE;
+            held.limited.retain(|_, until| *until > long_ago);
+            held.limited.insert(id.to_string(), until);
+        }
+    }
+
     pub(super) fn in_hand(&self) -> InHand {
         let held = self.held();
         InHand {
@@ -114,34 +160,51 @@ impl Queue {
     ///
     /// # Errors
     /// When the queue is full or draining.
-    pub fn push(&self, work: Work) -> Result<(), QueueFull> {
+    pub async fn push(&self, work: Work) -> Result<(), QueueFull> {
         if !self.has_room() {
             return Err(QueueFull);
         }
         if let Work::Delivery(id, event) = &work {
-            if self.held().deliveries.contains_key(id) {
-                return Ok(());
+            {
+                let mut held = self.held();
+                if held.deliveries.contains_key(id) {
+                    return Ok(());
+                }
+                held.deliveries.insert(
+                    id.clone(),
+                    Pieces {
+                        open: 1,
+                        ..Pieces::default()
+                    },
+                );
             }
             self.interrupt(event);
         }
-        self.line_up(work);
+        // A comment is read for this, off the threads that answer webhooks.
+        let Ok((route, work)) = tokio::task::spawn_blocking(move || (Route::of(&work), work)).await else {
+            return Err(QueueFull);
+        };
+        if route.stops_first
+            && let Work::Delivery(_, event) = &work
+        {
+            let stop = Work::Stop(event.clone());
+            self.line_up(Route::of(&stop), stop);
+        }
+        self.line_up(route, work);
         Ok(())
     }
 
-    fn line_up(&self, work: Work) {
-        let name = lane(&work);
+    fn line_up(&self, route: Route, work: Work) {
         let mut held = self.held();
-        if let Work::Delivery(id, _) = &work {
-            held.deliveries.entry(id.clone()).or_default().open += 1;
-        }
-        if let Some(lane) = held.lanes.get_mut(&name) {
-            lane.push_back(work);
+        if let Some(lane) = held.lanes.get_mut(&route.lane) {
+            lane.push_back((route.needs, work));
             return;
         }
-        held.lanes.insert(name.clone(), VecDeque::from([work]));
+        held.lanes
+            .insert(route.lane.clone(), VecDeque::from([(route.needs, work)]));
         drop(held);
         let queue = self.clone();
-        self.0.tasks.spawn(async move { queue.work_off(&name).await });
+        self.0.tasks.spawn(async move { queue.work_off(&route.lane).await });
     }
 
     /// A push stops the run at work on the old head at once, and so does the end of the pull request; the run itself
@@ -165,41 +228,78 @@ impl Queue {
                 }
                 next
             };
-            let Some(work) = work else { return };
+            let Some((needs, work)) = work else { return };
+            let Some(_place) = self.place(needs).await else { return };
             if self.0.is_draining.load(Ordering::Acquire) {
                 // It is in the journal; the next process takes it up.
                 continue;
             }
-            let Ok(_worker) = self.0.workers.acquire().await else {
-                return;
-            };
             self.do_one(work).await;
         }
+    }
+
+    /// Waits for what a piece of work needs.
+    async fn place(&self, needs: Needs) -> Option<Place<'_>> {
+        let room = match needs {
+            Needs::Worker(share) => return self.0.workers.take(share).await.map(Place::Worker),
+            Needs::Answering => &self.0.answering,
+            Needs::Stopping => &self.0.stopping,
+            Needs::Noting => &self.0.noting,
+        };
+        room.acquire().await.ok().map(Place::Beside)
     }
 
     async fn do_one(&self, work: Work) {
         let app = self.0.app.clone();
         match work {
             Work::Resume(run) => {
-                log(tokio::spawn(async move { engine::resume(&app, *run).await }).await);
+                let id = run.id().0.clone();
+                let (again, ()) = log(tokio::spawn(async move { engine::resume(&app, *run).await }).await);
+                self.rest(&id, again);
+            }
+            Work::Stop(event) => {
+                let _said: (Again, ()) =
+                    log(tokio::spawn(async move { engine::stop_at_once(&app, *event).await }).await);
             }
             Work::Delivery(id, event) => {
                 let received = event.received;
-                let (may_pass, pieces) = if is_of_several(&event) {
+                let (again, pieces) = if lane::is_of_several(&event) {
                     let outcome = tokio::spawn(async move { engine::split(&app, *event).await }).await;
                     log(outcome)
                 } else {
-                    let outcome = tokio::spawn(async move { engine::handle(&app, *event).await }).await;
-                    let (may_pass, ()) = log(outcome);
-                    (may_pass, Vec::new())
+                    let needs = Route::of_event(&event).needs;
+                    let outcome = if matches!(needs, Needs::Worker(_)) {
+                        tokio::spawn(async move { engine::handle(&app, *event).await }).await
+                    } else {
+                        self.note(*event).await
+                    };
+                    let (again, ()) = log(outcome);
+                    (again, Vec::new())
                 };
                 for event in pieces {
-                    self.line_up(Work::Delivery(id.clone(), Box::new(event)));
+                    self.held().deliveries.entry(id.clone()).or_default().open += 1;
+                    let route = Route::of_event(&event);
+                    self.line_up(route, Work::Delivery(id.clone(), Box::new(event)));
                 }
                 let is_young = Timestamp::now().duration_since(received) < MAX_AGE;
-                self.finish(&id, may_pass && is_young).await;
+                self.rest(&id.0, again);
+                self.finish(&id, again != Again::Never && is_young).await;
             }
         }
+    }
+
+    /// Does what takes no worker, and leaves what follows from it to one, in the lane of the pull request.
+    async fn note(&self, event: Event) -> Result<Result<(), Broken>, JoinError> {
+        let app = self.0.app.clone();
+        let outcome = tokio::spawn(async move { engine::note(&app, event).await }).await;
+        outcome.map(|result| {
+            result.map(|left| {
+                for run in left {
+                    let work = Work::Resume(Box::new(run));
+                    self.line_up(Route::of(&work), work);
+                }
+            })
+        })
     }
 
     /// Notes that a piece of a delivery is done; with the last of them the delivery is, unless one met an outage.
@@ -248,83 +348,35 @@ impl Queue {
     }
 }
 
-/// Says what went wrong, and whether it may pass.
-fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> (bool, T) {
-    match outcome {
-        Ok(Ok(result)) => return (false, result),
-        Ok(Err(broken)) => {
-            tracing::error!(error = %broken, "work broke");
-            let may_pass = matches!(&broken, Broken::GitHub(error) if error.may_pass());
-            return (may_pass, T::default());
+/// What a piece of work holds while it is worked off.
+enum Place<'a> {
+    Worker(#[expect(dead_code, reason = "held, not used")] Worker),
+    Beside(#[expect(dead_code, reason = "held, not used")] SemaphorePermit<'a>),
+}
+
+/// Says what went wrong, and whether it is tried again.
+fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> (Again, T) {
+    let again = match outcome {
+        Ok(Ok(result)) => return (Again::Never, result),
+        Ok(Err(broken)) if broken.is_not_installed() => {
+            tracing::info!(reason = %broken, "nothing is done");
+            Again::Never
         }
-        Err(panicked) => tracing::error!(error = %panicked, "work ended in a panic"),
-    }
-    (false, T::default())
-}
-
-/// The lane of a piece of work.
-fn lane(work: &Work) -> String {
-    let event = match work {
-        Work::Resume(run) => return run.started.pull_request.to_string(),
-        Work::Delivery(_, event) => event,
+        Ok(Err(broken)) => match broken.not_before() {
+            Some(until) => {
+                tracing::warn!(reason = %broken, "work waits");
+                Again::NotBefore(until)
+            }
+            None => {
+                tracing::error!(error = %broken, "work broke");
+                let may_pass = matches!(&broken, Broken::GitHub(error) if error.may_pass());
+                if may_pass { Again::Sometime } else { Again::Never }
+            }
+        },
+        Err(panicked) => {
+            tracing::error!(error = %panicked, "work ended in a panic");
+            Again::Never
+        }
     };
-    let of = |id: &PullRequestId| id.to_string();
-    match &event.fact {
-        Fact::CommentCreated(comment) if is_aside(&comment.body) => aside(&comment.pull_request),
-        Fact::CommentCreated(comment) => of(&comment.pull_request),
-        Fact::PullRequestPushed { pull_request, .. }
-        | Fact::PullRequestClosed { pull_request }
-        | Fact::PullRequestLabelled { pull_request, .. } => of(pull_request),
-        Fact::CommandGiven {
-            pull_request, command, ..
-        } if only_stops(command) => aside(pull_request),
-        Fact::CommandGiven { pull_request, .. } => of(pull_request),
-        Fact::ChecksFailed(checks) => match checks.pull_requests.as_slice() {
-            [number] => of(&PullRequestId {
-                repository: checks.repository.clone(),
-                number: *number,
-            }),
-            _ => format!("{} {}", checks.repository, checks.head),
-        },
-        Fact::ButtonPressed {
-            repository,
-            pull_requests,
-            ..
-        } => match pull_requests.as_slice() {
-            [number] => of(&PullRequestId {
-                repository: repository.clone(),
-                number: *number,
-            }),
-            _ => repository.to_string(),
-        },
-        Fact::InstallationChanged { .. } | Fact::Pinged => "pings".into(),
-    }
-}
-
-/// The lane beside the one of a pull request.
-fn aside(pull_request: &PullRequestId) -> String {
-    format!("{pull_request} aside")
-}
-
-/// Whether an event may be about several pull requests, and GitHub does not name exactly one.
-fn is_of_several(event: &Event) -> bool {
-    match &event.fact {
-        Fact::ChecksFailed(checks) => checks.pull_requests.len() != 1,
-        Fact::ButtonPressed { pull_requests, .. } => pull_requests.len() != 1,
-        _ => false,
-    }
-}
-
-/// Whether every command of a comment only reads or stops something.
-fn is_aside(body: &str) -> bool {
-    let commands = command::parse(body);
-    commands.iter().all(|command| command.as_ref().map_or(true, only_stops))
-}
-
-/// Whether a command only reads or stops something.
-fn only_stops(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Help | Command::Status | Command::Config | Command::Cancel | Command::Explain
-    )
+    (again, T::default())
 }

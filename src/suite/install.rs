@@ -24,19 +24,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plan::{Phase, Place, Step};
+pub use plan::{Plan, plan};
+use seen::Seen;
+use store::Store;
 use tokio_util::sync::CancellationToken;
 
 use super::TestCommand;
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::id::RepoPath;
+use crate::private;
 use crate::sandbox::proxy::rules::Why;
 use crate::sandbox::proxy::{Proxy, World};
 use crate::sandbox::{self, Access, Backend, Limits, Mount, Network, Outcome, Policy, Sandbox};
-
-use plan::{Phase, Place, Step};
-pub use plan::{Plan, plan};
-use seen::Seen;
-use store::Store;
 
 /// Where the result is found inside, while it is made and afterwards.
 const INSTALLED: &str = "/installed";
@@ -362,7 +362,7 @@ impl Place {
 }
 
 fn made(directory: &Path) -> Result<&Path, InstallError> {
-    std::fs::create_dir_all(directory).map_err(|error| at(directory, error))?;
+    private::folder(directory).map_err(|error| at(directory, error))?;
     Ok(directory)
 }
 

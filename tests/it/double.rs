@@ -4,6 +4,7 @@ mod access;
 mod events;
 mod git;
 mod git_data;
+mod moving;
 mod reviews;
 mod routes;
 

@@ -27,3 +27,13 @@ fn any_text_may_be_a_diff() {
 fn any_text_may_be_a_suggestion() {
     each_seed("suggestion", targets::suggestion);
 }
+
+#[test]
+fn any_text_may_be_a_comment() {
+    each_seed("comment", targets::comment);
+}
+
+#[test]
+fn any_bytes_may_be_a_payload() {
+    each_seed("payload", targets::payload);
+}

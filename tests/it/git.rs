@@ -4,6 +4,7 @@ mod apply;
 mod hostile;
 mod hostile_local;
 mod local;
+mod merge;
 mod mirror;
 mod origin;
 

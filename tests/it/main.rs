@@ -18,6 +18,7 @@ mod guard;
 mod harness;
 mod install;
 mod openapi;
+mod recorded;
 mod repair;
 mod sandbox;
 mod stories;

@@ -14,9 +14,8 @@ use greenlight::checkout::Checkout;
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::test_run::Outcome;
 use greenlight::repair::{Budget, End, Tried};
-use tokio_util::sync::CancellationToken;
-
 use patient::{BUDGET, Patient, changed_lines, fixture, tree};
+use tokio_util::sync::CancellationToken;
 
 /// The search turns the tree `before` into the tree `after`.
 async fn becomes_after(name: &str) {

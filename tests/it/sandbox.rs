@@ -74,7 +74,9 @@ macro_rules! each_backend_with_network {
     )*};
 }
 
-use {attack, each_backend, each_backend_with_network};
+use attack;
+use each_backend;
+use each_backend_with_network;
 
 async fn against<T: Future<Output = ()>>(backend: Backend, threat: impl FnOnce(Lab) -> T) {
     if let Some(lab) = Lab::on(backend).await {

@@ -13,10 +13,10 @@ check_run completed failure: ChecksFailed
 check_run completed success: -
 check_run created: -
 check_run requested_action: ButtonPressed
-check_run rerequested neutral: -
+check_run rerequested neutral: ButtonPressed
 check_suite completed success: -
 check_suite requested: -
-check_suite rerequested success: -
+check_suite rerequested success: ButtonPressed
 installation created: InstallationChanged
 installation deleted: InstallationChanged
 installation new_permissions_accepted: InstallationChanged
@@ -45,6 +45,7 @@ pull_request unlocked: -
 pull_request_review_comment created: CommentCreated
 pull_request_review_comment deleted: -
 pull_request_review_comment edited: -
+status: -
 workflow_run completed: -
 workflow_run completed success: -
 workflow_run requested: -
@@ -57,7 +58,7 @@ deploy_key deployment deployment_review deployment_status discussion discussion_
 gollum issues label marketplace_purchase member membership merge_group meta milestone org_block organization package \
 page_build project project_card project_column projects_v2_item public pull_request_review pull_request_review_thread \
 push release repository repository_dispatch repository_import repository_vulnerability_alert security_advisory \
-sponsorship star status team team_add watch workflow_dispatch workflow_job";
+sponsorship star team team_add watch workflow_dispatch workflow_job";
 
 fn payloads(kind: &str) -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/webhooks");
@@ -131,21 +132,26 @@ fn every_example_payload_is_the_right_event_or_deliberately_not_ours() {
 #[test]
 fn the_examples_become_these_facts() {
     let repository = "Codertocat/Hello-World";
-    let pull_request = json!({ "repository": repository, "number": 2 });
+    let pull_request = json!({ "repository": repository, "repository_id": 186_853_002, "number": 2 });
     let head = "ec26c3e57ca3a959ca5aad62de7213c562f8c821";
     let by = "Codertocat";
     let pushed = json!({ "pull_request": pull_request, "head": head });
-    let labelled = json!({ "pull_request": pull_request, "label": "bug", "by": by, "head": head });
+    let labelled = json!({ "pull_request": pull_request, "label": "bug", "by": by, "by_id": 21_031_067, "head": head });
     let body = "Maybe you should use more emoji on this line.";
     let mut comment = json!({ "id": 284312630, "place": "Review", "author": by, "author_is_bot": false, "body": body });
+    comment["author_id"] = json!(21_031_067);
     comment["pull_request"] = pull_request;
+    comment["head"] = json!(head);
     comment["written"] = json!("2019-05-15T15:20:37Z");
     let source = json!({ "id": 128620228, "name": "Octocoders-linter", "app_slug": "github-actions" });
     let mut failed = json!({ "head_branch": "changes", "head_owner": null, "pull_requests": [2], "head": head });
     failed["repository"] = json!(repository);
+    failed["repository_id"] = json!(186_853_002);
     failed["source"] = json!({ "CheckRun": source });
     let mut pressed = json!({ "repository": "electron/electron", "by": "codebytere", "pull_requests": [26764] });
     pressed["head"] = json!("5bd5f196a46b8222fb7484f05faba41a73cf34bd");
+    pressed["repository_id"] = json!(9_384_267);
+    pressed["by_id"] = json!(2_036_040);
     pressed["identifier"] = json!("lgtm|26764");
     for (kind, action, expected) in [
         ("pull_request", "synchronize", json!({ "PullRequestPushed": pushed })),
@@ -166,7 +172,13 @@ fn the_examples_become_these_facts() {
         &example("installation_repositories", "added"),
     );
     let repositories = vec!["Codertocat/Space".parse().unwrap()];
-    assert_eq!(added, Fact::InstallationChanged { repositories });
+    assert_eq!(
+        added,
+        Fact::InstallationChanged {
+            repositories,
+            removed: Vec::new()
+        }
+    );
     let through_app = read("pull_request", &example("pull_request", "synchronize")).unwrap();
     assert_eq!(through_app.installation.map(|id| id.0), Some(1));
 }
@@ -382,4 +394,43 @@ fn no_field_is_needed_that_another_version_of_github_may_lack() {
     let run = json!({ "id": 1, "head_sha": "a".repeat(64), "conclusion": "failure" });
     let run = json!({ "action": "completed", "workflow_run": run, "repository": { "full_name": "a/b" } });
     assert!(matches!(fact("workflow_run", &run), Fact::ChecksFailed(_)));
+}
+
+#[test]
+fn a_red_status_is_a_failed_check_and_no_other_is() {
+    let mut payload = payloads("status").remove(0);
+    for (state, is_red) in [
+        ("failure", true),
+        ("error", true),
+        ("pending", false),
+        ("success", false),
+        ("new", false),
+    ] {
+        payload["state"] = json!(state);
+        assert_eq!(read("status", &payload).is_some(), is_red, "{state}");
+    }
+    payload["state"] = json!("error");
+    let checks = failed_checks("status", &payload);
+    assert_eq!(checks.head.as_str(), "6113728f27ae82c7b1a177c8d03f9e96e0adf246");
+    assert!(checks.pull_requests.is_empty() && checks.head_branch.is_none());
+}
+
+#[test]
+fn rerun_is_pressed_by_people_alone() {
+    for kind in ["check_run", "check_suite"] {
+        let mut payload = example(kind, "rerequested");
+        let by = payload["sender"]["login"].as_str().unwrap().to_owned();
+        match fact(kind, &payload) {
+            Fact::ButtonPressed {
+                identifier,
+                by: pressed,
+                ..
+            } => {
+                assert_eq!((identifier.as_str(), pressed.as_str()), ("rerun", by.as_str()));
+            }
+            other => panic!("{other:?}"),
+        }
+        payload["sender"]["type"] = json!("Bot");
+        assert_eq!(read(kind, &payload), None, "{kind}");
+    }
 }

@@ -5,9 +5,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::blocks::{self, Block};
 use super::conversation::{Conversation, Live, Said};
-use super::functions;
 use super::past::{self, Past, RESTARTED, STATE_LOST};
-use super::told;
+use super::{functions, told};
 use crate::agent::model::ToolSpec;
 use crate::agent::running::InUse;
 use crate::agent::tools::Answer;

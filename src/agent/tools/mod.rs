@@ -71,13 +71,17 @@ pub(super) enum Action {
     Explain(finish::Explain),
 }
 
-/// The tools on offer: what executes something only where that is allowed, or can be asked for.
+/// The tools that execute code, and nothing else.
+const EXECUTES: [&str; 2] = ["run_tests", "run_code"];
+
+/// The tools on offer. Those that execute code are left out until execution is allowed; `request_execution` alone asks
+/// a person for it.
 pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpec> {
     // Who could be asked once is told that nobody can be any more.
     let asks = shell.may_ask > 0 || transcript.has_called(&["request_execution", "run_code", "run_tests"]);
     let is_offered = |name: &str| match name {
         "git_log" | "git_blame" | "git_show" => shell.history.is_some(),
-        "run_tests" | "run_code" => asks || shell.may_execute(),
+        name if EXECUTES.contains(&name) => shell.may_execute(),
         "request_execution" => asks,
         _ => true,
     };
@@ -138,7 +142,15 @@ pub fn all() -> Vec<ToolSpec> {
 
 /// Reads a call, or says in a sentence what is wrong with it.
 pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, String> {
-    if !tools.iter().any(|tool| tool.name == call.name) {
+    let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
+    if !is_offered(&call.name) && EXECUTES.contains(&call.name.as_str()) {
+        return Err(format!(
+            "`{}` is not available: nothing may be executed yet. Reason with care and call `submit`; the patch is tested \
+             as soon as a maintainer approves it.",
+            call.name
+        ));
+    }
+    if !is_offered(&call.name) {
         let names: Vec<_> = tools.iter().map(|tool| tool.name).collect();
         return Err(format!(
             "there is no tool `{}`; the tools are {}.",

@@ -1,13 +1,14 @@
 //! The playing half alone: a GitHub for a `greenlight serve` in another process.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
-
-use crate::demo::Double;
 
 use super::super::{Exit, terminal};
 use super::narrator::Narrator;
 use super::{SECRET, fault};
+use crate::demo::Double;
+use crate::private;
 
 /// When nothing has changed for so long, the other process has nothing more to say.
 const QUIET: Duration = Duration::from_secs(2);
@@ -20,7 +21,8 @@ const MAX_LOOKS: usize = 20;
 pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Result<(), Exit> {
     let credentials = double.app_credentials();
     let key = folder.join("app.pem");
-    std::fs::write(&key, credentials.private_key).map_err(fault)?;
+    let mut file = private::file().open(&key).map_err(fault)?;
+    file.write_all(credentials.private_key.as_bytes()).map_err(fault)?;
     let address = format!(
         "{}:{}",
         url.host_str().unwrap_or("127.0.0.1"),

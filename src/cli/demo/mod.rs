@@ -10,6 +10,7 @@ mod scenery;
 
 use std::sync::Arc;
 
+use narrator::Narrator;
 use tokio::net::TcpListener;
 
 use super::{Exit, app, terminal};
@@ -24,8 +25,6 @@ use crate::github::webhook::WebhookSecret;
 use crate::github::{Credentials, GitHub};
 use crate::journal::{Journal, Sqlite};
 use crate::server::{self, Queue};
-
-use narrator::Narrator;
 
 /// The webhook secret of the played GitHub; it protects nothing.
 const SECRET: &str = "demo-webhook-secret";
@@ -194,7 +193,7 @@ fn epilogue(double: &Double, number: u64, narrator: &Narrator) -> Result<(), Exi
         return Ok(());
     }
     let why = check.and_then(|check| check.title).unwrap_or_default();
-    if double.reviews(number).is_empty() && why.contains("could not be started") {
+    if double.reviews(number).is_empty() && why.contains("missing on this machine") {
         return Err(Exit::Usage(
             "the story's repository is a Rust one: install Rust (https://rustup.rs), so that `cargo test` can run"
                 .into(),

@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::demo::{CheckRunView, Double, Entry, What};
-
 use super::super::terminal;
 use super::markdown;
+use crate::demo::{CheckRunView, Double, Entry, What};
 
 /// A rest of this length ends a sentence.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,8 +1,7 @@
 //! What the story plays in: a small real repository, and a pull request with a small real bug.
 
-use crate::demo::{AUTHOR, Double, DoubleError, JobLog, NewPullRequest, World};
-
 use super::narrator::Narrator;
+use crate::demo::{AUTHOR, Double, DoubleError, JobLog, NewPullRequest, World};
 
 /// One file of the story: its path, and its text before and in the pull request, as far as it is there.
 struct File {

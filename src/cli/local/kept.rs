@@ -11,6 +11,7 @@ use super::Asked;
 use super::report::Report;
 use crate::domain::id::RunId;
 use crate::domain::memory::{Fingerprint, Fix, Memory, Rejection};
+use crate::private;
 
 /// A larger file is not read, in bytes.
 const MAX_FILE: u64 = 16 << 20;
@@ -73,7 +74,7 @@ pub(super) fn learn(file: &Path, asked: &Asked<'_>, report: &Report) {
 
 fn write(file: &Path, memory: &Memory) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    private::folder(folder)?;
     let mut place = tempfile::NamedTempFile::new_in(folder)?;
     place.write_all(&serde_json::to_vec(memory)?)?;
     place.persist(file).map_err(|error| error.error)?;

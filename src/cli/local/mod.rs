@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use futures::FutureExt as _;
+use report::Report;
 use tokio_util::sync::CancellationToken;
 
 use super::recorder::Recorder;
@@ -33,8 +34,6 @@ use crate::engine::desk::Desk;
 use crate::engine::work::{self, Brief, Engine, Outcome, Wants};
 use crate::openai::OpenAi;
 use crate::suite::Suite;
-
-use report::Report;
 
 /// What all of these verbs can be told.
 #[derive(Debug, clap::Args)]

@@ -174,7 +174,7 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
                 let is_set_aside = test.verdict != Verdict::Deterministic;
                 if is_set_aside || test.base.red > 0 {
                     let aside = if is_set_aside { "; set aside" } else { "" };
-                    terminal::tell(&format!("note: {}: {}{aside}", test.name, test.numbers()));
+                    terminal::tell(&format!("note: {}: {}{aside}", test.name, triage.numbers(test)));
                 }
             }
             Ok(())
@@ -182,6 +182,9 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
         Verdict::Green => {
             terminal::tell(&format!("nothing to fix: {}", before.summary()));
             Ok(())
+        }
+        Verdict::Environment if triage.tests.iter().any(|test| test.program.is_some()) => {
+            Err(Exit::NoFix(triage.why_not(before)))
         }
         Verdict::Environment if triage.tests.iter().all(|test| test.name.is_empty()) => Err(Exit::NoFix(format!(
             "the tests could not be judged here: {}\n{}",

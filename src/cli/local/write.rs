@@ -7,8 +7,7 @@ use super::super::Exit;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode, Patch};
-use crate::git;
-use crate::sandbox;
+use crate::{git, sandbox};
 
 /// Writes the patch, if every file is still what it was tested on; when one cannot be written, none is.
 pub(super) fn write(root: &Path, patch: &Patch) -> Result<(), Exit> {

@@ -5,8 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::id::RepoPath;
-use crate::sandbox;
-use crate::suite;
+use crate::{sandbox, suite};
 
 const MANIFEST: &str = "Cargo.toml";
 const MAX_MANIFEST: u64 = 1 << 20;

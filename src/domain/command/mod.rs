@@ -117,6 +117,9 @@ const fn help(verb: &'static str, argument: &'static str, meaning: &'static str)
 /// The arguments are source text; HTML comments, which nobody sees, are left out of them. The text of `tdd`,
 /// `refactor` and `reject` goes on over the following lines up to the next command.
 pub fn parse(body: &str) -> Vec<Result<Command, CommandError>> {
+    if !outline::mentions(body, TRIGGER) {
+        return Vec::new();
+    }
     let addressed = outline::addressed(body, TRIGGER, MAXIMUM_COMMANDS + 1);
     let mut commands: Vec<_> = addressed
         .iter()

@@ -25,6 +25,15 @@ struct Outline {
     quotations: usize,
 }
 
+/// Whether the trigger stands anywhere in a comment: a quick look that spares most comments the Markdown parser.
+pub(super) fn mentions(body: &str, trigger: &str) -> bool {
+    let mut places = body.match_indices('/');
+    places.any(|(at, _)| {
+        body.get(at..at + trigger.len())
+            .is_some_and(|word| word.eq_ignore_ascii_case(trigger))
+    })
+}
+
 /// Returns what follows each trigger at the start of a line of plain text, up to the next one.
 ///
 /// It is source text with `\n` as line end and without HTML comments, which nobody sees.
@@ -117,12 +126,9 @@ impl Outline {
                 continue;
             }
             at += found + 1;
-            let name = tag
-                .trim_start_matches(['<', '/'])
-                .split(|c: char| !c.is_ascii_alphanumeric())
-                .next();
-            if name.is_some_and(|name| QUOTING_ELEMENTS.contains(&name.to_ascii_lowercase().as_str())) {
-                let closes = tag.starts_with("</");
+            let closes = tag.starts_with("</");
+            let name = &tag[1 + usize::from(closes)..];
+            if QUOTING_ELEMENTS.iter().any(|element| is_named(name, element)) {
                 self.quotations = if closes {
                     self.quotations.saturating_sub(1)
                 } else {
@@ -143,6 +149,13 @@ impl Outline {
         text.push_str(&body[at..range.end]);
         text
     }
+}
+
+/// Whether a tag has this name. Looks no further than the name: a comment may be one long tag.
+fn is_named(tag: &str, element: &str) -> bool {
+    let name = tag.get(..element.len());
+    name.is_some_and(|name| name.eq_ignore_ascii_case(element))
+        && !tag[element.len()..].starts_with(|next: char| next.is_ascii_alphanumeric())
 }
 
 fn is_inline(tag: TagEnd) -> bool {
@@ -245,6 +258,17 @@ mod tests {
         ] {
             assert_eq!(read(body), [""; 0], "{body:?}");
         }
+    }
+
+    #[test]
+    fn a_tag_is_read_no_further_than_its_name() {
+        // Reading the rest of the comment for each of them would take hours.
+        let brackets = "<".repeat(1_000_000);
+        assert_eq!(read(&format!("<div>\n{brackets}\n\n/greenlight fix")), ["fix"]);
+        let slashes = "</".repeat(500_000);
+        assert_eq!(read(&format!("<div>\n{slashes}\n\n/greenlight fix")), ["fix"]);
+        assert_eq!(read("<pre\n\n/greenlight approve"), [""; 0]);
+        assert_eq!(read("<prefix>\n\n/greenlight fix"), ["fix"]);
     }
 
     proptest! {

@@ -68,6 +68,16 @@ pub enum Unfit {
     GreenByLuck { run: u32, after: String },
     #[error("{0}")]
     NotBetter(NotBetter),
+    #[error(
+        "it changes what only `{branch}` has ({}), so the head cannot carry it: change files and lines that the head \
+         has, too, or say that `{branch}` has to be merged into the branch first", paths.join(", ")
+    )]
+    NotOnHead { branch: String, paths: Vec<String> },
+    #[error(
+        "together with `{branch}` the tests are green with it, but the head alone is red with it ({after}): `{branch}` \
+         has to be merged into the branch first"
+    )]
+    RedOnHead { branch: String, after: String },
 }
 
 /// Checks what can be said about a patch without running anything.

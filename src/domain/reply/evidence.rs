@@ -1,16 +1,14 @@
 //! What proves a proposal, in one line, with the rest folded away.
 
-use super::super::budget;
 use super::super::proposal::{self, Evidence, LeftOut, OwnTests, Worse};
-use super::super::redact;
 use super::super::test_run::{Outcome, TestRun};
 use super::super::triage::Triage;
+use super::super::{budget, redact};
+use super::again::again;
 use super::state::folded;
 
 /// How many names of tests a list has at most.
 const SHOWN: usize = 10;
-/// A longer command is not shown, in bytes.
-const MAX_COMMAND: usize = 4_000;
 
 /// Before and after in one line, the rest folded away.
 pub(super) fn evidence(evidence: &Evidence) -> String {
@@ -19,6 +17,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
     let installed = |install: &String| format!("Installed first: {}", redact::inline(install, 200));
     let parts = [
         Some(table(evidence)),
+        super::merged::proved(evidence),
         names("Red before, green after:", &red),
         confirmed(evidence.confirmed),
         Some(compared(&worse, &evidence.after)),
@@ -75,7 +74,7 @@ fn table(evidence: &Evidence) -> String {
     };
     let rows = [row("before", &evidence.before), row("after", &evidence.after)].join("\n");
     let red = evidence.triage.as_ref().map_or_else(String::new, |triage| {
-        format!("\n\nRed in {} on the head.", of_runs(triage))
+        format!("\n\nRed in {} on {}.", of_runs(triage), super::merged::tested(evidence))
     });
     format!("| | result | time |\n|---|---|---|\n{rows}{red}")
 }
@@ -119,8 +118,7 @@ fn excused(triage: &Triage) -> Option<String> {
     let all = triage.excused().count();
     let lines = verdicts(triage.lines(triage.excused()), all)?;
     Some(format!(
-        "Set aside, as they are not red every time by this pull request's doing; they still ran, and may still \
-         fail:\n\n{lines}"
+        "Set aside, because this pull request is not what makes them fail; they still ran, and may still fail:\n\n{lines}"
     ))
 }
 
@@ -166,43 +164,6 @@ fn own_tests(own: OwnTests) -> String {
     format!(
         "The patch changes tests as well. With the tests as they were before, the new code has {passed} passed, {failed} failed."
     )
-}
-
-/// The one command that recomputes the digest, if people can run it just as it is shown.
-fn again(evidence: &Evidence) -> String {
-    let digest = || format!("Digest {}", redact::inline(&evidence.digest, 80));
-    let Some(head) = &evidence.head else {
-        return digest();
-    };
-    let command = format!(
-        "greenlight verify --head {head} --digest {}{}",
-        evidence.digest,
-        excusing(evidence)
-    );
-    let note = "<sub>The digest covers head, patch, test command and both results.</sub>";
-    // People paste it into a shell. The names in it are the pull request's: a quote that is redacted or cut away would
-    // let what follows be run.
-    let is_shown_whole = command.len() <= MAX_COMMAND
-        && redact::hidden(&command).next().is_none()
-        && redact::redact(&command) == command
-        && !command.contains(['\n', '\r', '\t']);
-    if !is_shown_whole {
-        return format!(
-            "{}. Recompute it with `greenlight verify --head {head}`, and one `--excuse` for each test that is set \
-             aside: their names do not go into a command line that is safe to copy.\n\n{note}",
-            digest()
-        );
-    }
-    format!(
-        "Check it yourself, in a checkout with the suggestions committed or applied:\n\n{}\n\n{note}",
-        redact::fenced("sh", &command, MAX_COMMAND)
-    )
-}
-
-/// The arguments that set the same tests aside.
-fn excusing(evidence: &Evidence) -> String {
-    let quoted = |name: &String| format!(" --excuse '{}'", name.replace('\'', "'\\''"));
-    evidence.before.excused.iter().map(quoted).collect()
 }
 
 pub(super) fn names(title: &str, names: &[&str]) -> Option<String> {
@@ -265,6 +226,7 @@ mod tests {
                 tests: Vec::new(),
                 base: None,
                 weakened: Vec::new(),
+                merged: None,
             }),
             install: Some("make deps".into()),
             left_out: Some(LeftOut {
@@ -275,6 +237,7 @@ mod tests {
             own_tests: None,
             spent: None,
             confirmed: 0,
+            merged: None,
         }
     }
 

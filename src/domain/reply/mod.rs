@@ -3,9 +3,11 @@
 //! Short by default, details folded away, written for a maintainer who reads on a phone. Whatever a model, a test, a
 //! log or a stranger wrote goes through `redact` on its way in.
 
+mod again;
 mod evidence;
 mod execution;
 mod memory;
+mod merged;
 mod modes;
 mod remainder;
 mod review;
@@ -20,11 +22,10 @@ pub use memory::memory;
 pub use modes::{explained, explained_marker, needs_a_model};
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use search::found_by;
+use sha2::{Digest as _, Sha256};
 pub use source::{Name, Source};
 pub use state::{CheckState, CheckText, check, offer_retry, state, sticky};
 pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled, suggestion, withdrawn};
-
-use sha2::{Digest as _, Sha256};
 
 use super::anchor::Fingerprint;
 use super::command::{Command, CommandError};
@@ -62,7 +63,7 @@ pub fn more_marker<'a>(head: &CommitSha, source: &Source, ids: impl Iterator<Ite
 
 /// The hidden marker of the answer to a comment.
 pub fn answer_marker(pull_request: &PullRequestId, comment: u64) -> String {
-    format!("<!-- greenlight:answer to={pull_request}/{comment} -->")
+    format!("<!-- greenlight:answer to=#{}/{comment} -->", pull_request.number)
 }
 
 /// A body with its marker, within GitHub's limit.
@@ -203,6 +204,15 @@ pub fn refusal(refusal: &Refusal) -> String {
     }
 }
 
+/// The answer to a command that somebody wrote before the head of a fork moved.
+pub fn pushed_since(head: &CommitSha) -> String {
+    format!(
+        "The fork was pushed to after this comment, so nothing was started. Have a look at {}, and say it again if that \
+         commit may run.",
+        head.short()
+    )
+}
+
 /// The answer to a line that cannot be obeyed.
 pub fn command_error(error: &CommandError) -> String {
     match error {
@@ -294,6 +304,15 @@ pub fn broken(run: Option<&super::id::RunId>) -> String {
     let id = run.map_or_else(String::new, |run| format!(" (run `{run}`)"));
     format!(
         "Something broke on my side{id}; the log of the greenlight server has the details. `/greenlight fix` tries again."
+    )
+}
+
+/// What a missing permission leads to; `lacking` names it, as in "the App lacks `contents: write`".
+pub fn not_permitted(lacking: &str) -> String {
+    format!(
+        "GitHub does not let me do this: {lacking}. An owner can grant it in the App's settings under *Permissions & \
+         events*, and then has to accept the change for this installation; a workflow's token gets it under \
+         `permissions:`. After that, repeat the command."
     )
 }
 

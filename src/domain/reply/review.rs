@@ -156,7 +156,7 @@ fn summary(proposal: &Proposal) -> String {
 }
 
 /// The message of the commit that lands a proposal; the trailer with the run is added where it is committed.
-pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Login]) -> String {
+pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Account]) -> String {
     // What stands in brackets can tell CI to skip the commit, `#` closes issues, and `@` calls people.
     let plain = redact::visible(&proposal.summary).replace(['`', '[', ']', '#', '@'], "");
     let first = plain.lines().next().unwrap_or_default().trim().trim_end_matches('.');

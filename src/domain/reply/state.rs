@@ -6,7 +6,7 @@ use super::super::gate::GateKind;
 use super::super::redact;
 use super::super::run::{Consent, End, Run, TestsFirst};
 use super::super::test_run::Failure;
-use super::{MAX_BODY, gate_request, modes, search};
+use super::{MAX_BODY, gate_request, merged, modes, search};
 
 /// A longer diff of tests, in bytes, is cut.
 const MAX_TESTS: usize = 16 << 10;
@@ -35,6 +35,8 @@ pub enum CheckState {
 pub fn sticky(run: &Run, branch: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.push(headline(run));
+    let of_the_merge = [merged::only_together(run), merged::advice(run), merged::moved(run)];
+    parts.extend(of_the_merge.into_iter().flatten());
     parts.extend(fates(run));
     if let Some(open) = run.open_gates().first() {
         parts.push(gate_request(open, branch));
@@ -187,9 +189,16 @@ fn headline(run: &Run) -> String {
             format!("🔵 **Why it fails** on {head}\n\n{}", modes::explained(explanation, &run.started.head, None))
         }
         Some(End::PassedMeanwhile) => "⚪ **CI passed meanwhile.**".into(),
-        Some(End::NothingToFix { reason }) => format!("⚪ **Nothing to fix.** {}", sentence(reason)),
+        Some(End::NothingToFix { reason }) => format!("{} {}", merged::nothing(run), sentence(reason)),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
-            format!("🔴 **The {} did not land** on {head}. {}", modes::made(run), sentence(reason))
+            let became = if run.is_landing_approved() {
+                "did not land"
+            } else if run.review.is_none() {
+                "could not be posted"
+            } else {
+                "was suggested, but not committed"
+            };
+            format!("🔴 **The {} {became}** on {head}. {}", modes::made(run), sentence(reason))
         }
         Some(End::GaveUp { reason }) => format!("🔴 **{}** for {head}. {}", modes::none_found(run), sentence(reason)),
         Some(End::NotFound { reason, .. }) => {
@@ -235,7 +244,7 @@ fn fates(run: &Run) -> Option<String> {
 fn open_headline(run: &Run, head: &str) -> String {
     let open = run.open_gates();
     match open.first().map(|gate| &gate.kind) {
-        Some(GateKind::Search { .. }) => format!("🔴 **CI is red on {head}.** I read its log; nothing was executed."),
+        Some(GateKind::Search { .. }) => format!("🔴 **CI is red on {head}.** {}", merged::was_read(run)),
         Some(GateKind::VerifyAndLand { .. }) => format!("🟡 **A fix for {head} is suggested, not executed yet.**"),
         Some(GateKind::ChangeTests { .. }) => {
             format!("🟠 **The test may be wrong** on {head}: a change of tests is suggested, not a fix of the code.")
@@ -318,6 +327,7 @@ pub fn state(run: &Run) -> &'static str {
         Some(End::Suggested) => "suggested",
         Some(End::Rejected { .. }) => "rejected",
         Some(End::Refused { .. }) => "refused",
+        Some(End::NothingToFix { .. }) if run.is_not_reproduced() => "not-reproduced",
         Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
         Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. }) => "gave-up",
         Some(End::Superseded { .. }) => "superseded",

@@ -9,19 +9,18 @@ mod step;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-
 pub use next::{GateNeeded, Next};
-pub use step::{Consent, End, Origin, Reading, Settled, Started, Step, TestsFirst};
+pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Tested, TestsFirst};
 
 use super::anchor::Fate;
 use super::execution::Deferred;
 use super::gate::{Answer, Gate, GateId, GateKind, Terms};
-use super::id::{CommitSha, Login, RunId};
+use super::id::{Account, CommitSha, RunId};
 use super::proposal::{Evidence, Proposal};
 use super::search::Search;
 use super::spend::Spend;
 use super::test_run::TestRun;
-use super::triage::Triage;
+use super::triage::{Merged, Triage, Verdict};
 
 /// How many calls of its model a run puts before a person at most.
 pub const MAX_REQUESTS: usize = 8;
@@ -32,14 +31,19 @@ pub const MAX_PROPOSALS: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub gate: Gate,
-    pub approved_by: Vec<Login>,
-    pub rejected: Option<(Login, Option<String>)>,
+    pub approved_by: Vec<Account>,
+    pub rejected: Option<(Account, Option<String>)>,
     pub expired: bool,
 }
 
 impl Asked {
     pub fn is_open(&self) -> bool {
         !self.is_approved() && self.rejected.is_none() && !self.expired
+    }
+
+    /// Whether this person approved it, by whatever login.
+    pub fn has_approved(&self, by: &Account) -> bool {
+        self.approved_by.iter().any(|approver| approver.is(by))
     }
 
     pub fn is_approved(&self) -> bool {
@@ -87,6 +91,8 @@ pub struct Run {
     /// How many of the gates were there when the last of the model's requests was answered.
     resolved_gates: usize,
     pub evidence: Option<Evidence>,
+    /// Where the base branch was when this landed, if it had moved since the tests ran.
+    pub base_moved: Option<CommitSha>,
     pub end: Option<End>,
     pub announced: bool,
     /// The commit that took back what landed.
@@ -141,6 +147,7 @@ impl Run {
             gates: Vec::new(),
             resolved_gates: 0,
             evidence: None,
+            base_moved: None,
             end: None,
             announced: false,
             undone: None,
@@ -204,6 +211,7 @@ impl Run {
                 self.answer(&gate, answer);
             }
             Step::Verified(evidence) => self.evidence = Some(*evidence),
+            Step::BaseMoved { tip } => self.base_moved = Some(tip),
             Step::Ended(end) => self.end = Some(end),
             Step::Announced => self.announced = true,
             Step::Settled { suggestions } => {
@@ -219,7 +227,7 @@ impl Run {
             return;
         };
         match answer {
-            Answer::Approved { by } if asked.approved_by.contains(&by) => {}
+            Answer::Approved { by } if asked.has_approved(&by) => {}
             Answer::Approved { by } => asked.approved_by.push(by),
             Answer::Expired => asked.expired = true,
             Answer::Rejected { by, reason } => {
@@ -247,6 +255,19 @@ impl Run {
 
     pub fn id(&self) -> &RunId {
         &self.started.run
+    }
+
+    /// Whether anybody approved that the proposal lands.
+    pub fn is_landing_approved(&self) -> bool {
+        let lands = |kind: &GateKind| {
+            matches!(
+                kind,
+                GateKind::VerifyAndLand { .. } | GateKind::Land { .. } | GateKind::ChangeTests { .. }
+            )
+        };
+        self.gates
+            .iter()
+            .any(|asked| lands(&asked.gate.kind) && !asked.approved_by.is_empty())
     }
 
     /// The gate of what the model waits for now: one of an earlier request for the very same thing is not it.
@@ -287,9 +308,41 @@ impl Run {
         self.proposal.is_some() && self.parts > 0 && self.count(Fate::Accepted) >= self.parts
     }
 
+    /// Whether CI is known to be red on its head.
+    pub fn is_ci_red(&self) -> bool {
+        matches!(self.started.origin, Origin::Ci { .. })
+            || self.reading.as_ref().is_some_and(|reading| reading.tested.is_some())
+    }
+
+    /// Whether CI tested, or may have tested, the merge of the head with its base branch.
+    pub fn may_be_of_merge(&self) -> bool {
+        let tested = self.reading.as_ref().and_then(|reading| reading.tested);
+        self.is_ci_red() && tested != Some(Tested::Head)
+    }
+
+    /// Whether CI is red, and all that could be run here is green.
+    pub fn is_not_reproduced(&self) -> bool {
+        let is_green = |(_, triage): &(TestRun, Triage)| triage.verdict == Verdict::Green;
+        self.is_ci_red() && self.reproduced.as_ref().is_some_and(is_green)
+    }
+
+    /// The merge that is red where the head by itself is green, once that is known.
+    pub fn red_merge(&self) -> Option<&Merged> {
+        self.reproduced.as_ref().and_then(|(_, triage)| triage.red_merge())
+    }
+
     /// Whether it is finished and said so.
     pub fn is_over(&self) -> bool {
         self.end.is_some() && self.announced
+    }
+
+    /// Takes back a consent by configuration, however it came into the journal: none is good for a head that people
+    /// without write access can push to. Approved gates stay what they are.
+    pub fn forget_consent_by_config(&mut self) {
+        if matches!(self.started.consent, Consent::Config { .. }) {
+            self.started.consent = Consent::None;
+            self.started.asks_first = true;
+        }
     }
 
     /// Whether code of the pull request may run: by the consent it started with, or by an approved search.
@@ -302,7 +355,7 @@ impl Run {
     }
 
     /// Whose word it rests on that code may run: asked for their standing again whenever it does.
-    pub fn vouched_by(&self) -> Vec<&Login> {
+    pub fn vouched_by(&self) -> Vec<&Account> {
         let consent = match &self.started.consent {
             Consent::None => None,
             Consent::Command { by } | Consent::Config { author: by } => Some(by),

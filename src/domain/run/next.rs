@@ -4,7 +4,12 @@ use super::super::execution::{Deferred, Resolution};
 use super::super::gate::GateKind;
 use super::super::mode::Mode;
 use super::super::proposal::Proposal;
+use super::super::test_run::TestRun;
+use super::super::triage::{MergeState, Merged, Triage, Verdict};
 use super::{Asked, End, MAX_PROPOSALS, Run};
+
+/// How much is shown of what a step of CI runs, in characters.
+const MAX_STEP: usize = 120;
 
 /// What a run does next.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,6 +121,31 @@ impl Run {
         Next::Work { may_execute: true }
     }
 
+    /// Why nothing is worked on; where CI is red all the same, with what it may do differently.
+    fn why_not(&self, before: &TestRun, triage: &Triage) -> String {
+        let why = triage.why_not(before);
+        let is_conflict = matches!(
+            triage.merged.as_deref(),
+            Some(Merged {
+                state: MergeState::Conflict { .. },
+                ..
+            })
+        );
+        if !self.is_ci_red() || triage.verdict != Verdict::Green || is_conflict {
+            return why;
+        }
+        let step = self.reading.as_ref().and_then(|reading| reading.step.as_ref());
+        let step = step.and_then(|step| step.script.lines().find(|line| !line.trim().is_empty()));
+        let step = step.map_or_else(String::new, |line| {
+            let line: String = line.trim().replace('`', "'").chars().take(MAX_STEP).collect();
+            format!(" The step that failed in CI runs `{line}`.")
+        });
+        format!(
+            "{}. So CI differs from this machine, in its versions, services, secrets or time, or it ran something else.{step}",
+            why.trim_end_matches('.')
+        )
+    }
+
     fn next_without(&self, has_model: bool) -> Next {
         if let Some((by, reason)) = self.last_gate().and_then(|asked| asked.rejected.clone()) {
             let of_a_search = self
@@ -137,7 +167,7 @@ impl Run {
                 Some(_) if self.started.mode != Mode::Debug => self.next_after_tests(),
                 Some((_, triage)) if triage.is_worked_on() => Next::Work { may_execute: true },
                 Some((before, triage)) => Next::End(End::NothingToFix {
-                    reason: triage.why_not(before),
+                    reason: self.why_not(before, triage),
                 }),
             };
         }

@@ -9,7 +9,7 @@ use super::super::execution::Deferred;
 use super::super::explanation::Explanation;
 use super::super::finding::Finding;
 use super::super::gate::{Answer, Gate, GateId};
-use super::super::id::{CommitSha, InstallationId, Login, PullRequestId, RunId};
+use super::super::id::{Account, CommitSha, InstallationId, Login, PullRequestId, RunId, authored};
 use super::super::mode::Mode;
 use super::super::patch::Patch;
 use super::super::proposal::{Evidence, Proposal};
@@ -28,6 +28,10 @@ pub struct Started {
     pub base: CommitSha,
     pub origin: Origin,
     pub consent: Consent,
+    /// Whether a person is asked before a model is: somebody without write access can push to the head, and nobody with
+    /// write access asked for the run.
+    #[serde(default)]
+    pub asks_first: bool,
     #[serde(default, skip_serializing_if = "Mode::is_debug")]
     pub mode: Mode,
     /// Whether the tests of a specification wait for an approval of their own.
@@ -37,6 +41,9 @@ pub struct Started {
     pub approvers: u32,
     /// How long its gates stay open, in seconds.
     pub gate_seconds: u64,
+    /// The account greenlight writes as in this run: with another token it may be another one the next time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes_as: Option<Login>,
     pub at: Timestamp,
 }
 
@@ -44,11 +51,24 @@ pub struct Started {
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A command in this comment.
-    Comment { id: u64, by: Login },
+    Comment {
+        id: u64,
+        #[serde(flatten)]
+        by: Account,
+    },
     /// Red CI; with the workflow run whose logs can be read, if GitHub Actions it was.
     Ci { workflow_run: Option<u64> },
+    /// "Re-run" in the Checks tab, pressed at this time.
+    Rerun {
+        #[serde(flatten)]
+        by: Account,
+        pressed: Timestamp,
+    },
     /// The label of the base branch's configuration.
-    Label { by: Login },
+    Label {
+        #[serde(flatten)]
+        by: Account,
+    },
 }
 
 /// Why code of the pull request may be executed in the sandbox before any gate.
@@ -58,9 +78,15 @@ pub enum Consent {
     /// Not yet: logs and code may be read, nothing may run.
     None,
     /// A person with write access asked for it, for this head.
-    Command { by: Login },
-    /// `execution = "sandbox"` on the base branch, and the author has write access.
-    Config { author: Login },
+    Command {
+        #[serde(flatten)]
+        by: Account,
+    },
+    /// `execution = "sandbox"` on the base branch, and only people with write access can push to the head.
+    Config {
+        #[serde(flatten, with = "authored")]
+        author: Account,
+    },
 }
 
 /// What was read of the failed job: its log, and the step that failed.
@@ -71,6 +97,39 @@ pub struct Reading {
     /// None if the workflow of the base branch does not tell what the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<CiStep>,
+    /// What became of the log itself.
+    #[serde(default)]
+    pub log: Log,
+    /// What the red CI tested; none if no red CI is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested: Option<Tested>,
+}
+
+/// What became of the log of a failed job. Journals of versions before this was kept have none of the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Log {
+    #[default]
+    Read,
+    /// There is none: nothing is known to be red, or it is another system's than GitHub Actions.
+    None,
+    /// GitHub keeps it no longer.
+    Gone,
+    /// GitHub did not give it, and said why.
+    Refused { why: String },
+}
+
+/// Which tree CI tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tested {
+    /// The head alone, as workflows do that run on `push`.
+    Head,
+    /// The merge of the head with its base branch, as workflows do that run on `pull_request`.
+    /// <https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>
+    Merge,
+    /// It is not known: other systems than GitHub Actions test either.
+    Unknown,
 }
 
 /// How a run ends.
@@ -83,7 +142,8 @@ pub enum End {
     /// Suggested, but this pull request's branch cannot be pushed to: its author commits the suggestions.
     Suggested,
     Rejected {
-        by: Login,
+        #[serde(flatten)]
+        by: Account,
         reason: Option<String>,
     },
     /// The sandbox cannot confine on this machine, or something else forbids the work.
@@ -114,7 +174,8 @@ pub enum End {
         head: CommitSha,
     },
     Cancelled {
-        by: Option<Login>,
+        #[serde(flatten)]
+        by: Option<Account>,
     },
     Expired,
 }
@@ -190,6 +251,10 @@ pub enum Step {
     /// What became of suggestions of this run, once the head moved or the pull request was closed.
     Settled {
         suggestions: Vec<Settled>,
+    },
+    /// The base branch moved to this commit since the merge with it was tested, and what was approved lands all the same.
+    BaseMoved {
+        tip: CommitSha,
     },
     /// What landed was taken back with this commit.
     Undone {

@@ -7,7 +7,6 @@ use super::super::patch::Patch;
 use super::super::proposal::Author;
 use super::super::search::{FoundBy, Rung};
 use super::super::test_run::Outcome;
-use super::super::triage::Verdict;
 use super::*;
 use crate::domain::mode::Mode;
 
@@ -27,16 +26,18 @@ fn run(consent: Consent, origin: Origin) -> Run {
         base: sha('b'),
         origin,
         consent,
+        asks_first: false,
         mode: Mode::Debug,
         asks_about_tests: false,
         approvers: 1,
         gate_seconds: 3600,
+        writes_as: None,
         at: Timestamp::UNIX_EPOCH,
     })
 }
 
-fn ada() -> Login {
-    Login::new("ada")
+fn ada() -> Account {
+    Account::new("ada")
 }
 
 fn red() -> Step {
@@ -47,6 +48,7 @@ fn red() -> Step {
         tests: Vec::new(),
         base: None,
         weakened: Vec::new(),
+        merged: None,
     };
     Step::Reproduced {
         before: TestRun::without_result("t", Outcome::Failed, ""),
@@ -67,6 +69,7 @@ fn evidence() -> Evidence {
         own_tests: None,
         spent: None,
         confirmed: 0,
+        merged: None,
     }
 }
 
@@ -218,7 +221,12 @@ fn two_approvers_are_two_people() {
     approve(&mut run);
     approve(&mut run);
     assert_eq!(run.next(false), Next::Wait);
-    let step = answered(&run, Answer::Approved { by: Login::new("bob") });
+    let step = answered(
+        &run,
+        Answer::Approved {
+            by: Account::new("bob"),
+        },
+    );
     run.take(step);
     assert_eq!(run.next(false), Next::Land);
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::test_run::{Outcome, TestRun};
+use super::program;
 
 /// What the machine lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,8 +26,8 @@ impl Cause {
     /// `it needs the network, which tests do not get`, for people.
     pub fn said(self) -> &'static str {
         match self {
-            Self::MissingTool => "it needs a tool that is not there",
-            Self::MissingModule => "it needs a module that is not installed, nor on the base branch",
+            Self::MissingTool => "it needs a program that is missing on this machine",
+            Self::MissingModule => "it needs a module that is not installed on this machine",
             Self::Network => "it needs the network, which tests do not get",
             Self::Registry => "a package registry did not answer",
             Self::Disk => "the disk was full",
@@ -88,13 +89,31 @@ const COMPARES: [&str; 8] = [
     "got:",
 ];
 
-/// The cause that a text names; none if it names none, or only as what an assertion wanted or got.
-pub fn claimed(text: &str) -> Option<Cause> {
+/// The end of a text, which is where the cause of a failure stands.
+fn end(text: &str) -> &str {
     let mut from = text.len().saturating_sub(MAX_SEARCHED);
     while !text.is_char_boundary(from) {
         from += 1;
     }
-    let text = text[from..].to_lowercase().replace("unexpected", "");
+    &text[from..]
+}
+
+/// The program that a text says is missing.
+pub(super) fn program(text: &str) -> Option<String> {
+    let text = end(text);
+    let is_telling = |line: &&str| {
+        let line = line.to_lowercase();
+        !COMPARES.iter().any(|word| line.contains(word))
+    };
+    text.lines().rev().filter(is_telling).find_map(program::missing)
+}
+
+/// The cause that a text names; none if it names none, or only as what an assertion wanted or got.
+pub fn claimed(text: &str) -> Option<Cause> {
+    if program(text).is_some() {
+        return Some(Cause::MissingTool);
+    }
+    let text = end(text).to_lowercase().replace("unexpected", "");
     let is_telling = |line: &&str| !COMPARES.iter().any(|word| line.contains(word));
     let lines: Vec<&str> = text.lines().filter(is_telling).collect();
     let text = lines.join("\n") + "\n";
@@ -121,8 +140,16 @@ pub(super) fn of_run(run: &TestRun) -> Option<Cause> {
     match run.outcome {
         Outcome::OutOfMemory => Some(Cause::Memory),
         Outcome::DidNotStart => Some(claimed(&run.tail).unwrap_or(Cause::MissingTool)),
+        // A build that lacks its compiler says so in place of errors in the code.
+        Outcome::DidNotBuild | Outcome::MissingModule => program_of_run(run).map(|_| Cause::MissingTool),
         // These speak of code, whatever else was printed before.
-        Outcome::Failed | Outcome::Flagged | Outcome::DidNotBuild | Outcome::Passed => None,
+        Outcome::Failed | Outcome::Flagged | Outcome::Passed => None,
         _ => claimed(&run.tail),
     }
+}
+
+/// The program that a run says is missing.
+pub(super) fn program_of_run(run: &TestRun) -> Option<String> {
+    let messages = run.failures.iter().map(|failure| failure.message.as_str());
+    messages.chain([run.tail.as_str()]).find_map(program)
 }

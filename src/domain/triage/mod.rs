@@ -5,14 +5,16 @@
 //! something. Running the tests is `engine::work::reproduce`.
 
 pub mod environment;
+mod merged;
+pub mod program;
 pub mod sequential;
 mod told;
 mod trial;
 
-use serde::{Deserialize, Serialize};
-
 pub use environment::Cause;
+pub use merged::{Merged, ProvedWith, State as MergeState};
 pub use sequential::Rules;
+use serde::{Deserialize, Serialize};
 pub use trial::{Asked, Trial, not_red, unseen};
 
 use super::id::CommitSha;
@@ -37,6 +39,10 @@ pub struct Triage {
     /// there was a base to compare with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<Weakening>,
+    /// What came of merging the head with its base branch; none if that was not tried. Where the merge is red, the
+    /// numbers here are of the merge and not of the head, and `base` is the tip of the base branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Box<Merged>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -92,6 +98,9 @@ pub struct Judged {
     /// What the machine seems to lack; a claim of the code under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The program that is missing, if that is the cause and the output names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 impl Triage {
@@ -104,7 +113,13 @@ impl Triage {
             tests: Vec::new(),
             base: None,
             weakened: Vec::new(),
+            merged: None,
         }
+    }
+
+    /// The merge that was worked on in place of the head, which is green by itself.
+    pub fn red_merge(&self) -> Option<&Merged> {
+        self.merged.as_deref().filter(|merged| merged.is_red())
     }
 
     /// Whether there is a failure to work on: one that is red every time and the pull request's own doing.

@@ -82,7 +82,7 @@ fn a_test_is_run_until_its_verdict_is_clear() {
     check(
         "x",
         ("r", "g"),
-        "hhbhbh: red in 4 of 4 runs and green in 2 runs on the merge base: this pull request's doing",
+        "hhbhbh: red in 4 of 4 runs and green in 2 runs on the merge base: broken by these changes",
     );
     check(
         "x",
@@ -102,7 +102,7 @@ fn a_test_is_run_until_its_verdict_is_clear() {
     check(
         "x",
         ("r", "r"),
-        "hhbhbh: red in 4 of 4 runs and in 2 of 2 on the merge base: broken before this pull request",
+        "hhbhbh: red in 4 of 4 runs and in 2 of 2 on the merge base: broken before these changes",
     );
     check(
         "x",
@@ -133,7 +133,7 @@ fn the_machine_is_blamed_only_where_the_base_is_not_green() {
     check(
         network,
         ("r", "g"),
-        "hhbhbh: red in 4 of 4 runs and green in 2 runs on the merge base: this pull request's doing",
+        "hhbhbh: red in 4 of 4 runs and green in 2 runs on the merge base: broken by these changes",
     );
     for (text, cause) in [
         ("getaddrinfo EAI_AGAIN db.local", Cause::Network),
@@ -181,7 +181,7 @@ fn the_tests_of_one_run_may_differ() {
     assert_eq!((triage.verdict, triage.is_worked_on()), (Verdict::Mixed, false));
     assert_eq!(
         triage.why_not(&run(&[], &[])),
-        "None of 2 failing tests is red every time by this pull request's doing: 1 flaky, 1 broken before it"
+        "None of 2 failing tests is red every time because of these changes: 1 flaky, 1 broken before it"
     );
     let first = TestRun {
         failed: 900,

@@ -1,19 +1,48 @@
 //! What a triage found, in words and numbers. Names are in backticks, and bounded by whoever shows them.
 
 use super::super::test_run::TestRun;
-use super::{Judged, Rate, Triage, Verdict};
+use super::{Judged, Merged, Rate, Triage, Verdict, program};
 
 /// How many tests are named at most.
 const SHOWN: usize = 10;
 
+/// What the two trees of a comparison are called.
+#[derive(Debug, Clone)]
+struct Trees {
+    /// Follows `red in 2 of 2 runs`.
+    here: String,
+    /// Follows `green in 2 runs`.
+    there: String,
+}
+
+impl Trees {
+    fn of(merged: Option<&Merged>) -> Self {
+        match merged {
+            None => Self {
+                here: String::new(),
+                there: "on the merge base".into(),
+            },
+            Some(merged) => Self {
+                here: format!(" together with `{}`", merged.branch),
+                there: format!("on `{}` alone", merged.branch),
+            },
+        }
+    }
+}
+
 impl Judged {
-    /// `red in 2 of 5 runs here and in 1 of 3 on the merge base: flaky`.
+    /// `red in 2 of 5 runs and in 1 of 3 on the merge base: flaky`.
     pub fn numbers(&self) -> String {
+        self.numbers_on(&Trees::of(None))
+    }
+
+    fn numbers_on(&self, trees: &Trees) -> String {
+        let Trees { here, there } = trees;
         let base = match self.base {
-            Rate { runs: 0, .. } if self.is_new => ", and not there on the merge base".into(),
+            Rate { runs: 0, .. } if self.is_new => format!(", and not there {there}"),
             Rate { runs: 0, .. } => String::new(),
-            Rate { red: 0, runs } => format!(" and green in {} on the merge base", runs_of(runs)),
-            Rate { red, runs } => format!(" and in {red} of {runs} on the merge base"),
+            Rate { red: 0, runs } => format!(" and green in {} {there}", runs_of(runs)),
+            Rate { red, runs } => format!(" and in {red} of {runs} {there}"),
         };
         let Rate { red, runs } = self.head;
         let varies = if self.varies {
@@ -22,17 +51,22 @@ impl Judged {
             ""
         };
         let what = match self.verdict {
-            Verdict::Deterministic if self.base.runs > 0 => "this pull request's doing".into(),
+            Verdict::Deterministic if !here.is_empty() => "the two do not go together".into(),
+            // It was asked for although it was red before.
+            Verdict::Deterministic if self.base.red > 0 => "broken before these changes, and worked on as well".into(),
+            Verdict::Deterministic if self.base.runs > 0 => "broken by these changes".into(),
             Verdict::Deterministic => "red every time".into(),
             Verdict::Flaky => "flaky".into(),
-            Verdict::BrokenOnBase => "broken before this pull request".into(),
-            Verdict::Environment => self
-                .cause
-                .map_or("not to be judged here", |cause| cause.said())
-                .to_string(),
+            Verdict::BrokenOnBase if !here.is_empty() => "broken there already".into(),
+            Verdict::BrokenOnBase => "broken before these changes".into(),
+            Verdict::Environment => match (&self.program, self.cause) {
+                (Some(program), _) => format!("it needs `{program}`, which is missing on this machine"),
+                (None, Some(cause)) => cause.said().into(),
+                (None, None) => "it cannot be judged here".into(),
+            },
             Verdict::Mixed | Verdict::Green => "green".to_string(),
         };
-        format!("red in {red} of {}{base}{varies}: {what}", runs_of(runs))
+        format!("red in {red} of {}{here}{base}{varies}: {what}", runs_of(runs))
     }
 }
 
@@ -53,15 +87,46 @@ impl Triage {
     pub fn lines<'a>(&'a self, tests: impl Iterator<Item = &'a Judged>) -> Vec<(&'a str, String)> {
         tests
             .take(SHOWN)
-            .map(|test| (test.name.as_str(), test.numbers()))
+            .map(|test| (test.name.as_str(), self.numbers(test)))
             .collect()
     }
 
-    /// Why a red check is not worked on, in one sentence with numbers.
+    /// The numbers of one of its tests.
+    pub fn numbers(&self, test: &Judged) -> String {
+        test.numbers_on(&Trees::of(self.red_merge()))
+    }
+
+    /// Why a red check is not worked on, in sentences with numbers.
     pub fn why_not(&self, before: &TestRun) -> String {
+        let why = self.why(before);
+        let merged = self.merged.as_ref().map(|merged| match self.verdict {
+            Verdict::BrokenOnBase if merged.is_red() => {
+                format!("That is {}, without this pull request.", merged.tip_said())
+            }
+            _ => merged.said(),
+        });
+        match merged {
+            Some(merged) => format!("{why}. {merged}"),
+            None => why,
+        }
+    }
+
+    fn why(&self, before: &TestRun) -> String {
         let command = &before.command;
         match (self.verdict, self.tests.as_slice()) {
             (Verdict::Green, _) => format!("`{command}` is green here: {}", before.summary()),
+            (
+                Verdict::Environment,
+                [
+                    Judged {
+                        program: Some(program), ..
+                    },
+                    ..,
+                ],
+            ) => format!(
+                "`{command}` needs `{program}`, which is missing on this machine, so it says nothing about the code. {}",
+                program::advice(program).trim_end_matches('.')
+            ),
             (Verdict::Environment, [one]) if one.name.is_empty() => {
                 let why = before.tail.lines().rfind(|line| !line.trim().is_empty());
                 let why: String = why.unwrap_or_default().chars().take(200).collect();
@@ -73,8 +138,8 @@ impl Triage {
                     before.summary()
                 )
             }
-            (_, [one]) if one.name.is_empty() => format!("`{command}` is {}", one.numbers()),
-            (_, [one]) => format!("`{}` is {}", one.name, one.numbers()),
+            (_, [one]) if one.name.is_empty() => format!("`{command}` is {}", self.numbers(one)),
+            (_, [one]) => format!("`{}` is {}", one.name, self.numbers(one)),
             (Verdict::Flaky, []) => format!(
                 "`{command}` was red in {} of {} runs on the same commit: the test is flaky",
                 self.red_at_head, self.runs_at_head
@@ -82,7 +147,7 @@ impl Triage {
             (Verdict::BrokenOnBase, []) => format!("`{command}` is red on the base branch too"),
             (_, []) => format!("`{command}` could not be judged here: {}", before.summary()),
             (_, tests) => format!(
-                "None of {} failing tests is red every time by this pull request's doing: {}{}",
+                "None of {} failing tests is red every time because of these changes: {}{}",
                 tests.len(),
                 self.counted(),
                 not_judged(before)

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::super::id::CommitSha;
 use super::super::test_run::{Failure, Outcome, TestRun};
-use super::environment;
 use super::sequential::{Manner, Rules, Seen, Tree};
-use super::{Cause, Judged, Rate, Triage, Verdict, of_all};
+use super::{Cause, Judged, Rate, Triage, Verdict, environment, of_all};
 
 /// What is to be run next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +31,8 @@ struct Subject {
     name: String,
     seen: Seen,
     cause: Option<Cause>,
+    /// The program that is missing at the head.
+    program: Option<String>,
     is_new: bool,
     /// Where and how it failed first.
     looks: Option<Looks>,
@@ -124,6 +125,7 @@ impl Trial {
             base: base.filter(|_| was_compared).cloned(),
             tests,
             weakened: Vec::new(),
+            merged: None,
         }
     }
 }
@@ -214,6 +216,10 @@ impl Subject {
                 Some(is_red) => is_red,
                 None => {
                     self.seen.has_no_base |= tree == Tree::Base && self.seen.base.runs == 0;
+                    if tree == Tree::Head && run.outcome == Outcome::DidNotStart {
+                        self.cause = self.cause.or_else(|| environment::of_run(run));
+                        self.program = self.program.take().or_else(|| environment::program_of_run(run));
+                    }
                     return;
                 }
             }
@@ -246,6 +252,10 @@ impl Subject {
         };
         match tree {
             Tree::Head => {
+                self.program = self.program.take().or_else(|| match failure {
+                    Some(failure) => environment::program(&failure.message),
+                    None => environment::program_of_run(run),
+                });
                 let looks = failure.map(looks);
                 let differs = self.looks.is_some() && looks.is_some() && self.looks != looks;
                 if differs && self.seen.manner == Manner::Alike {
@@ -285,6 +295,7 @@ impl Subject {
             is_new: self.is_new,
             varies: seen.manner == Manner::Varying,
             cause: self.cause.filter(|_| verdict == Verdict::Environment),
+            program: self.program.clone().filter(|_| verdict == Verdict::Environment),
         }
     }
 }

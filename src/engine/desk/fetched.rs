@@ -1,9 +1,10 @@
 //! The tree of a pull request: fetched from GitHub, laid out, with what is known of it.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::super::{Broken, Context, drive};
 use super::originals::originals;
@@ -15,29 +16,39 @@ use crate::domain::budget::{self, Scope, Used};
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath};
 use crate::domain::memory::Memory;
 use crate::domain::run::{Reading, Run};
-use crate::git::{Mirror, Remote};
-use crate::github::ChangedFile;
+use crate::git::{self, Exported, Mirror, Remote};
+use crate::github::{ChangedFile, CloneToken};
+use crate::private;
 use crate::suite::Hints;
 
-/// The mirror of the repository, with this commit in it.
+/// The mirror of the repository, with these commits in it.
 ///
 /// # Errors
-/// When GitHub or git cannot give it.
-pub(in crate::engine) async fn mirror(context: &Context<'_>, head: &CommitSha) -> Result<Mirror, Broken> {
+/// When GitHub or git cannot give them.
+pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSha]) -> Result<Mirror, Broken> {
     let (app, repository) = (context.app, &context.id().repository);
-    let mirror = Mirror::open(
-        &app.folder
-            .join("mirrors")
-            .join(repository.owner())
-            .join(repository.name()),
-    )?;
-    if !mirror.has(head) {
-        let token = app.github.clone_token(context.installation, repository).await?;
-        let remote = Remote {
-            url: app.github.clone_url(repository),
-            token,
+    let mirror = Mirror::open(&app.folder.join("mirrors").join(repository.key()))?;
+    if !commits.iter().all(|commit| mirror.has(commit)) {
+        let url = app.github.clone_url(repository);
+        let token = match app.github.clone_token(context.installation, repository).await? {
+            CloneToken::ReadOnly(token) => token,
+            // What is public needs no token, and so none that can write leaves for the git host.
+            CloneToken::Whole(token) => {
+                let open = Remote {
+                    url: url.clone(),
+                    token: None,
+                };
+                match mirror.fetch(&open, commits, &FETCH).await {
+                    Err(git::Error::Refused(_) | git::Error::Unreachable { .. }) => token,
+                    fetched => {
+                        fetched?;
+                        return Ok(mirror);
+                    }
+                }
+            }
         };
-        mirror.fetch(&remote, std::slice::from_ref(head), &FETCH).await?;
+        let token = Some(token);
+        mirror.fetch(&Remote { url, token }, commits, &FETCH).await?;
     }
     Ok(mirror)
 }
@@ -68,23 +79,42 @@ pub(in crate::engine) async fn lay_out(
     head: &CommitSha,
     config: RepoConfig,
 ) -> Result<Desk, Broken> {
-    let mirror = mirror(context, head).await?;
-    let objects = mirror.objects();
+    let mirror = mirror(context, std::slice::from_ref(head)).await?;
+    let repository = (mirror.objects(), head.clone());
+    let sha = head.clone();
+    let export = move |root: &Path| Ok(Ok::<_, Infallible>(mirror.export(&sha, root)?));
+    match over(context, repository, config, export).await? {
+        Ok(desk) => Ok(desk),
+        Err(never) => match never {},
+    }
+}
+
+/// A desk over what is written into a new folder; an error in place of it is passed on.
+pub(super) async fn over<E: Send + 'static>(
+    context: &Context<'_>,
+    repository: (PathBuf, CommitSha),
+    config: RepoConfig,
+    export: impl FnOnce(&Path) -> Result<Result<Exported, E>, git::Error> + Send + 'static,
+) -> Result<Result<Desk, E>, Broken> {
     let trees = context.app.folder.join(TREES);
-    let (from, sha) = (mirror, head.clone());
     let laid_out = tokio::task::spawn_blocking(move || -> Result<_, Broken> {
         let disk = |error| Broken::Disk(trees.display().to_string(), error);
-        std::fs::create_dir_all(&trees).map_err(disk)?;
+        private::folder(&trees).map_err(disk)?;
         let folder = tempfile::Builder::new()
             .prefix("tree-")
             .tempdir_in(&trees)
             .map_err(disk)?;
         let root = folder.path().join("tree");
-        let exported = from.export(&sha, &root)?;
-        Ok((Checkout::exported(&root, &exported.skipped)?, folder))
+        Ok(match export(&root)? {
+            Ok(exported) => Ok((Checkout::exported(&root, &exported.skipped)?, folder)),
+            Err(error) => Err(error),
+        })
     });
-    let (checkout, folder) = laid_out.await.map_err(|error| Broken::Bug(error.to_string()))??;
-    Ok(Desk {
+    let (checkout, folder) = match laid_out.await.map_err(|error| Broken::Bug(error.to_string()))?? {
+        Ok(laid_out) => laid_out,
+        Err(error) => return Ok(Err(error)),
+    };
+    Ok(Ok(Desk {
         checkout,
         memory: Memory::default(),
         never: context.app.github.hosts(),
@@ -94,11 +124,13 @@ pub(in crate::engine) async fn lay_out(
         changed: BTreeMap::new(),
         originals: BTreeMap::new(),
         workspaces: context.app.folder.join(COPIES),
-        repository: Some((objects, head.clone())),
+        repository: Some(repository),
         installed: installed(&context.app.folder, context.id()),
         done: OnceLock::new(),
-        _folder: Some(folder),
-    })
+        command: None,
+        merge: None,
+        folder: Some(Arc::new(folder)),
+    }))
 }
 
 /// What the reading of a failed job tells about how its tests are run. It is in the journal, so that what was approved
@@ -112,7 +144,7 @@ fn hints(reading: &Reading) -> Hints {
 }
 
 /// The lines a pull request added, by file.
-fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive<u32>>> {
+pub(super) fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive<u32>>> {
     files
         .iter()
         .filter_map(|file| Some((file.path()?, anchor::added_lines(file.patch.as_deref()?))))
@@ -121,8 +153,7 @@ fn changed_lines(files: &[ChangedFile]) -> BTreeMap<RepoPath, Vec<RangeInclusive
 
 /// Where the packages of one repository are kept, apart from those of any other.
 fn installed(folder: &Path, pull_request: &PullRequestId) -> PathBuf {
-    let repository = &pull_request.repository;
     // Beside those of local checkouts, which are no one's to name.
     let all = folder.join(INSTALLED).join("github");
-    all.join(repository.owner()).join(repository.name())
+    all.join(pull_request.repository.key())
 }

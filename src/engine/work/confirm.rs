@@ -8,16 +8,15 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::Red;
+use super::reproduce::Place;
 use crate::checkout::Checkout;
 use crate::domain::proposal::Unfit;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::{not_red, unseen};
 use crate::suite::Suite;
-
-use super::super::Broken;
-use super::super::desk::Desk;
-use super::Red;
-use super::reproduce::Place;
 
 /// Which part of a run's time it may take.
 const PART_OF_WALL: u32 = 5;

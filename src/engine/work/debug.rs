@@ -1,14 +1,13 @@
 //! The rule of debug: the failing tests pass, nothing new fails, and no test says less than before.
 
+use super::minimize::minimize;
+use super::model::{Bench, Judged, Submission};
+use super::{Broken, Outcome, Red, prove};
 use crate::domain::proposal::Claim;
 use crate::domain::reply;
 use crate::domain::test_run::TestRun;
 use crate::guard;
 use crate::suite::Suite;
-
-use super::minimize::minimize;
-use super::model::{Bench, Judged, Submission};
-use super::{Broken, Outcome, Red, prove};
 
 /// Judges a patch; where nothing may be executed, by what can be read.
 pub(super) async fn judge(bench: &Bench<'_>, submission: Submission) -> Result<Judged, Broken> {
@@ -30,7 +29,12 @@ async fn executed(
         desk, brief, cancel, ..
     } = bench;
     let (head, triage) = (brief.head, brief.triage);
-    let red = Red { head, before, triage };
+    let red = Red {
+        head,
+        before,
+        triage,
+        on_head: None,
+    };
     let Submission { patch, summary, claim } = submission;
     let evidence = match prove(desk, suite, (&patch, claim), &red, cancel).await? {
         Ok(evidence) => evidence,

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use super::super::desk::Desk;
 use crate::agent::{self, Question};
 use crate::git;
-
-use super::super::desk::Desk;
 
 /// None where there is no repository.
 pub(super) fn history(desk: &Desk) -> Option<agent::History> {

@@ -5,6 +5,9 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::{Brief, Red, Watch, prove, remembered, searched};
 use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
@@ -13,10 +16,6 @@ use crate::domain::search::{FoundBy, Rung, Search};
 use crate::guard;
 use crate::repair::{self, ToolFix};
 use crate::suite::Suite;
-
-use super::super::Broken;
-use super::super::desk::Desk;
-use super::{Brief, Red, Watch, prove, remembered, searched};
 
 /// So many fixes of tools are tried; each costs a run of the tests.
 const MAX_TOOL_FIXES: usize = 8;
@@ -81,7 +80,7 @@ pub(super) async fn climb(ground: Ground<'_>, rungs: Rungs, watch: &mut Watch<'_
     let Rungs::All { before_a_model } = rungs else {
         return Ok(Top::NotFound(Box::new(so_far.clone())));
     };
-    let search = match searched::search(ground, before_a_model, watch).await? {
+    let search = match Box::pin(searched::search(ground, before_a_model, watch)).await? {
         Top::NotFound(search) => search,
         top => return Ok(top),
     };

@@ -1,13 +1,12 @@
 //! What becomes of work that a limit ends: edits that hold are proposed, and anything else is shown as not proved.
 
+use super::model::{Bench, Submission};
+use super::{Broken, Outcome};
 use crate::agent::{Item, Transcript};
 use crate::domain::finding::Finding;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::Claim;
 use crate::domain::redact::bounded;
-
-use super::model::{Bench, Submission};
-use super::{Broken, Outcome};
 
 /// The longest last words that are kept, in bytes.
 const MAX_WORDS: usize = 2 << 10;

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::super::desk::Desk;
 use crate::agent::{LimitKind, Limits};
 use crate::domain::budget::Kind;
 use crate::domain::spend::Spend;
-
-use super::super::desk::Desk;
 
 /// The limits of one attempt. The agent counts its whole transcript, and what is left was counted with the part that is
 /// there already.

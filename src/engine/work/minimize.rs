@@ -7,15 +7,14 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::desk::Desk;
+use super::{Broken, Red, prove};
 use crate::checkout::Workspace;
 use crate::domain::minimize::{self, Piece, Search};
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Claim, Evidence, LeftOut};
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
-
-use super::super::desk::Desk;
-use super::{Broken, Red, prove};
 
 /// How many test runs this may take, the last ones on fresh copies included.
 const MAX_RUNS: u32 = 24;

@@ -8,6 +8,7 @@ mod limit;
 mod limits;
 mod minimize;
 mod model;
+mod on_head;
 mod pace;
 mod prove;
 mod refactor;
@@ -18,8 +19,14 @@ mod searched;
 mod tdd;
 
 use futures::future::BoxFuture;
+pub use prove::prove;
+pub use reproduce::{Base, LayOut, Wants, reproduce};
+pub use resolve::{edits, resolve};
 use tokio_util::sync::CancellationToken;
 
+use self::ladder::{Ground, Rungs, Top};
+use super::Broken;
+use super::desk::Desk;
 use crate::agent::{Live, Recorded};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;
@@ -38,15 +45,6 @@ use crate::domain::triage::Triage;
 use crate::openai::OpenAi;
 use crate::repair;
 use crate::suite::{self, Suite};
-
-pub use prove::prove;
-pub use reproduce::{Base, LayOut, Wants, reproduce};
-pub use resolve::{edits, resolve};
-
-use super::Broken;
-use super::desk::Desk;
-
-use self::ladder::{Ground, Rungs, Top};
 
 /// What a recording is called where a model is named.
 const RECORDED: &str = "recorded";
@@ -129,6 +127,8 @@ pub struct Red<'a> {
     pub before: &'a TestRun,
     /// How often it was red, where that was counted: as often is the patched tree to be green.
     pub triage: Option<&'a Triage>,
+    /// The patch as it is on the head, where that is known and the red run is of the merge with the base branch.
+    pub on_head: Option<&'a Patch>,
 }
 
 /// What came of it.
@@ -214,8 +214,20 @@ pub async fn work(
     brief: &Brief<'_>,
     watch: Watch<'_, '_>,
 ) -> Result<Outcome, Broken> {
-    let mut watch = watch;
-    let ladder = ladder(desk, suite, engine, brief, &mut watch).await?;
+    // On the heap: what follows is many futures deep, and a worker's stack is not.
+    let outcome = Box::pin(on_desk(desk, suite, engine, brief, watch)).await?;
+    on_head::landing(desk, outcome).await
+}
+
+/// The same, with the patch as it is on the desk.
+async fn on_desk(
+    desk: &Desk,
+    suite: Option<&Suite>,
+    engine: Engine<'_>,
+    brief: &Brief<'_>,
+    mut watch: Watch<'_, '_>,
+) -> Result<Outcome, Broken> {
+    let ladder = Box::pin(ladder(desk, suite, engine, brief, &mut watch)).await?;
     let (search, is_climbed) = match ladder {
         Some(Top::Proposed(proposal)) => return Ok(Outcome::Proposed(proposal)),
         Some(Top::Interrupted) => return Ok(Outcome::Interrupted),
@@ -228,9 +240,9 @@ pub async fn work(
     };
     match engine {
         Engine::Model { model, name } | Engine::Auto { model, name } => {
-            model::work(desk, suite, (model, name), brief, watch).await
+            Box::pin(model::work(desk, suite, (model, name), brief, watch)).await
         }
-        Engine::Recorded { model } => model::work(desk, suite, (model, RECORDED), brief, watch).await,
+        Engine::Recorded { model } => Box::pin(model::work(desk, suite, (model, RECORDED), brief, watch)).await,
         Engine::BuiltIn if !brief.mode.is_debug() => Ok(Outcome::Refused {
             reason: reply::needs_a_model(brief.mode),
         }),
@@ -258,12 +270,25 @@ async fn ladder(
     }
     let (head, triage) = (brief.head, brief.triage);
     let (remembered, _) = brief.memory.turned_down(before);
-    let turned_down = brief.turned_down.iter().map(|down| down.proposal.patch.digest());
-    let excluded: Vec<String> = turned_down.chain(remembered).collect();
+    let mut excluded = remembered;
+    for down in brief.turned_down {
+        let patch = on_head::on_desk(desk, &down.proposal.patch).await?;
+        excluded.extend(
+            [Some(&down.proposal.patch), patch.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(Patch::digest),
+        );
+    }
     let ground = Ground {
         desk,
         suite,
-        red: Red { head, before, triage },
+        red: Red {
+            head,
+            before,
+            triage,
+            on_head: None,
+        },
         brief,
         excluded: &excluded,
     };

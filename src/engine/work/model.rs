@@ -3,6 +3,8 @@
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use super::super::desk::Desk;
+use super::{Brief, Broken, Keep, Outcome, Stage, Watch, debug, history, limit, limits, on_head, refactor, tdd};
 use crate::agent::mode::Part;
 use crate::agent::prompt::Known;
 use crate::agent::{self, Exit, Item, Model, Shell, Speech, Transcript};
@@ -14,9 +16,6 @@ use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal, Unfit};
 use crate::domain::test_run::TestRun;
 use crate::guard;
 use crate::suite::Suite;
-
-use super::super::desk::Desk;
-use super::{Brief, Broken, Keep, Outcome, Stage, Watch, debug, history, limit, limits, refactor, tdd};
 
 /// How often a submission that is not accepted may be followed by another one.
 const MAX_SUBMISSIONS: usize = 4;
@@ -256,7 +255,9 @@ async fn transcript(
         .map(|before| brief.memory.turned_down(before).1)
         .unwrap_or_default();
     let earlier = earlier.into_iter().take(MAX_EARLIER);
-    let remarks: Vec<String> = earlier
+    let remarks: Vec<String> = on_head::remark(bench.desk, brief)
+        .into_iter()
+        .chain(earlier)
         .chain(brief.turned_down_tests.iter().cloned())
         .chain(reasons)
         .collect();

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::Broken;
 use crate::checkout::Workspace;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
-
-use super::super::Broken;
 
 /// A run may take so many times as long as the longest one before it, and this much more.
 const TIMES: u32 = 3;

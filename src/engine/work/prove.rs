@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::pace::Pace;
+use super::{Red, confirm, on_head};
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
@@ -13,11 +17,6 @@ use crate::domain::test_run::{NotBetter, Outcome, TestRun, is_better};
 use crate::domain::triage::Triage;
 use crate::guard;
 use crate::suite::{self, Suite};
-
-use super::super::Broken;
-use super::super::desk::Desk;
-use super::pace::Pace;
-use super::{Red, confirm};
 
 /// Of a suite that is through sooner, parts are not run first: nothing would be saved.
 const QUICK: Duration = Duration::from_secs(2);
@@ -42,6 +41,10 @@ pub async fn prove(
     if let Err(unfit) = proposal::check(patch, claim, &desk.bounds(&is_protected, &weakenings)) {
         return Ok(Err(unfit));
     }
+    let on_head = match Box::pin(on_head::carried(desk, (patch, claim), red)).await? {
+        Ok(on_head) => on_head,
+        Err(unfit) => return Ok(Err(unfit)),
+    };
     let mut patched = desk.checkout.clone();
     patched.reset();
     patched.apply(patch);
@@ -61,6 +64,10 @@ pub async fn prove(
     let after = pace.run(suite, &workspace, &[], cancel).await?;
     tokio::task::spawn_blocking(move || drop(workspace));
     let evidence = match proposal::prove(red.head, patch, before.clone(), after) {
+        Ok(evidence) => evidence,
+        Err(unfit) => return Ok(Err(unfit)),
+    };
+    let evidence = match Box::pin(on_head::proved(desk, suite, (on_head, evidence), cancel)).await? {
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit)),
     };

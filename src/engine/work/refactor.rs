@@ -1,6 +1,8 @@
 //! The rule of a refactoring: green before and after with the same tests, only the goal's files, the same interface unless
 //! the goal asks for another, and better where the goal names a measure.
 
+use super::model::{Bench, Judged, Submission, Unaccepted};
+use super::{Broken, Outcome};
 use crate::agent::mode::out_of_scope;
 use crate::domain::goal;
 use crate::domain::id::RepoPath;
@@ -10,9 +12,6 @@ use crate::domain::proposal::{self, Evidence, worse};
 use crate::domain::redact::inline;
 use crate::domain::test_run::{Outcome as Ran, TestRun};
 use crate::{guard, measure};
-
-use super::model::{Bench, Judged, Submission, Unaccepted};
-use super::{Broken, Outcome};
 
 /// How many failing tests a refusal names.
 const SHOWN: usize = 5;
@@ -89,6 +88,7 @@ pub(super) async fn judge(
         own_tests: None,
         spent: None,
         confirmed: 0,
+        merged: None,
     };
     let mut proposal = bench.proposal(submission, Some(evidence));
     proposal.measures = Some(Box::new(measures));

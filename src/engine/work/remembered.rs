@@ -2,6 +2,9 @@
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::{Red, prove};
 use crate::checkout::Checkout;
 use crate::domain::memory::{Fix, Memory};
 use crate::domain::patch::{Blob, FileChange, Patch};
@@ -9,10 +12,6 @@ use crate::domain::proposal::{Author, Claim, Proposal};
 use crate::domain::run::TurnedDown;
 use crate::domain::search::{FoundBy, Rung};
 use crate::suite::Suite;
-
-use super::super::Broken;
-use super::super::desk::Desk;
-use super::{Red, prove};
 
 /// So many remembered fixes are tried; each costs a run of the tests.
 const MAX_TRIED: usize = 3;

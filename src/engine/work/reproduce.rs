@@ -10,16 +10,15 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::pace::Pace;
 use crate::checkout::{Checkout, Workspace};
 use crate::domain::id::CommitSha;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::sequential::Tree;
 use crate::domain::triage::{Asked, Rules, Triage, Trial, not_red, unseen};
 use crate::suite::{Framework, Suite};
-
-use super::super::Broken;
-use super::super::desk::Desk;
-use super::pace::Pace;
 
 /// Which part of a run's time may go by before no more runs are made, however unclear things are.
 const PART_OF_WALL: u32 = 3;

@@ -2,16 +2,15 @@
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::Stage;
 use crate::agent::{self, Item, Shell, Transcript};
 use crate::domain::execution::{Deferred, Resolution};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::spend::Spend;
 use crate::suite::Suite;
-
-use super::super::Broken;
-use super::super::desk::Desk;
-use super::Stage;
 
 /// The edits that are in the tree when what the model asks for next is carried out.
 ///

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent;
+use super::super::Broken;
+use super::ladder::{Ground, Top};
+use super::{Outcome, Watch, confirm, on_head};
 use crate::config::repository::RepoConfig;
 use crate::domain::budget::Left;
 use crate::domain::clock::millis;
@@ -15,12 +17,8 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Claim, Evidence, Unfit};
 use crate::domain::search::{FoundBy, Limit, Search, Unverified};
 use crate::domain::test_run::Location;
-use crate::guard;
 use crate::repair::{self, Budget, Found, Tried};
-
-use super::super::Broken;
-use super::ladder::{Ground, Top};
-use super::{Outcome, Watch, confirm};
+use crate::{agent, guard};
 
 /// A part is written down after so long, or so many candidates.
 const PART: Duration = Duration::from_secs(5);
@@ -89,7 +87,7 @@ pub(super) async fn search(ground: Ground<'_>, before_a_model: bool, watch: &mut
         write_down(last, &mut whole, watch).await?;
         return Ok(Top::NotFound(Box::new(whole)));
     };
-    match proved(ground, &found, watch.cancel).await? {
+    match Box::pin(proved(ground, &found, watch.cancel)).await? {
         _ if watch.cancel.is_cancelled() => {
             write_down(last, &mut whole, watch).await?;
             Ok(Top::Interrupted)
@@ -207,6 +205,14 @@ async fn proved(
     let fits = proposal::check(&found.patch, Claim::Fix, &desk.bounds(&is_protected, &weakenings));
     let proved = fits.and_then(|_| proposal::prove(red.head, &found.patch, red.before.clone(), found.after.clone()));
     let evidence = match proved {
+        Ok(evidence) => evidence,
+        Err(unfit) => return Ok(Err(unfit)),
+    };
+    let on_head = match Box::pin(on_head::carried(desk, (&found.patch, Claim::Fix), &red)).await? {
+        Ok(on_head) => on_head,
+        Err(unfit) => return Ok(Err(unfit)),
+    };
+    let evidence = match Box::pin(on_head::proved(desk, suite, (on_head, evidence), cancel)).await? {
         Ok(evidence) => evidence,
         Err(unfit) => return Ok(Err(unfit)),
     };

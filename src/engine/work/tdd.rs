@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use super::model::{Bench, Judged, Submission, Unaccepted};
+use super::{Broken, Outcome};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::proposal::{self, Evidence, worse};
@@ -13,9 +15,6 @@ use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::{Outcome as Ran, TestRun};
 use crate::domain::triage::Triage;
 use crate::guard;
-
-use super::model::{Bench, Judged, Submission, Unaccepted};
-use super::{Broken, Outcome};
 
 /// What names the packages that are the project's own.
 const MANIFESTS: [&str; 5] = ["Cargo.toml", "package.json", "go.mod", "pyproject.toml", "setup.cfg"];

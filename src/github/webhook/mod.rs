@@ -3,8 +3,8 @@
 //! Pure over bytes but for the time of arrival: the HTTP door calls it with a request's header and body, the Action with the file that
 //! `GITHUB_EVENT_PATH` names, whose payloads are the same. Who may do what is decided elsewhere.
 
-use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks};
-use crate::domain::id::PullRequestId;
+use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks, RERUN};
+use crate::domain::id::{CommitSha, PullRequestId, Repository};
 
 mod payload;
 mod signature;
@@ -12,6 +12,28 @@ mod signature;
 pub use payload::PayloadError;
 use payload::read;
 pub use signature::{EmptySecret, SignatureError, WebhookSecret, verify};
+
+/// Whether events of this kind are read at all. `kind` is the value of `X-GitHub-Event`.
+pub fn is_of_concern(kind: &str) -> bool {
+    reader(kind).is_some()
+}
+
+type Reader = fn(&str, &[u8]) -> Result<Option<Fact>, PayloadError>;
+
+fn reader(kind: &str) -> Option<Reader> {
+    Some(match kind {
+        "check_run" => check_run,
+        "check_suite" => check_suite,
+        "installation" | "installation_repositories" => installation_changed,
+        "issue_comment" => issue_comment,
+        "ping" => |_: &str, _: &[u8]| Ok(Some(Fact::Pinged)),
+        "pull_request" => pull_request,
+        "pull_request_review_comment" => review_comment,
+        "status" => status,
+        "workflow_run" => workflow_run,
+        _ => return None,
+    })
+}
 
 /// Reads one payload; none when it is of no concern to greenlight. `kind` is the value of `X-GitHub-Event`.
 /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads>
@@ -21,21 +43,13 @@ pub use signature::{EmptySecret, SignatureError, WebhookSecret, verify};
 /// # Errors
 /// When the payload of an event that concerns greenlight is not JSON, or lacks what the event says.
 pub fn parse(kind: &str, body: &[u8]) -> Result<Option<Event>, PayloadError> {
-    let read_fact = match kind {
-        "check_run" => check_run,
-        "check_suite" => check_suite,
-        "installation" | "installation_repositories" => installation_changed,
-        "issue_comment" => issue_comment,
-        "ping" => |_: &str, _: &[u8]| Ok(Some(Fact::Pinged)),
-        "pull_request" => pull_request,
-        "pull_request_review_comment" => review_comment,
-        "workflow_run" => workflow_run,
-        _ => return Ok(None),
+    let Some(read_fact) = reader(kind) else {
+        return Ok(None);
     };
     let payload::Envelope { action, installation } = read(body)?;
     let action = match &action {
         Some(action) => action,
-        None if kind == "ping" => "",
+        None if matches!(kind, "ping" | "status") => "",
         None => {
             return Err(PayloadError {
                 field: "action".into(),
@@ -61,7 +75,7 @@ fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError>
     } = read(body)?;
     let head = pull_request.head.sha;
     let pull_request = PullRequestId {
-        repository: repository.full_name,
+        repository: repository.into(),
         number: pull_request.number,
     };
     Ok(Some(match action {
@@ -71,7 +85,7 @@ fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError>
             Fact::PullRequestLabelled {
                 pull_request,
                 label: label.name,
-                by: sender.login(),
+                by: sender.account(),
                 head,
             }
         }
@@ -93,15 +107,11 @@ fn issue_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError
         return Ok(None);
     }
     let pull_request = PullRequestId {
-        repository: repository.full_name,
+        repository: repository.into(),
         number: issue.number,
     };
-    Ok(Some(comment_created(
-        pull_request,
-        CommentPlace::Conversation,
-        comment,
-        sender,
-    )))
+    let place = (CommentPlace::Conversation, None);
+    Ok(Some(comment_created(pull_request, place, comment, sender)))
 }
 
 fn review_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
@@ -114,21 +124,17 @@ fn review_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadErro
         repository,
         sender,
     } = read(body)?;
+    let place = (CommentPlace::Review, pull_request.head.map(|head| head.sha));
     let pull_request = PullRequestId {
-        repository: repository.full_name,
+        repository: repository.into(),
         number: pull_request.number,
     };
-    Ok(Some(comment_created(
-        pull_request,
-        CommentPlace::Review,
-        comment,
-        sender,
-    )))
+    Ok(Some(comment_created(pull_request, place, comment, sender)))
 }
 
 fn comment_created(
     pull_request: PullRequestId,
-    place: CommentPlace,
+    (place, head): (CommentPlace, Option<CommitSha>),
     comment: payload::Comment,
     sender: Option<payload::Account>,
 ) -> Fact {
@@ -140,9 +146,10 @@ fn comment_created(
         pull_request,
         id: comment.id,
         place,
-        author: comment.user.login(),
+        author: comment.user.account(),
         author_is_bot,
         body: comment.body.unwrap_or_default(),
+        head,
         written: comment.created_at.and_then(|at| at.parse().ok()),
     })
 }
@@ -160,7 +167,7 @@ fn workflow_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError>
     }
     Ok(Some(Fact::ChecksFailed(FailedChecks {
         pull_requests: payload::numbers(run.pull_requests, &repository),
-        repository: repository.full_name,
+        repository: repository.into(),
         head: run.head_sha,
         head_branch: run.head_branch,
         head_owner: run.head_repository.and_then(|head| head.owner).map(|owner| owner.login),
@@ -172,7 +179,7 @@ fn workflow_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError>
 }
 
 fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if !matches!(action, "completed" | "requested_action") {
+    if !matches!(action, "completed" | "requested_action" | "rerequested") {
         return Ok(None);
     }
     let payload::CheckRunEvent {
@@ -180,6 +187,10 @@ fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
         repository,
     } = read(body)?;
     let pull_requests = payload::numbers(run.pull_requests, &repository);
+    if action == "rerequested" {
+        let app = run.app.and_then(|app| app.slug);
+        return rerequested(body, repository, (pull_requests, run.head_sha, app));
+    }
     if action == "requested_action" {
         let payload::ButtonPressed {
             requested_action,
@@ -187,18 +198,19 @@ fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
         } = read(body)?;
         // Apps may ask for anything on GitHub, but pressing a button is for people.
         return Ok((!sender.is_bot()).then(|| Fact::ButtonPressed {
-            repository: repository.full_name,
+            repository: repository.into(),
             pull_requests,
             head: run.head_sha,
             identifier: requested_action.identifier,
-            by: sender.login(),
+            by: sender.account(),
+            app: None,
         }));
     }
     if !ended_red(run.conclusion.as_deref()) {
         return Ok(None);
     }
     Ok(Some(Fact::ChecksFailed(FailedChecks {
-        repository: repository.full_name,
+        repository: repository.into(),
         head: run.head_sha,
         head_branch: run.check_suite.and_then(|suite| suite.head_branch),
         head_owner: None,
@@ -211,20 +223,64 @@ fn check_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
     })))
 }
 
+/// "Re-run" was pressed on a check or on all of an App. GitHub sends this to the App that owns the check, and to nobody
+/// else. <https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run>
+fn rerequested(
+    body: &[u8],
+    repository: payload::Repository,
+    (pull_requests, head, app): (Vec<u64>, CommitSha, Option<String>),
+) -> Result<Option<Fact>, PayloadError> {
+    let payload::Rerequested { sender } = read(body)?;
+    Ok((!sender.is_bot()).then(|| Fact::ButtonPressed {
+        repository: repository.into(),
+        pull_requests,
+        head,
+        identifier: RERUN.into(),
+        by: sender.account(),
+        app,
+    }))
+}
+
+/// A commit status. It names no pull request, so that one is found by its head.
+fn status(_: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+    let status: payload::StatusEvent = read(body)?;
+    // The other states are `pending` and `success`.
+    if !matches!(status.state.as_str(), "failure" | "error") {
+        return Ok(None);
+    }
+    Ok(Some(Fact::ChecksFailed(FailedChecks {
+        repository: status.repository.into(),
+        head: status.sha,
+        head_branch: None,
+        head_owner: None,
+        pull_requests: Vec::new(),
+        source: CheckSource::Status {
+            id: status.id,
+            context: status.context.unwrap_or_default(),
+            by: status.sender.map(payload::Account::account),
+        },
+    })))
+}
+
 fn check_suite(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if action != "completed" {
+    if !matches!(action, "completed" | "rerequested") {
         return Ok(None);
     }
     let payload::CheckSuiteEvent {
         check_suite: suite,
         repository,
     } = read(body)?;
+    if action == "rerequested" {
+        let pull_requests = payload::numbers(suite.pull_requests, &repository);
+        let app = suite.app.and_then(|app| app.slug);
+        return rerequested(body, repository, (pull_requests, suite.head_sha, app));
+    }
     if !ended_red(suite.conclusion.as_deref()) {
         return Ok(None);
     }
     Ok(Some(Fact::ChecksFailed(FailedChecks {
         pull_requests: payload::numbers(suite.pull_requests, &repository),
-        repository: repository.full_name,
+        repository: repository.into(),
         head: suite.head_sha,
         head_branch: suite.head_branch,
         head_owner: None,
@@ -237,21 +293,23 @@ fn check_suite(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> 
 
 /// The conclusions that a change of the code can turn green.
 fn ended_red(conclusion: Option<&str>) -> bool {
-    matches!(conclusion, Some("failure" | "timed_out"))
+    crate::github::actions::is_red(conclusion)
 }
 
-fn installation_changed(_: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
+fn installation_changed(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
     let changed: payload::InstallationEvent = read(body)?;
-    let lists = [
-        changed.repositories,
-        changed.repositories_added,
-        changed.repositories_removed,
-    ];
-    let repositories = lists
+    let listed = |list: Option<Vec<payload::Repository>>| -> Vec<Repository> {
+        list.into_iter().flatten().map(Into::into).collect()
+    };
+    let all = listed(changed.repositories);
+    let mut removed = listed(changed.repositories_removed);
+    let named = all.iter().chain(&removed).map(|repository| repository.name.clone());
+    let added = listed(changed.repositories_added)
         .into_iter()
-        .flatten()
-        .flatten()
-        .map(|repository| repository.full_name)
-        .collect();
-    Ok(Some(Fact::InstallationChanged { repositories }))
+        .map(|repository| repository.name);
+    let repositories = named.chain(added).collect();
+    if action == "deleted" {
+        removed.extend(all);
+    }
+    Ok(Some(Fact::InstallationChanged { repositories, removed }))
 }

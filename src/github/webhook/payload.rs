@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use crate::domain::id::{CommitSha, InstallationId, Login, RepositoryName};
+use crate::domain::id::{self, AccountId, CommitSha, InstallationId, Login, RepositoryId, RepositoryName};
 
 /// How many characters of a reason are kept: it may quote the payload.
 const MAXIMUM_REASON: usize = 200;
@@ -50,19 +50,29 @@ pub(super) struct Installation {
 #[derive(Deserialize)]
 pub(super) struct Repository {
     pub full_name: RepositoryName,
-    id: Option<u64>,
+    id: Option<RepositoryId>,
+}
+
+impl From<Repository> for id::Repository {
+    fn from(Repository { full_name: name, id }: Repository) -> Self {
+        Self { id, name }
+    }
 }
 
 #[derive(Deserialize)]
 pub(super) struct Account {
     pub login: String,
+    id: Option<AccountId>,
     #[serde(rename = "type")]
     kind: Option<String>,
 }
 
 impl Account {
-    pub(super) fn login(self) -> Login {
-        Login::new(self.login)
+    pub(super) fn account(self) -> id::Account {
+        id::Account {
+            id: self.id,
+            login: Login::new(self.login),
+        }
     }
 
     /// Anything that GitHub does not call a user counts as a bot.
@@ -116,15 +126,16 @@ pub(super) struct Issue {
 
 #[derive(Deserialize)]
 pub(super) struct ReviewComment {
-    pub pull_request: Numbered,
+    pub pull_request: Commented,
     pub comment: Comment,
     pub repository: Repository,
     pub sender: Option<Account>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Numbered {
+pub(super) struct Commented {
     pub number: u64,
+    pub head: Option<Head>,
 }
 
 #[derive(Deserialize)]
@@ -217,6 +228,23 @@ pub(super) struct CheckSuite {
     pub pull_requests: Option<Vec<Mentioned>>,
 }
 
+/// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#status>
+#[derive(Deserialize)]
+pub(super) struct StatusEvent {
+    pub id: u64,
+    pub sha: CommitSha,
+    pub state: String,
+    pub context: Option<String>,
+    pub repository: Repository,
+    pub sender: Option<Account>,
+}
+
+/// "Re-run" in the Checks tab.
+#[derive(Deserialize)]
+pub(super) struct Rerequested {
+    pub sender: Account,
+}
+
 #[derive(Deserialize)]
 pub(super) struct InstallationEvent {
     pub repositories: Option<Vec<Repository>>,
@@ -238,7 +266,7 @@ struct Base {
 
 #[derive(Deserialize)]
 struct BaseRepository {
-    id: Option<u64>,
+    id: Option<RepositoryId>,
 }
 
 /// The numbers of the pull requests that belong to this repository. In a fork, GitHub also mentions those the fork's

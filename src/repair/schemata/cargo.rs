@@ -6,8 +6,7 @@ use super::messages::{Built, Program, read};
 use super::program::{Target, quoted, shell};
 use super::survey;
 use crate::checkout::Workspace;
-use crate::repair::Task;
-use crate::repair::process;
+use crate::repair::{Task, process};
 use crate::sandbox::{self, Outcome};
 
 /// More programs than these are not asked for their tests.

@@ -7,8 +7,7 @@ use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::repair::Task;
-use crate::sandbox;
-use crate::suite;
+use crate::{sandbox, suite};
 
 /// A copy of the tree, and what in it differs from the original.
 pub(super) struct Tree {

@@ -18,13 +18,12 @@ mod values;
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use super::syntax::{Below, Source, Step};
-
 pub(super) use kinds::{Kind, Template};
 pub(super) use known::Known;
 pub(super) use operators::Swap;
+use tree_sitter::Node;
+
+use super::syntax::{Below, Source, Step};
 
 /// Edits that are made of one definition in one stage at most, and at one node.
 const MAX_EDITS: usize = 4_000;

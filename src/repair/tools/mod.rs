@@ -14,14 +14,13 @@ mod table;
 
 use tokio_util::sync::CancellationToken;
 
+use self::bench::Bench;
+use self::table::Remedy;
 use super::Task;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::Claim;
 use crate::domain::test_run::Outcome;
 use crate::suite;
-
-use self::bench::Bench;
-use self::table::Remedy;
 
 /// At most so many programs of one command are asked to mend something.
 const MAX_REMEDIES: usize = 8;

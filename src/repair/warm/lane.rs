@@ -6,13 +6,12 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
+use super::wire::{Piece, Request, Start, Started};
 use crate::checkout::Workspace;
 use crate::domain::clock::millis;
 use crate::repair::Task;
 use crate::sandbox::{self, CellOutcome, Language, Session};
 use crate::suite;
-
-use super::wire::{Piece, Request, Start, Started};
 
 /// How long one interpreter may live, whatever it does.
 const LIFE: Duration = Duration::from_secs(2 * 3600);

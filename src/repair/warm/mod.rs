@@ -16,6 +16,8 @@ use futures::future::join_all;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use self::lane::{Harness, Lane, Said};
+use self::wire::{Behaved, Edit, Followed, Judged, Request, Word};
 use super::Task;
 use super::candidates::Candidate;
 use super::runner::{Behaviour, Verdict, workers};
@@ -23,9 +25,6 @@ use super::spectrum::{Hits, Spectrum};
 use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
 use crate::suite::{self, Framework};
-
-use self::lane::{Harness, Lane, Said};
-use self::wire::{Behaved, Edit, Followed, Judged, Request, Word};
 
 /// Candidates of one request: of the first ones, later, and where hardly any is a fix.
 const FIRST_BATCH: usize = 8;

@@ -1,8 +1,7 @@
 //! The harness of `node --test`, Mocha and Jest: its sources, and the cell that loads them.
 
-use crate::sandbox::Language;
-
 use super::lane::Harness;
+use crate::sandbox::Language;
 
 /// What runs in the thread of the tests; the last one starts it.
 const SOURCES: [(&str, &str); 10] = [

@@ -1,8 +1,7 @@
 //! The harness of pytest and unittest: its sources, and the cell that loads them.
 
-use crate::sandbox::Language;
-
 use super::lane::Harness;
+use crate::sandbox::Language;
 
 /// In the order in which they are loaded, all into one namespace.
 const SOURCES: [(&str, &str); 13] = [

@@ -1,15 +1,13 @@
 //! Process 1 of a container: calls the supervisor, gives up what the engine may have left it, and runs one command after
 //! the other. Between two of them everything is as it was before the first, or the container ends.
 
-use std::fs;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
-use std::thread;
 use std::time::Duration;
+use std::{fs, io, thread};
 
 use anyhow::{Context, ensure};
 use rustix::fs::Mode;

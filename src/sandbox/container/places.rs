@@ -1,11 +1,10 @@
 //! What of this machine a container gets to see and where: the mounts of a run, what lies mounted below them, and small
 //! files that are the container's own.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::super::backend::Backend;
 use super::super::command::{Access, Mount, WORKSPACE};
@@ -84,8 +83,12 @@ pub(super) fn of_run(spec: &Spec) -> Vec<Mount> {
 /// When one of them is not there.
 pub(super) fn inodes(spec: &Spec) -> io::Result<Vec<(u64, u64, u32)>> {
     let look = |mount: Mount| {
-        let found = fs::metadata(&mount.source)
-            .map_err(|error| io::Error::new(error.kind(), format!("take {}: {error}", mount.source.display())))?;
+        let found = fs::metadata(&mount.source).map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("show {} inside the sandbox: {error}", mount.source.display()),
+            )
+        })?;
         Ok((found.dev(), found.ino(), found.uid()))
     };
     of_run(spec).into_iter().map(look).collect()

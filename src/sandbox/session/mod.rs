@@ -17,16 +17,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use channel::Status;
+use interpreter::{Exchange, Fate, Interpreter, Request};
+use keeper::Ending;
+pub use language::Language;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::command::{Changes, Command, Mount, Policy};
 use super::output::Captured;
 use super::{Error, Inner, Sandbox};
-use channel::Status;
-use interpreter::{Exchange, Fate, Interpreter, Request};
-use keeper::Ending;
-pub use language::Language;
 
 /// The longest code of one cell, in bytes.
 const MAX_CODE: usize = 1 << 20;

@@ -11,7 +11,8 @@
 //!
 //! Whoever asks shows a GitHub token of their own, `Authorization: Bearer <token>`. GitHub says whose it is, and what that
 //! person may do in the repository is asked with greenlight's own credentials, as for a comment: reading takes read
-//! access, answering takes write access, and bots do neither. What a POST asks for is written down and answered with 202;
+//! access, answering takes write access, and bots do neither. The token has to be good for that itself: GitHub is asked
+//! with it for the pull request, and, for an answer, whether it may write to the repository. What a POST asks for is written down and answered with 202;
 //! it is carried out in the lane of its pull request, where everything is checked again.
 //!
 //! Errors are `{ "error": "…" }`: 400 for what cannot be read, 401 without a person's token, 403 for who may only read, 404
@@ -42,7 +43,7 @@ use super::queue::{Queue, Work};
 use crate::domain::command::{Command, MAXIMUM_TEXT};
 use crate::domain::event::{Event, Fact};
 use crate::domain::gate::GateId;
-use crate::domain::id::{DeliveryId, RepositoryName, RunId};
+use crate::domain::id::{DeliveryId, PullRequestId, RepositoryName, RunId};
 use crate::domain::run::Run;
 
 /// No body that is read here is larger.
@@ -103,8 +104,11 @@ async fn get_runs(
         .parse()
         .map_err(|_| Problem::BadRequest("`repository` has to be `owner/name`".into()))?;
     let limit = listing.limit.unwrap_or(LISTED).clamp(1, MAX_LISTED);
-    caller.access(&api, None, &repository).await?;
-    let runs = api.queue.app().journal.runs_in(&repository, limit).await?;
+    let access = caller.access(&api, None, (&repository.into(), None)).await?;
+    let mut runs = api.queue.app().journal.runs_in(&access.repository, limit).await?;
+    for run in &mut runs {
+        run.started.pull_request.repository = access.repository.clone();
+    }
     let runs: Vec<RunSummary> = runs.iter().map(RunSummary::of).collect();
     Ok(Json(json!({ "runs": runs })))
 }
@@ -163,7 +167,7 @@ async fn post_cancel(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let (run, access) = find(&api, &caller, &id).await?;
-    access.may_answer()?;
+    caller.may_answer(&api, &access).await?;
     if run.end.is_some() {
         return Err(Problem::Conflict("the run is over".into()));
     }
@@ -184,7 +188,7 @@ async fn answered(
     let (run, access) = find(api, caller, id).await?;
     let asked = run.gates.iter().find(|asked| asked.gate.id.to_string() == gate);
     let asked = asked.ok_or(Problem::NotFound)?;
-    access.may_answer()?;
+    caller.may_answer(api, &access).await?;
     if !run.open_gates().contains(&asked.gate) || Timestamp::now() >= asked.gate.expires {
         return Err(Problem::Conflict(format!("`{gate}` is not open any more")));
     }
@@ -197,7 +201,7 @@ async fn answered(
     }
     let command = answer(asked.gate.id.clone());
     let verb = match &command {
-        Command::Approve { .. } if asked.approved_by.contains(&caller.login) => {
+        Command::Approve { .. } if asked.has_approved(&caller.account) => {
             return Err(Problem::Conflict(
                 "you approved already; somebody else is needed".into(),
             ));
@@ -221,15 +225,15 @@ async fn give(api: &Api, caller: &Caller, run: &Run, command: Command) -> Result
         fact: Fact::CommandGiven {
             pull_request: run.started.pull_request.clone(),
             head: run.started.head.clone(),
-            by: caller.login.clone(),
+            by: caller.account.clone(),
             command,
         },
     };
     let id = DeliveryId(format!("api {}", ulid::Ulid::new()));
     api.queue.app().journal.admit(&id, &event).await?;
-    tracing::info!(run.id = %run.id(), login = %caller.login, "a command came through the API");
+    tracing::info!(run.id = %run.id(), login = %caller.account, "a command came through the API");
     // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
-    let _picked_up_later = api.queue.push(Work::Delivery(id, Box::new(event)));
+    let _picked_up_later = api.queue.push(Work::Delivery(id, Box::new(event))).await;
     Ok(())
 }
 
@@ -239,11 +243,13 @@ async fn find(api: &Api, caller: &Caller, id: &str) -> Result<(Run, Access), Pro
         return Err(Problem::NotFound);
     }
     let run = api.queue.app().journal.find(&RunId(id.into())).await?;
-    let run = run.ok_or(Problem::NotFound)?;
-    let started = &run.started;
+    let mut run = run.ok_or(Problem::NotFound)?;
+    let started = &mut run.started;
+    let PullRequestId { repository, number } = &started.pull_request;
     let access = caller
-        .access(api, started.installation, &started.pull_request.repository)
+        .access(api, started.installation, (repository, Some(*number)))
         .await?;
+    started.pull_request.repository = access.repository.clone();
     Ok((run, access))
 }
 

@@ -21,8 +21,8 @@ pub(super) struct RunSummary {
     head: CommitSha,
     /// `debug`, `tdd`, `refactor` or `explain`.
     mode: &'static str,
-    /// `working`, `waiting`, `landed`, `explained`, `suggested`, `rejected`, `refused`, `nothing-to-fix`, `gave-up`,
-    /// `superseded`, `cancelled` or `expired`.
+    /// `working`, `waiting`, `landed`, `explained`, `suggested`, `rejected`, `refused`, `nothing-to-fix`,
+    /// `not-reproduced`, `gave-up`, `superseded`, `cancelled` or `expired`.
     state: &'static str,
     started: Timestamp,
     /// Ids of the requests that wait for an answer.
@@ -36,7 +36,7 @@ impl RunSummary {
         let started = &run.started;
         Self {
             id: run.id().clone(),
-            repository: started.pull_request.repository.clone(),
+            repository: started.pull_request.repository.name.clone(),
             pull_request: started.pull_request.number,
             head: started.head.clone(),
             mode: match started.mode {
@@ -132,8 +132,8 @@ impl GateView {
             head: gate.head.clone(),
             digest: gate.digest.clone(),
             approvers: gate.approvers,
-            approved_by: asked.approved_by.clone(),
-            rejected_by: asked.rejected.as_ref().map(|(by, _)| by.clone()),
+            approved_by: asked.approved_by.iter().map(|by| by.login.clone()).collect(),
+            rejected_by: asked.rejected.as_ref().map(|(by, _)| by.login.clone()),
             reason: asked.rejected.as_ref().and_then(|(_, reason)| reason.clone()),
             opened: gate.opened,
             expires: gate.expires,

@@ -3,14 +3,14 @@
 //! A result is made under a name that nobody looks for, and renamed when it is complete; from then on it is only ever
 //! shown read-only. What has not been used for a while is removed.
 
-use std::fs;
-use std::io;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use tempfile::TempDir;
 
-use crate::sandbox;
+use crate::{private, sandbox};
 
 /// How many results of one repository are kept, and for how long each.
 const MAX_RESULTS: usize = 8;
@@ -56,7 +56,7 @@ impl Drop for New {
 impl Store {
     /// Opens the directory of a repository, and makes it.
     pub(super) fn open(directory: &Path) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
+        private::folder(directory)?;
         // Nobody but greenlight: what is in it is shown to a sandbox by a mount.
         fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
         Ok(Self {
@@ -106,7 +106,8 @@ impl Store {
             Err(error) => return Err(error),
         }
         // Last, because with them it is complete.
-        fs::write(self.notes(key), serde_json::to_vec(notes)?)?;
+        let mut file = private::file().truncate(true).open(self.notes(key))?;
+        file.write_all(&serde_json::to_vec(notes)?)?;
         self.remove_old(key);
         Ok(Kept {
             directory: target,

@@ -9,13 +9,13 @@ mod shown;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use lines::{is_start, new_binary, strip_suffix};
 use regex::Regex;
+pub(super) use shown::{panicked, sides};
 
 use super::{Reading, Trouble, rustc};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
-use lines::{is_start, new_binary, strip_suffix};
-pub(super) use shown::{panicked, sides};
 
 /// More results than this are not read one by one; the sums still are.
 const MAX_RESULTS: usize = 200_000;

@@ -41,12 +41,12 @@ mod unittest;
 mod vitest;
 mod yaml;
 
+use reading::{Reading, Trouble};
+pub(super) use recognise::recognise;
+
 use super::{Framework, text};
 use crate::domain::test_run::{Failure, Location, Outcome, TestRun};
 use crate::sandbox::Output;
-
-use reading::{Reading, Trouble};
-pub(super) use recognise::recognise;
 
 /// Longest name of a test that is kept whole.
 const MAX_NAME: usize = 1_000;

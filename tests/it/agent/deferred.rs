@@ -179,7 +179,6 @@ async fn what_cannot_be_granted_is_refused_at_once() {
 #[tokio::test]
 async fn every_call_beyond_the_policy_waits_in_the_same_way() {
     let (red, _workspaces) = scene().await;
-    let unexecuted = Scene::new();
     for (scene, name, arguments) in [
         (&red, "run_tests", json!({ "minutes": 25 })),
         (
@@ -197,10 +196,8 @@ async fn every_call_beyond_the_policy_waits_in_the_same_way() {
             "run_code",
             json!({ "language": "bash", "code": "x", "minutes": 20 }),
         ),
-        (&unexecuted, "run_tests", json!({})),
-        (&unexecuted, "run_code", json!({ "language": "bash", "code": "x" })),
         (
-            &unexecuted,
+            &red,
             "write_file",
             json!({ "path": ".github/workflows/ci.yml", "text": "on: pull_request\n" }),
         ),
@@ -228,7 +225,7 @@ async fn every_call_beyond_the_policy_waits_in_the_same_way() {
         "request_execution",
         &json!({ "command": "x", "minutes": 1, "why": "y" }),
     );
-    run(&unexecuted, 0, vec![request, no_fix()], &mut transcript).await;
+    run(&red, 0, vec![request, no_fix()], &mut transcript).await;
     assert!(results(&transcript)[1].starts_with("nobody can be asked"));
 }
 

@@ -171,6 +171,6 @@ async fn code_is_not_executed_where_nothing_may_be() {
     model.runs_tests().edits("src/lib.rs", "0..=n", "0..n").submits(FIXED);
     assert_eq!(Scene::new().run(&client(&model)).await.exit, submitted());
     assert!(!model.requests()[0]["tools"].to_string().contains("run_tests"));
-    assert!(model.results()[0].starts_with("there is no tool `run_tests`"));
+    assert!(model.results()[0].starts_with("`run_tests` is not available"));
     model.finish();
 }

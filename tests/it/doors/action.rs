@@ -1,15 +1,17 @@
 //! `greenlight action` as steps of workflow runs: each a process of its own on an empty disk, with the token that
 //! `workflows/*.yml` ask for. What one of them leaves for the next is in a git ref of the repository.
 
+mod account;
 mod hostile;
 mod journal;
 mod remembered;
+mod renamed;
 mod requests;
+mod together;
 
 use std::path::PathBuf;
 
-use greenlight::demo::AUTHOR;
-use greenlight::demo::{Delivery, MAINTAINER, STRANGER};
+use greenlight::demo::{AUTHOR, Delivery, MAINTAINER, STRANGER};
 use serde_json::Value;
 
 use super::stage::Stage;

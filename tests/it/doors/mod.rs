@@ -4,6 +4,7 @@ mod action;
 mod demo;
 mod fix;
 mod flags;
+mod hidden;
 mod modes;
 mod remembered;
 mod replay;

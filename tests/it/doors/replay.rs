@@ -10,7 +10,7 @@ use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
 use super::fix::{GREEN, RED, document, sums};
-use super::{Door, Ended};
+use super::{Door, Ended, ended};
 use crate::harness::model::{KEY, ScriptedModel, Turn, calls};
 
 fn door(model: &ScriptedModel) -> Door {
@@ -99,6 +99,21 @@ async fn the_built_in_engine_finds_the_same_again() {
     let replayed = recorded.replayed(0).await;
     let expected = json!({ "same": true, "attempts": 1, "turns": 0, "results": 0, "differences": [] });
     assert_eq!(replayed, expected);
+}
+
+/// Half a megabyte that expands to 250 MB, and to gigabytes of steps: who replays a stranger's bundle is told what it is.
+#[tokio::test]
+async fn a_bundle_that_expands_is_refused_in_bounded_memory() {
+    let recorded = recorded(Door::new(), &["--yes"], 0).await;
+    recorded.change("journal.jsonl", |_| "\"announced\"\n".repeat(250_000_000 / 12));
+    assert!(recorded.file.metadata().unwrap().len() < 2 << 20);
+    let program = env!("CARGO_BIN_EXE_greenlight");
+    let bounded = ["--as=2147483648", program, "replay", recorded.file.to_str().unwrap()];
+    let command = recorded.door.command_of(Path::new("prlimit"), bounded).spawn().unwrap();
+    ended(command)
+        .await
+        .with(2)
+        .saying("its journal has more than 20000 steps");
 }
 
 #[tokio::test]

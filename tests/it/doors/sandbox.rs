@@ -174,12 +174,35 @@ async fn the_doctor_shows_every_sandbox() {
         "none",
         "secrets",
         "`--sandbox auto` takes native",
+        "disk is partial in native",
+        "(GREENLIGHT_DATA_DIR): hidden in native",
+        "io_setup and io_uring_setup: refused in native",
     ] {
         assert!(shown.out.contains(part), "{part}: {}", shown.out);
     }
     let documents = door.run(["doctor", "--json"]).await.with(0);
     let document = document(&documents);
     assert_eq!(document["chosen"], "native");
+    let places = document["places"].as_array().unwrap();
+    let own = places
+        .iter()
+        .find(|place| place["setting"] == "GREENLIGHT_DATA_DIR")
+        .unwrap();
+    assert_eq!(
+        (&own["hidden"][0], &own["shown"]),
+        (&"native".into(), &serde_json::json!([]))
+    );
+    if rustix::process::geteuid().is_root() {
+        let tools = places.iter().find(|place| place["place"] == "/opt").unwrap();
+        assert_eq!(tools["hidden"][0], "native", "{tools}");
+    }
+    assert_eq!(document["backends"][0]["breaches"], serde_json::json!([]));
+    // Nothing of what it put there stays, and a flag that would do nothing is refused.
+    assert_eq!(std::fs::read_dir(door.data()).unwrap().count(), 0);
+    door.run(["doctor", "--sandbox", "native"])
+        .await
+        .with(2)
+        .saying("--sandbox");
     for backend in document["backends"].as_array().unwrap() {
         let is_explained = match backend["usable"].as_bool().unwrap() {
             true => backend["guarantees"]["tree_kill"].is_string(),
@@ -188,6 +211,22 @@ async fn the_doctor_shows_every_sandbox() {
                 .all(|key| backend[key].as_str().is_some_and(|text| text.len() > 10)),
         };
         assert!(is_explained, "{backend}");
+    }
+}
+
+/// A place that is shown is found before anything lies there.
+#[tokio::test]
+async fn the_doctor_finds_what_code_under_test_could_read() {
+    let door = Door::new().with(
+        "GREENLIGHT_DATABASE_URL",
+        "sqlite:///usr/share/greenlight-test/journal.db",
+    );
+    let shown = door.run(["doctor"]).await.with(3);
+    for part in [
+        "(GREENLIGHT_DATABASE_URL): READABLE in native",
+        "remedy: set GREENLIGHT_DATABASE_URL",
+    ] {
+        assert!(shown.out.contains(part), "{part}: {}", shown.out);
     }
 }
 

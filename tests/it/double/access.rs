@@ -256,7 +256,7 @@ async fn the_hour_and_the_minute_have_their_limits() {
         client.post(&thread, json!({ "body": "again" })).await.0,
         StatusCode::CREATED
     );
-    client.double.leave_requests(1);
+    client.double.leave_requests(1, 3600);
     assert_eq!(client.get("").await.0, StatusCode::OK);
     let spent = client.request(Method::GET, "").send().await.unwrap();
     assert_eq!(

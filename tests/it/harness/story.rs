@@ -10,18 +10,18 @@ mod scene;
 
 use std::time::Duration;
 
+pub(crate) use gateway::Gateway;
 use greenlight::demo::{CheckRunView, CommentView, Double, JobLog, LineComment, MAINTAINER, ReviewView, What};
-use greenlight::domain::id::PullRequestId;
+use greenlight::domain::id::{PullRequestId, Repository, RepositoryId};
 use greenlight::domain::run::Run;
+pub(crate) use process::SECRET;
+use process::{Log, Process, Settings};
+pub(crate) use scene::{CHANGE, FIXED, LOG, Scene, TESTS};
 use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tempfile::TempDir;
 
 use super::model::ScriptedModel;
-pub(crate) use gateway::Gateway;
-pub(crate) use process::SECRET;
-use process::{Log, Process, Settings};
-pub(crate) use scene::{CHANGE, FIXED, LOG, Scene, TESTS};
 
 /// Rest comes long before; a story that waits longer hangs.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -148,6 +148,21 @@ impl Story {
         self.process = Some(process);
     }
 
+    /// While greenlight is not there, its journal forgets all ids, as versions that knew only names wrote it.
+    pub(crate) async fn knows_only_names(&self) {
+        let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
+        let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
+        for statement in [
+            "UPDATE run SET repository_id = NULL",
+            "DELETE FROM repository",
+            "UPDATE step SET step = json_remove(step, '$.started.pull_request.repository_id')",
+            "UPDATE delivery SET id = replace(id, 'comment @1#', 'comment acme/rail#')",
+        ] {
+            sqlx::query(statement).execute(&mut journal).await.unwrap();
+        }
+        journal.close().await.unwrap();
+    }
+
     /// While greenlight is not there, the gates that are open pass their time.
     pub(crate) async fn days_pass(&self) {
         let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
@@ -157,6 +172,24 @@ impl Story {
         let written = sqlx::query(gates).execute(&mut journal).await.unwrap();
         assert_ne!(written.rows_affected(), 0, "no gate is open");
         journal.close().await.unwrap();
+    }
+
+    /// While greenlight is not there, its runs are as they were right after their start, with this in it.
+    pub(crate) async fn rewrites_the_start(&self, path: &str, json: &str) {
+        let options = SqliteConnectOptions::new().filename(self.folder.path().join("greenlight.db"));
+        let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
+        let later = "DELETE FROM step WHERE json_extract(step, '$.started') IS NULL";
+        sqlx::query(later).execute(&mut journal).await.unwrap();
+        let start = "UPDATE step SET step = json_set(step, '$.started.' || ?, json(?))";
+        let written = sqlx::query(start).bind(path).bind(json).execute(&mut journal).await;
+        assert_ne!(written.unwrap().rows_affected(), 0, "no run began");
+        journal.close().await.unwrap();
+    }
+
+    /// greenlight looks for what it missed, as it does at its start and every few minutes.
+    pub(crate) async fn sweep(&self) {
+        self.process().sweep().await;
+        self.settle().await;
     }
 
     pub(crate) async fn restart(&mut self) {
@@ -304,7 +337,10 @@ impl Story {
 
     pub(crate) fn id(&self) -> PullRequestId {
         PullRequestId {
-            repository: self.double.repository().parse().unwrap(),
+            repository: Repository {
+                id: Some(RepositoryId(self.double.repository_id())),
+                name: self.double.repository().parse().unwrap(),
+            },
             number: self.number,
         }
     }

@@ -1,6 +1,8 @@
 //! Reading what is not for the code under test: tokens, keys, other processes, other files.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use greenlight::sandbox::{Backend, Outcome};
 
@@ -14,6 +16,7 @@ super::each_backend! {
     inherited_descriptors_are_closed,
     credentials_toml_is_not_visible,
     files_of_the_host_are_not_visible,
+    what_lies_beside_tools_is_not_visible,
     processes_of_the_host_are_not_visible,
     what_the_kernel_tells_is_masked,
     a_hardened_greenlight_still_starts_its_helpers,
@@ -162,6 +165,74 @@ async fn files_of_the_host_are_not_visible(lab: Lab) {
     for name in ["srv", "boot", "mnt", "media", ".host", "mirror", "data"] {
         assert!(!text.lines().any(|line| line == name), "{name} is visible: {text}");
     }
+}
+
+/// Where `tests/as-user.sh` left a file with the secret, for a user who cannot put one there.
+const PLANTED: &str = "GREENLIGHT_TEST_PLANTED";
+
+/// People unpack software by hand, and what they unpack has settings with passwords that anybody on the machine may read.
+async fn what_lies_beside_tools_is_not_visible(lab: Lab) {
+    let put = |path: &Path, mode: u32| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("#!/bin/sh\n# {TOKEN}\necho the-tool-ran\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let new = |place: &str| {
+        let folder = tempfile::Builder::new()
+            .prefix("greenlight-test-")
+            .tempdir_in(place)
+            .ok()?;
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        put(&folder.path().join(".env"), 0o644);
+        put(&folder.path().join("bin/tool"), 0o755);
+        Some(folder)
+    };
+    let folders: Vec<_> = ["/opt", "/usr/local", "/usr/local/etc"]
+        .into_iter()
+        .filter_map(new)
+        .collect();
+    let left = std::env::var_os(PLANTED).map(PathBuf::from);
+    let secrets: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| [".env", "bin/tool"].map(|name| folder.path().join(name)))
+        .chain(left)
+        .collect();
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(!is_root || !secrets.is_empty(), "root can put files there");
+    let script = format!("for file in {}; do cat $file; done; echo looked", words(&secrets));
+    let output = double(&lab, &script).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("looked") && !text.contains(TOKEN), "{text}");
+
+    // What the search path names is shown, without its settings and without what lies beside it.
+    let Some((package, other)) = folders.first().zip(folders.get(1)) else {
+        return;
+    };
+    let [package, other] = [package, other].map(tempfile::TempDir::path);
+    put(&package.join("lib/part"), 0o644);
+    put(&package.join("etc/settings.toml"), 0o644);
+    let hidden = [
+        package.join(".env"),
+        package.join("etc/settings.toml"),
+        other.join(".env"),
+    ];
+    let script = format!(
+        "tool; for file in {}; do cat $file; done; test -r {} && echo the-library-is-there",
+        words(&hidden),
+        package.join("lib/part").display()
+    );
+    let path = format!("{}:/usr/bin:/bin", package.join("bin").display());
+    let output = double(&lab, &script).env("PATH", path).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for seen in ["the-tool-ran", "the-library-is-there"] {
+        assert!(text.contains(seen), "{seen}: {text}");
+    }
+    assert!(!text.contains(TOKEN), "{text}");
+}
+
+fn words(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| format!("{} ", path.display())).collect()
 }
 
 async fn processes_of_the_host_are_not_visible(lab: Lab) {

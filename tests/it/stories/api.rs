@@ -304,3 +304,74 @@ async fn its_events_are_read_to_the_end_and_gone_on_with() {
     assert!(is_over);
     story.finish().await;
 }
+
+#[tokio::test]
+async fn a_token_answers_only_what_it_may_do_itself() {
+    let scene = |is_private: bool| {
+        let scene = Scene::default().model([asks()]);
+        if is_private { scene.private() } else { scene }
+    };
+    let write: &[(&str, &str)] = &[("metadata", "read"), ("pull_requests", "read"), ("contents", "write")];
+    let read: &[(&str, &str)] = &[("metadata", "read"), ("pull_requests", "read"), ("contents", "read")];
+    for is_private in [true, false] {
+        let story = scene(is_private).begin().await;
+        story.maintainer_says("/greenlight fix").await;
+        let run = format!("/runs/{}", story.run().await.id());
+        let gate = gate(&story).await;
+        // Anybody reads what is public.
+        let unseen = if is_private { 404 } else { 200 };
+        for (is_for_it, permissions, seen) in [
+            (false, &[("metadata", "read")][..], unseen),
+            (false, write, unseen),
+            (true, &[("metadata", "read")][..], unseen),
+            (true, read, 200),
+        ] {
+            let token = story.double.fine_grained_token(MAINTAINER, is_for_it, permissions);
+            let (status, body) = ask(&story, Method::GET, &run, Some(&token), "").await;
+            assert_eq!(status, seen, "{is_for_it} {permissions:?} {body}");
+            let refused = if seen == 200 { 403 } else { 404 };
+            for path in [
+                format!("{gate}/approve"),
+                format!("{gate}/reject"),
+                format!("{run}/cancel"),
+            ] {
+                let (status, body) = ask(&story, Method::POST, &path, Some(&token), "").await;
+                assert_eq!(status, refused, "{path} {is_for_it} {permissions:?} {body}");
+            }
+        }
+        story.settle().await;
+        assert_eq!(story.run().await.open_gates().len(), 1);
+        // The proof leaves nothing behind.
+        let token = story.double.fine_grained_token(MAINTAINER, true, write);
+        let (status, body) = ask(&story, Method::POST, &format!("{run}/cancel"), Some(&token), "").await;
+        assert_eq!(status, 202, "{body}");
+        story.settle().await;
+        assert!(story.sticky().contains("Cancelled"), "{}", story.sticky());
+        story.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn made_up_tokens_are_not_passed_on_to_github_without_end() {
+    let story = Story::new().await;
+    let asked = || {
+        let log = story.double.requests();
+        log.iter().filter(|request| request.path == "/user").count()
+    };
+    for at in 0..60 {
+        let token = format!("ghp_{at:036}");
+        let (status, _) = ask(&story, Method::GET, "/runs?repository=acme/rail", Some(&token), "").await;
+        assert!(matches!(status, 401 | 503), "{status}");
+        let (status, _) = ask(
+            &story,
+            Method::GET,
+            "/runs?repository=acme/rail",
+            Some(&format!("made-up-{at:036}")),
+            "",
+        )
+        .await;
+        assert_eq!(status, 401);
+    }
+    assert!(asked() <= 20, "{}", asked());
+    story.finish().await;
+}

@@ -1,10 +1,10 @@
 //! `/greenlight approve`: exactly what the gate said, by who may, on the head it was made for.
 
 use greenlight::demo::{AUTHOR, MAINTAINER, READER, Role, STRANGER};
+use serde_json::json;
 
 use crate::harness::model::calls;
 use crate::harness::story::{CHANGE, FIXED, Scene, Story};
-use serde_json::json;
 
 #[tokio::test]
 async fn a_maintainer_fixes_and_approves() {

@@ -19,6 +19,7 @@ struct Knock {
     event: Option<&'static str>,
     delivery: Option<&'static str>,
     signature: Option<String>,
+    content_type: Option<&'static str>,
     body: Vec<u8>,
 }
 
@@ -28,11 +29,17 @@ impl Knock {
             event: Some(event),
             delivery: Some("11111111-2222-3333-4444-555555555555"),
             signature: Some(signed(SECRET, body)),
+            content_type: Some("application/json"),
             body: body.to_vec(),
         }
     }
 
     async fn at(self, story: &Story) -> u16 {
+        self.answered(story).await.0
+    }
+
+    /// The status and the text.
+    async fn answered(self, story: &Story) -> (u16, String) {
         let http = reqwest::Client::builder()
             .no_proxy()
             .tls_certs_only([])
@@ -43,13 +50,15 @@ impl Knock {
             ("x-github-event", self.event.map(String::from)),
             ("x-github-delivery", self.delivery.map(String::from)),
             ("x-hub-signature-256", self.signature),
+            ("content-type", self.content_type.map(String::from)),
         ];
         for (name, value) in headers {
             if let Some(value) = value {
                 request = request.header(name, value);
             }
         }
-        request.send().await.unwrap().status().as_u16()
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
     }
 }
 
@@ -91,6 +100,59 @@ async fn a_missing_or_wrong_signature_is_401_and_nothing_happens() {
     assert_eq!(Knock::new("issue_comment", &body).at(&story).await, 202);
     story.settle().await;
     assert_eq!(story.runs().await.len(), 1);
+    story.finish().await;
+}
+
+/// GitHub shows the body to whoever set the webhook up.
+#[tokio::test]
+async fn a_webhook_that_is_set_up_wrong_is_told_what_to_set() {
+    let story = Story::new().await;
+    let form = b"payload=%7B%22action%22%3A%22created%22%7D";
+    let ping = || Knock::new("ping", b"{}");
+    let wrong = [
+        // What a webhook of a repository sends unless it is told otherwise.
+        (
+            Knock {
+                content_type: Some("application/x-www-form-urlencoded"),
+                ..Knock::new("issue_comment", form)
+            },
+            400,
+            "set the content type of the webhook to application/json",
+        ),
+        (
+            Knock {
+                signature: None,
+                ..ping()
+            },
+            401,
+            "set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET",
+        ),
+        (
+            Knock {
+                signature: Some(signed("another secret", b"{}")),
+                ..ping()
+            },
+            401,
+            "set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET",
+        ),
+        (Knock { event: None, ..ping() }, 400, "X-GitHub-Event"),
+        (
+            Knock::new("issue_comment", b"[]"),
+            400,
+            "not the JSON that GitHub sends",
+        ),
+        (
+            Knock::new("ping", &vec![b' '; 26 * 1024 * 1024]),
+            413,
+            "longer than GitHub's may be",
+        ),
+    ];
+    for (knock, status, sentence) in wrong {
+        let (given, text) = knock.answered(&story).await;
+        assert_eq!(given, status, "{text}");
+        assert!(text.contains(sentence) && text.lines().count() == 1, "{text:?}");
+        assert!(!text.contains(SECRET), "{text}");
+    }
     story.finish().await;
 }
 

@@ -190,24 +190,63 @@ async fn red_ci_may_ask_and_an_approval_runs_that_one_thing() {
     story.ci_fails().await;
     story.has_executed_nothing().await;
     story.maintainer_says("/greenlight approve").await;
-    let told = story.model().results().pop().unwrap();
-    assert!(told.contains("42 answers"), "{told}");
-    // The tests were not allowed by that: they are asked for in turn.
+    let results = story.model().results();
+    assert!(results[0].contains("42 answers"), "{results:?}");
+    // The tests were not allowed by that, and nobody is asked for them.
+    assert!(results[1].contains("`run_tests` is not available"), "{results:?}");
     let run = story.run().await;
     assert!(!run.may_execute() && run.reproduced.is_none());
     let open = run.open_gates();
-    assert!(matches!(&open[0].kind, GateKind::Execute(_)), "{open:?}");
-    let sticky = story.sticky();
-    assert!(sticky.contains("Approve to run all tests once"), "{sticky}");
-    assert!(sticky.contains("The tests are run by\n\n```sh\npython"), "{sticky}");
-    story.maintainer_says("/greenlight approve").await;
-    assert!(
-        story.model().results()[1].contains("test_change_is_given"),
-        "{:?}",
-        story.model().results()
-    );
-    assert!(!story.run().await.may_execute());
+    assert!(matches!(&open[0].kind, GateKind::VerifyAndLand { .. }), "{open:?}");
     story.review();
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_model_that_wants_to_execute_before_consent_opens_no_gate_and_one_approval_lands() {
+    let protected = json!({ "path": ".github/workflows/ci.yml", "text": "on: push\n" });
+    let story = Scene::default()
+        .model([
+            calls("run_tests", json!({})),
+            calls("run_code", json!({ "language": "bash", "code": "id" })),
+            edit(),
+            calls("run_tests", json!({ "names": ["test_change_is_given"], "minutes": 30 })),
+            calls("write_file", protected),
+            calls("diagnostics", json!({})),
+            submit(),
+        ])
+        .begin()
+        .await;
+    story.ci_fails().await;
+    story.has_executed_nothing().await;
+    for request in story.model().requests() {
+        let offered = request["tools"].to_string();
+        assert!(
+            !offered.contains("\"run_tests\"") && !offered.contains("\"run_code\""),
+            "{offered}"
+        );
+        assert!(offered.contains("\"request_execution\""), "{offered}");
+    }
+    assert!(
+        story
+            .model()
+            .told()
+            .contains("is tested as soon as a maintainer approves it")
+    );
+    let results = story.model().results();
+    assert!(
+        results[0].contains("not available") && results[1].contains("not available"),
+        "{results:?}"
+    );
+    assert!(results[4].contains("is protected"), "{results:?}");
+    let gates = story.run().await.gates;
+    assert_eq!(gates.len(), 1, "{gates:?}");
+    assert!(
+        matches!(gates[0].gate.kind, GateKind::VerifyAndLand { .. }),
+        "{gates:?}"
+    );
     assert!(
         story.sticky().contains("suggested, not executed yet"),
         "{}",
@@ -215,6 +254,7 @@ async fn red_ci_may_ask_and_an_approval_runs_that_one_thing() {
     );
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
+    assert_eq!(story.run().await.gates.len(), 1);
     story.finish().await;
 }
 

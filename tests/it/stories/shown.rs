@@ -5,7 +5,7 @@ use greenlight::domain::command;
 use greenlight::domain::execution::{Execution, Language, What};
 use greenlight::domain::explanation::{Because, Explanation};
 use greenlight::domain::gate::{Circumstances, Gate, GateKind};
-use greenlight::domain::id::{CommitSha, Login, RunId};
+use greenlight::domain::id::{Account, CommitSha, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::proposal::{self, Author, Bounds, Claim, Proposal};
 use greenlight::domain::reply::{self, Layout, Source};
@@ -146,7 +146,7 @@ fn proposed(text: &str, before: &str) -> Proposal {
 }
 
 fn run(text: &str) -> Run {
-    let ada = Login::new(text);
+    let ada = Account::new(text);
     let started = Started {
         run: RunId("r1".into()),
         pull_request: greenlight::domain::id::PullRequestId {
@@ -158,10 +158,12 @@ fn run(text: &str) -> Run {
         base: sha("b"),
         origin: Origin::Comment { id: 1, by: ada.clone() },
         consent: Consent::Command { by: ada },
+        asks_first: false,
         mode: Default::default(),
         asks_about_tests: false,
         approvers: 1,
         gate_seconds: 60,
+        writes_as: None,
         at: Timestamp::UNIX_EPOCH,
     };
     Run::start(started)
@@ -267,11 +269,11 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
     runs[6].end = Some(End::Refused { reason: reason() });
     runs[7].end = Some(End::NothingToFix { reason: reason() });
     runs[8].end = Some(End::Rejected {
-        by: Login::new(text),
+        by: Account::new(text),
         reason: Some(reason()),
     });
     runs[9].end = Some(End::Cancelled {
-        by: Some(Login::new(text)),
+        by: Some(Account::new(text)),
     });
     let kinds = [
         GateKind::Search {

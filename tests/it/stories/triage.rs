@@ -76,11 +76,12 @@ async fn what_was_broken_before_costs_no_token() {
     story.maintainer_says("/greenlight fix").await;
     assert_eq!(judged(&story).await, [("test_old".into(), Verdict::BrokenOnBase)]);
     let sticky = story.sticky();
-    assert!(sticky.contains("Nothing to fix"), "{sticky}");
     assert!(
-        sticky.contains(
-            "test_old` is red in 4 of 4 runs and in 2 of 2 on the merge base: broken before this pull request"
-        ),
+        sticky.contains("**Broken on the base branch already**, at "),
+        "{sticky}"
+    );
+    assert!(
+        sticky.contains("test_old` is red in 4 of 4 runs and in 2 of 2 on the merge base: broken before these changes"),
         "{sticky}"
     );
     assert!(
@@ -103,6 +104,33 @@ async fn a_test_that_needs_the_network_is_the_machines_matter() {
         "{sticky}"
     );
     assert_eq!(story.model().requests().len(), 0);
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_missing_is_the_machines_matter_on_the_base_branch_as_well() {
+    let makefile = "test:\n\tno-such-program --all\n";
+    let story = Scene::of(
+        &[("Makefile", makefile), ("notes.txt", "old\n")],
+        &[("notes.txt", "new\n")],
+    );
+    let story = story
+        .config("[test]\ncommand = \"make test\"\n")
+        .model([])
+        .begin()
+        .await;
+    story.maintainer_says("/greenlight fix").await;
+    assert_eq!(story.run().await.reproduced.unwrap().1.verdict, Verdict::Environment);
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("**The tests cannot be judged on this machine.** `make test` needs `no-such-program`, which is missing on this machine"),
+        "{sticky}"
+    );
+    assert!(
+        sticky.contains("`[test] install` in `greenlight.toml`") && !sticky.contains("Nothing to fix"),
+        "{sticky}"
+    );
+    story.has_no_review();
     story.finish().await;
 }
 
@@ -131,7 +159,7 @@ async fn of_several_red_tests_only_the_pull_requests_own_are_worked_on() {
         "{sticky}"
     );
     let (_, aside) = sticky
-        .split_once("Set aside, as they are not red every time by this pull request's doing")
+        .split_once("Set aside, because this pull request is not what makes them fail")
         .unwrap();
     assert!(
         aside.contains("test_old`: red in") && aside.contains("test_remote`: red in"),

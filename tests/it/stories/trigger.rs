@@ -36,6 +36,159 @@ async fn execution_in_the_sandbox_is_not_for_an_author_who_may_only_read() {
 }
 
 #[tokio::test]
+async fn a_fork_executes_nothing_by_configuration_whoever_opened_the_pull_request() {
+    let story = Scene::default()
+        .config("execution = \"sandbox\"\n")
+        .author(MAINTAINER)
+        .forked_by(STRANGER)
+        .begin()
+        .await;
+    story.ci_fails().await;
+    story.has_executed_nothing().await;
+    let change = [("fare.py", Some(&b"import os\n"[..]))];
+    story.double.push(story.number, STRANGER, &change).await.unwrap();
+    story.settle().await;
+    story.ci_fails().await;
+    story.has_executed_nothing().await;
+    assert!(story.sticky().contains("Approve to run"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_consent_by_configuration_in_an_old_journal_is_none_for_a_fork() {
+    let mut story = Scene::default().author(STRANGER).forked(false).begin().await;
+    story.ci_fails().await;
+    story.kill().await;
+    story
+        .rewrites_the_start("consent", r#"{"config":{"author":"mia"}}"#)
+        .await;
+    story.start().await;
+    story.settle().await;
+    story.has_executed_nothing().await;
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_stranger_costs_no_turn_of_a_model_however_often_they_push() {
+    let edit = json!({ "path": "fare.py", "old": "paid + fare", "new": "paid - fare" });
+    let turns = [
+        calls("edit_file", edit),
+        calls("submit", json!({ "summary": "Change is what is left." })),
+    ];
+    for opened_by in [STRANGER, MAINTAINER] {
+        let story = Scene::default()
+            .author(opened_by)
+            .forked_by(STRANGER)
+            .model(turns.clone())
+            .begin()
+            .await;
+        for push in 0..4 {
+            let text = format!("{CHANGE}# {push}\n");
+            let change = [("fare.py", Some(text.as_bytes()))];
+            story.double.push(story.number, STRANGER, &change).await.unwrap();
+            story.settle().await;
+            story.ci_fails().await;
+        }
+        assert_eq!(story.model().requests().len(), 0);
+        story.has_executed_nothing().await;
+        assert!(story.sticky().contains("search for a fix"), "{}", story.sticky());
+        // A person who asks for it gets it.
+        story.maintainer_says("/greenlight approve").await;
+        assert_eq!(story.model().requests().len(), 2);
+        story.review();
+        story.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn red_statuses_of_another_ci_begin_one_run_also_on_a_fork() {
+    for forked in [false, true] {
+        let scene = Scene::default();
+        let scene = if forked {
+            scene.author(STRANGER).forked(false)
+        } else {
+            scene
+        };
+        let story = scene.begin().await;
+        for green in ["pending", "success"] {
+            story
+                .double
+                .report_status(story.number, ("ci/jenkins", green), MAINTAINER)
+                .await
+                .unwrap();
+        }
+        let bot = story.double.bot();
+        story
+            .double
+            .report_status(story.number, ("ours", "failure"), &bot)
+            .await
+            .unwrap();
+        story.settle().await;
+        assert!(story.runs().await.is_empty());
+        for at in 0..50 {
+            let context = format!("ci/jenkins-{at}");
+            let state = if at % 2 == 0 { "failure" } else { "error" };
+            story
+                .double
+                .report_status(story.number, (&context, state), MAINTAINER)
+                .await
+                .unwrap();
+        }
+        story.settle().await;
+        assert_eq!(story.runs().await.len(), 1);
+        assert_eq!(story.comments().len(), 1);
+        story.has_executed_nothing().await;
+        story.maintainer_says("/greenlight approve").await;
+        assert_eq!(story.suggestions().len(), 1);
+        story.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn rerun_in_the_checks_tab_is_fix_by_whoever_pressed_it() {
+    let story = Story::new().await;
+    story.ci_fails().await;
+    let check = story.check();
+    for nobody in [STRANGER, READER] {
+        story.double.rerequest(check.id, nobody).await.unwrap();
+        story.settle().await;
+    }
+    story.has_executed_nothing().await;
+    assert_eq!(story.runs().await.len(), 1);
+    story.double.rerequest(check.id, MAINTAINER).await.unwrap();
+    story.settle().await;
+    assert!(story.review().body.contains("(tested)"), "{}", story.review().body);
+    story.maintainer_says("/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_fork_that_is_pushed_to_after_the_command_is_not_what_the_command_was_about() {
+    let mut story = Scene::default().author(STRANGER).forked(false).begin().await;
+    let gateway = story.gateway().await;
+    gateway.hold(reqwest::Method::GET, "/pulls/");
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    gateway.holds().await;
+    let change = [("fare.py", Some(&b"import os\n"[..]))];
+    story.double.push(story.number, STRANGER, &change).await.unwrap();
+    gateway.release();
+    story.settle().await;
+    assert!(
+        story.answer().contains("was pushed to after this comment"),
+        "{}",
+        story.answer()
+    );
+    story.has_executed_nothing().await;
+    assert!(story.runs().await.is_empty());
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn what_the_log_says_is_shown_at_the_lines_of_the_repository() {
     let story = Story::new().await;
     story.ci_fails().await;

@@ -5,37 +5,38 @@ use std::collections::BTreeSet;
 use super::sources::{Tree, code, first_names, lines_with, named_rooms, room};
 
 /// Which rooms a room may name, from top to bottom. ARCHITECTURE.md has the picture.
-const ROOMS: [(&str, &str); 19] = [
+const ROOMS: [(&str, &str); 20] = [
     ("main", "cli config sandbox"),
     ("lib", ""),
     (
         "cli",
-        "config demo server engine openai agent repair guard suite checkout sandbox git github journal domain",
+        "config demo server engine openai agent repair guard suite checkout sandbox git github journal domain private",
     ),
     (
         "demo",
-        "config server engine openai agent repair suite checkout sandbox git github journal domain",
+        "config server engine openai agent repair suite checkout sandbox git github journal domain private",
     ),
     (
         "server",
-        "config engine openai agent repair suite checkout sandbox git github journal domain",
+        "config engine openai agent repair suite checkout sandbox git github journal domain private",
     ),
     (
         "engine",
-        "config openai agent repair guard measure suite checkout sandbox git github journal domain",
+        "config openai agent repair guard measure suite checkout sandbox git github journal domain private",
     ),
     ("openai", "agent suite checkout sandbox domain"),
     ("agent", "guard suite checkout sandbox domain"),
     ("repair", "guard suite checkout sandbox domain"),
     ("guard", "domain"),
     ("measure", "guard domain"),
-    ("suite", "checkout sandbox domain"),
-    ("journal", "github domain"),
-    ("git", "checkout domain"),
+    ("suite", "checkout sandbox domain private"),
+    ("journal", "github domain private"),
+    ("git", "checkout domain private"),
     ("github", "domain"),
     ("checkout", "sandbox domain"),
     ("sandbox", "domain"),
     ("config", "domain"),
+    ("private", ""),
     ("domain", ""),
 ];
 

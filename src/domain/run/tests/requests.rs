@@ -135,9 +135,14 @@ fn two_approvers_are_two_people_here_too() {
     approve(&mut run);
     approve(&mut run);
     assert_eq!(run.next(true), Next::Wait);
-    answers(&mut run, Answer::Approved { by: Login::new("bob") });
+    answers(
+        &mut run,
+        Answer::Approved {
+            by: Account::new("bob"),
+        },
+    );
     assert_eq!(run.next(true), Next::Resolve(Resolution::Approved));
-    assert_eq!(run.vouched_by(), [&ada(), &ada(), &Login::new("bob")]);
+    assert_eq!(run.vouched_by(), [&ada(), &ada(), &Account::new("bob")]);
 }
 
 #[test]

@@ -9,13 +9,12 @@ mod rust;
 
 use std::collections::BTreeSet;
 
+use super::{named, typed};
 use crate::domain::id::RepoPath;
 use crate::domain::test_run::TestRun;
 use crate::repair::Task;
 use crate::sandbox::Outcome;
 use crate::suite::{Part, Ran};
-
-use super::{named, typed};
 
 /// What stands before a tool in a command and stays there.
 const BEFORE: [&[&str]; 19] = [

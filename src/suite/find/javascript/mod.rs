@@ -10,12 +10,12 @@ mod script;
 
 use std::collections::BTreeMap;
 
-use super::{Place, TestCommand};
-use crate::suite::Framework;
-
 use line::Word;
 pub(in crate::suite) use runner::{Runner, base, runner};
 use script::{MAX_DEPTH, Package};
+
+use super::{Place, TestCommand};
+use crate::suite::Framework;
 
 /// Scripts that run tests, the usual one first.
 const SCRIPTS: [&str; 8] = [

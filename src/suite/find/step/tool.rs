@@ -64,12 +64,21 @@ const TASKS: [&str; 11] = [
     "vet",
 ];
 
-/// The words without the runners before the tool.
-pub(in crate::suite::find) fn unwrapped(words: Vec<String>) -> Vec<String> {
-    for (runner, flags, valued) in RUNNERS {
-        let is_runner = words.len() > runner.len() && words.iter().zip(runner).all(|(word, part)| word == part);
+/// The words without the runners before the tool, however many there are.
+pub(in crate::suite::find) fn unwrapped(mut words: Vec<String>) -> Vec<String> {
+    let mut start = 0;
+    while let Some(length) = runner(&words[start..]) {
+        start += length;
+    }
+    words.split_off(start)
+}
+
+/// How many words a runner and its options take, if there is one with a tool behind it.
+fn runner(words: &[String]) -> Option<usize> {
+    RUNNERS.iter().find_map(|(runner, flags, valued)| {
+        let is_runner = words.len() > runner.len() && words.iter().zip(*runner).all(|(word, part)| word == part);
         if !is_runner {
-            continue;
+            return None;
         }
         let mut at = runner.len();
         while let Some(option) = words.get(at).filter(|word| word.starts_with('-')) {
@@ -83,14 +92,11 @@ pub(in crate::suite::find) fn unwrapped(words: Vec<String>) -> Vec<String> {
                 (_, true) if option.contains('=') => 1,
                 (_, true) => 2,
                 // Its tool is where nobody knows.
-                _ => return words,
+                _ => return None,
             };
         }
-        if at < words.len() {
-            return unwrapped(words[at..].to_vec());
-        }
-    }
-    words
+        (at < words.len()).then_some(at)
+    })
 }
 
 /// What a command runs, if it runs tests or checks; the framework is none where its words do not tell.

@@ -28,6 +28,44 @@ async fn nobody_writes_outputs_of_their_own() {
     assert_ne!(again.out, ended.out);
 }
 
+/// The annotation of a failed run says why, in the words of the workflow file, and is the only command that is obeyed.
+#[tokio::test]
+async fn an_error_is_annotated_and_nothing_else_is_obeyed() {
+    let stage = Stage::new("").await;
+    stage
+        .double
+        .comment(stage.number, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let hostile = with(&event, "/repository/full_name", json!("acme/rail\n::set-env name=X::y"));
+    let mut step = Step::new(&stage, &event);
+    step.door = step.door.with("GREENLIGHT_ENGINE", "buildin");
+    for (step, expected) in [
+        (step, "the input `engine` (GREENLIGHT_ENGINE) is no engine"),
+        (Step::new(&stage, &hostile), "GITHUB_EVENT_PATH"),
+    ] {
+        let ended = step.run().await.with(2);
+        let lines: Vec<&str> = ended.out.lines().collect();
+        let [silence, speech, error, silence_again] = lines.as_slice() else {
+            panic!("{lines:?}")
+        };
+        let word = silence.strip_prefix("::stop-commands::").unwrap();
+        assert_eq!(*speech, format!("::{word}::"));
+        assert!(
+            error.starts_with("::error title=greenlight::") && error.contains(expected),
+            "{error}"
+        );
+        let next = silence_again.strip_prefix("::stop-commands::").unwrap();
+        assert!(next != word && next.len() > 20, "{next}");
+        assert!(
+            ended.err.contains(expected) && !ended.err.contains(next),
+            "{}",
+            ended.err
+        );
+    }
+}
+
 #[tokio::test]
 async fn an_event_of_another_repository_is_refused() {
     let stage = Stage::new("").await;

@@ -1,6 +1,6 @@
 //! The journal in a git ref, with several writers: one place of a run is taken once, and nobody's run is lost.
 
-use greenlight::domain::id::{CommitSha, Login, PullRequestId};
+use greenlight::domain::id::{Account, CommitSha, PullRequestId};
 use greenlight::domain::run::{Consent, End, Origin, Started, Step};
 use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Error, Journal, Refs};
@@ -32,10 +32,12 @@ fn started(run: &str) -> Started {
         base: CommitSha::none(),
         origin: Origin::Ci { workflow_run: None },
         consent: Consent::None,
+        asks_first: false,
         mode: Default::default(),
         asks_about_tests: false,
         approvers: 1,
         gate_seconds: 60,
+        writes_as: None,
         at: jiff::Timestamp::now(),
     }
 }
@@ -91,7 +93,7 @@ async fn a_place_is_taken_once() {
         .append(
             &mut second,
             Step::Ended(End::Cancelled {
-                by: Some(Login::new("mia")),
+                by: Some(Account::new("mia")),
             }),
         )
         .await

@@ -6,11 +6,10 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use description::{Description, Operation};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator as Schema};
 use serde_json::{Value, json};
-
-use description::{Description, Operation};
 
 mod description;
 

@@ -36,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) prices: Prices,
     pub(crate) sandbox: Result<Sandbox, Unusable>,
     pub(crate) allow_list: AllowList,
+    pub(crate) workers: usize,
 }
 
 /// Everything that was logged in a story.
@@ -80,8 +81,23 @@ impl Process {
     /// Goes on with a run, as the clock has it done.
     pub(crate) async fn resume(&self, run: Run) {
         let (queue, work) = (self.queue.clone(), Work::Resume(Box::new(run)));
-        let pushed = self.runtime.as_ref().unwrap().spawn(async move { queue.push(work) });
+        let pushed = self
+            .runtime
+            .as_ref()
+            .unwrap()
+            .spawn(async move { queue.push(work).await });
         pushed.await.unwrap().unwrap();
+    }
+
+    /// Looks once for what GitHub could not deliver.
+    pub(crate) async fn sweep(&self) {
+        let queue = self.queue.clone();
+        let swept = self
+            .runtime
+            .as_ref()
+            .unwrap()
+            .spawn(async move { server::sweep(&queue).await });
+        swept.await.unwrap();
     }
 
     /// Starts the clock, with a minute this long.
@@ -124,7 +140,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
         interrupts: Interrupts::default(),
         voices: Voices::default(),
     };
-    let queue = Queue::new(Arc::new(app), 2);
+    let queue = Queue::new(Arc::new(app), settings.workers);
     server::take_up(&queue).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

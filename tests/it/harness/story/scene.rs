@@ -64,6 +64,8 @@ pub(crate) struct Scene {
     author: &'static str,
     /// Whether it comes from a fork, and if so, whether maintainers may push there.
     fork: Option<bool>,
+    /// Whose fork it is, if not the author's.
+    fork_owner: Option<&'static str>,
     people: Vec<(&'static str, Role)>,
     permissions: Vec<(&'static str, &'static str)>,
     turns: Option<Vec<Turn>>,
@@ -80,6 +82,7 @@ pub(crate) struct Scene {
     allow_list: AllowList,
     /// Another one than the best of this machine.
     sandbox: Option<Sandbox>,
+    workers: usize,
 }
 
 impl Default for Scene {
@@ -107,6 +110,7 @@ impl Scene {
             branch: "change",
             author: AUTHOR,
             fork: None,
+            fork_owner: None,
             people: Vec::new(),
             permissions: Vec::new(),
             turns: None,
@@ -117,6 +121,7 @@ impl Scene {
             token: None,
             allow_list: AllowList::All,
             sandbox: None,
+            workers: 2,
         }
     }
 
@@ -151,6 +156,13 @@ impl Scene {
 
     pub(crate) fn author(mut self, login: &'static str) -> Self {
         self.author = login;
+        self
+    }
+
+    /// From a fork of somebody else's than the author's.
+    pub(crate) fn forked_by(mut self, owner: &'static str) -> Self {
+        self.fork = Some(false);
+        self.fork_owner = Some(owner);
         self
     }
 
@@ -217,6 +229,12 @@ impl Scene {
         self
     }
 
+    /// How many pull requests are worked on at a time.
+    pub(crate) fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
     /// Starts everything and opens the pull request.
     pub(crate) async fn begin(self) -> Story {
         let files: Vec<_> = self
@@ -266,6 +284,7 @@ impl Scene {
                 None => crate::harness::sandbox().await,
             }),
             allow_list: self.allow_list,
+            workers: self.workers,
         };
         let mut story = Story {
             double,
@@ -283,7 +302,7 @@ impl Scene {
             new = new.write(path, text);
         }
         if let Some(maintainers_may_push) = self.fork {
-            new = new.from_fork(maintainers_may_push);
+            new = new.from_fork_of(self.fork_owner.unwrap_or(self.author), maintainers_may_push);
         }
         story.number = story.double.open_pull_request(new).await.unwrap();
         story

@@ -1,9 +1,8 @@
 //! What a command in a container may meet of another one: nothing.
 
-use std::time::Duration;
-
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use bollard::query_parameters::ListContainersOptions;
 use greenlight::sandbox::{Backend, Outcome};

@@ -1,0 +1,133 @@
+//! What a workflow step says to its runner: nothing by accident, and why it failed.
+//! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>
+
+use super::{Exit, terminal};
+use crate::domain::redact;
+
+/// The variables that `action.yml` sets from inputs of another name than the variable's own.
+const RENAMED: [(&str, &str); 1] = [("GREENLIGHT_GITHUB_TOKEN", "github-token")];
+
+/// The other variables that `action.yml` sets from an input.
+const FROM_INPUTS: [&str; 10] = [
+    "GREENLIGHT_ENGINE",
+    "GREENLIGHT_MODEL",
+    "GREENLIGHT_MODEL_BASE_URL",
+    "GREENLIGHT_MODEL_API_KEY",
+    "GREENLIGHT_MODEL_FALLBACKS",
+    "GREENLIGHT_MODEL_API",
+    "GREENLIGHT_MODEL_TOOLS",
+    "GREENLIGHT_MODEL_PRICES",
+    "GREENLIGHT_MODEL_CONTEXT",
+    "GREENLIGHT_LOG",
+];
+
+/// Longer messages are cut, in characters; the whole text is in the log.
+const MAX_MESSAGE: usize = 2_000;
+
+/// The time in which the runner obeys no line of this step: lines such as `::set-output …` are commands to it, and logs
+/// quote strangers. Nobody knows the word that ends it.
+pub(super) struct Silence(String);
+
+impl Silence {
+    pub(super) fn begin() -> Self {
+        let word = ulid::Ulid::new().to_string();
+        terminal::command(&format!("::stop-commands::{word}"));
+        Self(word)
+    }
+
+    /// Makes the error an annotation of the workflow run, and is silent again before the error goes to the log.
+    pub(super) fn report(self, exit: Exit) -> Exit {
+        let exit = exit.reworded(with_inputs);
+        if let Some(reason) = exit.reason() {
+            terminal::command(&format!("::{}::", self.0));
+            terminal::command(&format!("::error title=greenlight::{}", escaped(reason)));
+            Self::begin();
+        }
+        exit
+    }
+}
+
+/// Text as the message of a command. It may quote strangers, and stays on its line.
+fn escaped(text: &str) -> String {
+    let text: String = redact::visible(text).chars().take(MAX_MESSAGE).collect();
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        match c {
+            '%' => escaped.push_str("%25"),
+            '\n' => escaped.push_str("%0A"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// The text with variables called by the inputs they come from, which are what people wrote.
+fn with_inputs(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let (mut told, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(start) = rest.find("GREENLIGHT_") {
+        let (before, name_and_more) = rest.split_at(start);
+        let end = name_and_more.find(|c| !is_part(c)).unwrap_or(name_and_more.len());
+        let (name, after) = name_and_more.split_at(end);
+        told.push_str(before);
+        match input(name).filter(|_| !before.ends_with(is_part)) {
+            Some(input) => told.push_str(&format!("the input `{input}` ({name})")),
+            None => told.push_str(name),
+        }
+        rest = after;
+    }
+    told + rest
+}
+
+fn input(variable: &str) -> Option<String> {
+    let renamed = RENAMED.iter().find(|(name, _)| *name == variable);
+    let own = || {
+        let name = variable.strip_prefix("GREENLIGHT_")?;
+        FROM_INPUTS
+            .contains(&variable)
+            .then(|| name.to_lowercase().replace('_', "-"))
+    };
+    renamed.map(|(_, input)| (*input).to_owned()).or_else(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variable_that_the_action_sets_has_its_input() {
+        let action = include_str!("../../action.yml");
+        let lines = action
+            .lines()
+            .filter_map(|line| line.trim().split_once(": ${{ inputs."));
+        let mut seen = 0;
+        for (variable, rest) in lines.filter(|(name, _)| name.starts_with("GREENLIGHT_")) {
+            let expected = rest.split(' ').next();
+            assert_eq!(input(variable).as_deref(), expected, "{variable}");
+            seen += 1;
+        }
+        assert_eq!(seen, RENAMED.len() + FROM_INPUTS.len());
+    }
+
+    #[test]
+    fn an_input_is_called_by_its_name() {
+        for (text, expected) in [
+            (
+                "GREENLIGHT_ENGINE is no engine",
+                "the input `engine` (GREENLIGHT_ENGINE) is no engine",
+            ),
+            ("set GREENLIGHT_MODEL.", "set the input `model` (GREENLIGHT_MODEL)."),
+            ("GREENLIGHT_DATA_DIR stays", "GREENLIGHT_DATA_DIR stays"),
+            ("MY_GREENLIGHT_MODEL GREENLIGHT_", "MY_GREENLIGHT_MODEL GREENLIGHT_"),
+        ] {
+            assert_eq!(with_inputs(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_message_stays_on_its_line() {
+        assert_eq!(escaped("100%\r\n::set-env name=X::y\n"), "100%25%0A::set-env name=X::y");
+        assert_eq!(escaped(&"\n".repeat(9_999)), "");
+        assert!(escaped(&"x\n".repeat(9_999)).len() <= 3 * MAX_MESSAGE);
+    }
+}

@@ -1,0 +1,151 @@
+//! Checks at the start that nobody else can read what is greenlight's own: not the code under test, to which folders such
+//! as `/usr` are shown for the tools in them, and not other users of the machine.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::Exit;
+use crate::config::settings::{Place, Settings};
+use crate::private;
+use crate::sandbox::{Backend, Sandbox};
+
+/// What greenlight keeps in its data folder. The trees in some of them have permissions of their own, behind the folder's.
+const FOLDERS: [&str; 6] = ["mirrors", "installed", "local", "trees", "copies", "workspaces"];
+
+/// The files of these folders are for greenlight alone.
+const WITH_FILES: [&str; 1] = ["mirrors"];
+
+/// Folders in folders that are looked into for files with too wide permissions.
+const MAX_DEPTH: usize = 8;
+
+/// Refuses to go on where code under test could read what it must not: in a folder that is shown to it, or in the
+/// checkout that it is part of. Who chose no confinement for a checkout of their own knows that nothing is hidden.
+///
+/// # Errors
+/// Which file or folder it is, why that is one too many, and what to set.
+pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Path>) -> Result<(), Exit> {
+    if checkout.is_some() && sandbox.backend() == Backend::None {
+        return Ok(());
+    }
+    for Place { setting, path } in settings.private_places()? {
+        let real = real(&path);
+        let shown = if checkout.is_some_and(|root| real.starts_with(root)) {
+            "lies in the checkout, and the tests in it could read it"
+        } else if sandbox.shows(&path) {
+            "lies in a folder that the sandbox shows to the code under test"
+        } else {
+            continue;
+        };
+        return Err(Exit::Usage(format!(
+            "{} ({setting}) {shown}; set {setting} to a place elsewhere, such as below /etc or /var/lib",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Takes from others what an earlier version, or a copy, let them do with greenlight's own files. What is not certainly
+/// greenlight's own is left as it is.
+///
+/// # Errors
+/// When a setting is wrong.
+pub(super) fn tighten(settings: &Settings) -> Result<(), Exit> {
+    let (data, database) = (settings.data_dir()?, settings.database()?);
+    if holds_nothing_else(&data, &database) {
+        restrict(&data, private::FOLDER);
+    }
+    restrict(&data.join(".lock"), private::FILE);
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        let mut name = database.clone().into_os_string();
+        name.push(ending);
+        restrict(Path::new(&name), private::FILE);
+    }
+    for folder in FOLDERS.map(|name| data.join(name)) {
+        restrict(&folder, private::FOLDER);
+    }
+    for folder in WITH_FILES.map(|name| data.join(name)) {
+        restrict_below(&folder, MAX_DEPTH, &|_| true);
+    }
+    // What local verbs remember lies beside the packages of their checkouts.
+    let is_memory = |path: &Path| path.to_string_lossy().ends_with(".memory.json");
+    restrict_files(&data.join("installed/local"), &is_memory);
+    if let Some(bundles) = &settings.bundles {
+        let is_bundle = |path: &Path| path.extension() == Some(OsStr::new("zip"));
+        for owner in folders(bundles) {
+            for repository in folders(&owner) {
+                restrict_files(&repository, &is_bundle);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder is greenlight's alone: somebody may have named one that others use as well.
+fn holds_nothing_else(data: &Path, database: &Path) -> bool {
+    let is_own = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_database = path.parent() == database.parent()
+            && database
+                .file_name()
+                .is_some_and(|base| name.starts_with(&*base.to_string_lossy()));
+        is_database || name == ".lock" || FOLDERS.contains(&&*name)
+    };
+    entries(data).iter().all(|path| is_own(path))
+}
+
+fn restrict_below(folder: &Path, depth: usize, is_own: &dyn Fn(&Path) -> bool) {
+    restrict_files(folder, is_own);
+    for inner in folders(folder) {
+        restrict(&inner, private::FOLDER);
+        if depth > 0 {
+            restrict_below(&inner, depth - 1, is_own);
+        }
+    }
+}
+
+fn restrict_files(folder: &Path, is_own: &dyn Fn(&Path) -> bool) {
+    for path in entries(folder) {
+        let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        if is_file && is_own(&path) {
+            restrict(&path, private::FILE);
+        }
+    }
+}
+
+/// Takes from others what they may do with a file or folder, and says so. A link is not followed.
+fn restrict(path: &Path, most: u32) {
+    let Ok(meta) = path.symlink_metadata() else { return };
+    let mode = meta.permissions().mode() & 0o7777;
+    let is_own = meta.uid() == rustix::process::geteuid().as_raw();
+    if meta.is_symlink() || !is_own || mode & 0o077 == 0 {
+        return;
+    }
+    match fs::set_permissions(path, fs::Permissions::from_mode(mode & most)) {
+        Ok(()) => tracing::info!(path = %path.display(), was = %format!("{mode:o}"), "others can no longer open this"),
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "others can open this, and that cannot be changed");
+        }
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    entries(folder).into_iter().filter(is_folder).collect()
+}
+
+/// Where a path leads, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let resolved = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    resolved.unwrap_or(path)
+}

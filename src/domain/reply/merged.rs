@@ -1,0 +1,107 @@
+//! What is said where a head is red only together with its base branch, and which of the two was run.
+
+use super::super::proposal::Evidence;
+use super::super::redact;
+use super::super::run::{End, Log, Run};
+use super::super::triage::{Merged, Verdict};
+
+/// What the runs of a proposal's evidence are of.
+pub(super) fn tested(evidence: &Evidence) -> String {
+    match &evidence.merged {
+        None => "the head".into(),
+        Some(with) => format!(
+            "the merge of the head with {} at {}",
+            redact::inline(&with.branch, 80),
+            with.tip.short()
+        ),
+    }
+}
+
+/// Which trees prove a proposal, where it is not the head alone.
+pub(super) fn proved(evidence: &Evidence) -> Option<String> {
+    let with = evidence.merged.as_ref()?;
+    let (branch, tip) = (redact::inline(&with.branch, 80), with.tip.short());
+    Some(format!(
+        "The head is red only together with {branch}, so both runs are of its merge with {branch} at {tip}, as CI \
+         makes it. The head alone, with the change: {}.",
+        with.alone
+    ))
+}
+
+/// That the base branch moved after the proof; none if it did not.
+pub(super) fn moved(run: &Run) -> Option<String> {
+    let now = run.base_moved.as_ref()?;
+    let with = run.evidence.as_ref()?.merged.as_ref()?;
+    let branch = redact::inline(&with.branch, 80);
+    Some(format!(
+        "⚠️ {branch} moved from {} to {} after the tests ran. The merge with its new commits was not tested.",
+        with.tip.short(),
+        now.short()
+    ))
+}
+
+/// `Green here, red together with main since 1234567`, where that is so and nothing was proposed yet.
+pub(super) fn only_together(run: &Run) -> Option<String> {
+    let (_, triage) = run.reproduced.as_ref()?;
+    let is_under_way = run.end.is_none() || run.proposal.is_some();
+    let merged: &Merged = triage.red_merge().filter(|_| triage.is_worked_on() && is_under_way)?;
+    Some(format!(
+        "Green here, red together with {} {}. A fix has to make the merge green without making the head red.",
+        redact::inline(&merged.branch, 80),
+        merged.when()
+    ))
+}
+
+/// What to do where nothing on the head makes the merge green.
+pub(super) fn advice(run: &Run) -> Option<String> {
+    let no_fix = matches!(
+        run.end,
+        Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. })
+    );
+    let (_, triage) = run.reproduced.as_ref().filter(|_| no_fix && run.proposal.is_none())?;
+    let merged = triage.red_merge()?;
+    let branch = redact::inline(&merged.branch, 80);
+    Some(format!(
+        "Green here, red together with {branch} {}. Merge {branch} into this branch, or rebase it, and fix it \
+         there: then `/greenlight fix` can also change what comes from {branch}.",
+        merged.when()
+    ))
+}
+
+/// The title of a run that found nothing of its own to work on.
+pub(super) fn nothing(run: &Run) -> String {
+    let Some((_, triage)) = &run.reproduced else {
+        return "⚪ **Nothing to fix.**".into();
+    };
+    let title = match (triage.verdict, triage.red_merge(), &triage.base) {
+        (Verdict::BrokenOnBase, Some(merged), _) => {
+            let branch = redact::inline(&merged.branch, 80);
+            return format!("⚪ **Broken on {branch} at {}.**", merged.tip.short());
+        }
+        (Verdict::BrokenOnBase, None, Some(base)) => {
+            return format!("⚪ **Broken on the base branch already**, at {}.", base.short());
+        }
+        (Verdict::BrokenOnBase, None, None) => "⚪ **Broken on the base branch already.**",
+        (Verdict::Environment, ..) => "🟡 **The tests cannot be judged on this machine.**",
+        (Verdict::Green, ..) if run.is_ci_red() => "🟡 **CI is red, but its failure does not show here.**",
+        (Verdict::Flaky, ..) => "⚪ **Flaky.**",
+        (Verdict::Mixed, ..) => "⚪ **Nothing here is this pull request's doing.**",
+        (Verdict::Green | Verdict::Deterministic, ..) => "⚪ **Nothing to fix.**",
+    };
+    title.into()
+}
+
+/// What was read of red CI before anything ran, as a sentence.
+pub(super) fn was_read(run: &Run) -> String {
+    let reading = run.reading.clone().unwrap_or_default();
+    let nothing_ran = "nothing was executed";
+    match &reading.log {
+        Log::Read => format!("I read its log; {nothing_ran}."),
+        Log::None => format!("It has no log that I can read; {nothing_ran}."),
+        Log::Gone => format!("GitHub does not have its log any more; {nothing_ran}."),
+        Log::Refused { why } => format!(
+            "I could not read its log; {nothing_ran}. GitHub says: {}",
+            redact::prose(why, 500)
+        ),
+    }
+}

@@ -1,0 +1,167 @@
+//! A program that a test command needs and the machine does not have: its name, out of what shells, make and the usual
+//! launchers print, and how to get it.
+//!
+//! The output is that of the code under test, so a name is only ever shown, and only if it looks like one.
+
+/// A longer word is no program's name.
+const MAX_NAME: usize = 40;
+/// Where a known program comes from.
+const SOURCES: [(&[&str], &str); 13] = [
+    (&["cargo", "rustc"], "Rust: https://rustup.rs"),
+    (&["go"], "Go: https://go.dev/dl"),
+    (&["node", "npm", "npx"], "Node.js: https://nodejs.org"),
+    (
+        &["pnpm", "yarn"],
+        "`corepack enable`, with Node.js, or `npm install --global` and its name",
+    ),
+    (&["bun"], "Bun: https://bun.com"),
+    (&["deno"], "Deno: https://deno.com"),
+    (&["uv", "uvx"], "uv: https://docs.astral.sh/uv"),
+    (&["python", "python3", "pip"], "Python 3, from your package manager"),
+    (&["pytest"], "`python3 -m pip install pytest`"),
+    (&["java", "javac", "mvn", "gradle"], "a JDK, and Maven or Gradle"),
+    (&["ruby", "bundle", "rake", "rspec"], "Ruby, and `gem install bundler`"),
+    (
+        &["php", "composer", "phpunit"],
+        "PHP, and Composer: https://getcomposer.org",
+    ),
+    (
+        &["make", "gcc", "cc", "cmake", "ctest"],
+        "your package manager's build tools",
+    ),
+];
+
+/// The program that a text says is not there; the last one it names, as that ended it.
+pub fn missing(text: &str) -> Option<String> {
+    text.lines().rev().find_map(|line| named(line.trim_end()))
+}
+
+/// How to get a program.
+pub fn advice(program: &str) -> String {
+    let known = SOURCES.iter().find(|(names, _)| names.contains(&program));
+    let from = known.map_or_else(String::new, |(_, from)| format!(" ({from})"));
+    format!(
+        "Install it where greenlight runs{from}, or have it installed for the tests: `[test] install` in \
+         `greenlight.toml`, with `[sandbox] network` for where it comes from."
+    )
+}
+
+fn named(line: &str) -> Option<String> {
+    let found = of_shell(line)
+        .or_else(|| of_make(line))
+        .or_else(|| of_launcher(line))
+        .or_else(|| of_python(line))?;
+    let name = found.trim_matches(['\'', '"', '`', '‘', '’']);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let is_program = !name.is_empty()
+        && name.len() <= MAX_NAME
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(is_name);
+    is_program.then(|| name.to_string())
+}
+
+/// `sh: 1: exec: cargo: not found`, `bash: line 1: cargo: command not found`, `zsh: command not found: cargo`.
+fn of_shell(line: &str) -> Option<&str> {
+    if let Some((_, name)) = line.split_once(": command not found: ") {
+        return Some(name);
+    }
+    let said = line
+        .strip_suffix(": command not found")
+        .or_else(|| line.strip_suffix(": Command not found"));
+    let said = said.or_else(|| line.strip_suffix(": not found").filter(|said| is_of_a_shell(said)))?;
+    Some(said.rsplit_once(": ").map_or(said, |(_, name)| name))
+}
+
+/// `:not found` alone is said by many: a shell says who it is and in which line.
+fn is_of_a_shell(said: &str) -> bool {
+    let (shell, rest) = said.split_once(": ").unwrap_or((said, ""));
+    let name = shell.rsplit('/').next().unwrap_or(shell);
+    let is_numbered = rest
+        .trim_start_matches("line ")
+        .starts_with(|c: char| c.is_ascii_digit());
+    matches!(name, "sh" | "dash" | "bash" | "ash" | "ksh") || name.ends_with(".sh") || is_numbered
+}
+
+/// `make[1]: protoc: No such file or directory`. What has a path is a file of the repository's own.
+fn of_make(line: &str) -> Option<&str> {
+    let said = line.strip_suffix(": No such file or directory")?;
+    let (make, name) = said.rsplit_once(": ")?;
+    let make = make.split('[').next().unwrap_or(make);
+    let make = make.rsplit('/').next().unwrap_or(make);
+    matches!(make, "make" | "gmake").then_some(name)
+}
+
+/// `env: 'node': No such file or directory`, `exec: "go": executable file not found in $PATH`, `spawn node ENOENT`.
+fn of_launcher(line: &str) -> Option<&str> {
+    if let Some((_, rest)) = line.split_once("env: ") {
+        let name = rest.strip_suffix(": No such file or directory")?;
+        return Some(name);
+    }
+    if let Some((before, _)) = line.split_once(": executable file not found in $PATH") {
+        return before.rsplit([' ', ':']).next();
+    }
+    let (_, rest) = line.split_once("spawn ")?;
+    rest.strip_suffix(" ENOENT")
+}
+
+/// `/usr/bin/python3: No module named pytest`: Python itself says so of a module that is to be run as a program. In a
+/// traceback it would be code that imports it.
+fn of_python(line: &str) -> Option<&str> {
+    let (python, module) = line.split_once(": No module named ")?;
+    let python = python.rsplit('/').next().unwrap_or(python);
+    python.starts_with("python").then_some(module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_named_whoever_missed_it() {
+        for (text, expected) in [
+            ("sh: 58: exec: cargo: not found", "cargo"),
+            (
+                "/bin/sh: 1: protoc: not found\nmake: *** [Makefile:2: test] Error 127",
+                "protoc",
+            ),
+            ("./run.sh: line 3: shellcheck: command not found", "shellcheck"),
+            ("bash: foo: command not found", "foo"),
+            ("zsh: command not found: foo", "foo"),
+            (
+                "make: foo: No such file or directory\nmake: *** [Makefile:2: test] Error 127",
+                "foo",
+            ),
+            ("make[2]: g++-14: No such file or directory", "g++-14"),
+            ("/usr/bin/env: ‘node’: No such file or directory", "node"),
+            (
+                "exec: \"golangci-lint\": executable file not found in $PATH",
+                "golangci-lint",
+            ),
+            ("Error: spawn python ENOENT", "python"),
+            ("/usr/bin/python3: No module named pytest", "pytest"),
+            ("/opt/venv/bin/python: No module named tox", "tox"),
+        ] {
+            assert_eq!(missing(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_it_names_nothing() {
+        for text in [
+            "AssertionError: 404 not found",
+            "ModuleNotFoundError: No module named 'six'",
+            "user 7: not found",
+            "make: ./tests/run.sh: No such file or directory",
+            "Makefile:3: rules.mk: No such file or directory",
+            "cat: notes.txt: No such file or directory",
+            "sh: 1: $(id)`x`: not found",
+            "sh: 1: @everyone: not found",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'a'",
+            "",
+        ] {
+            assert_eq!(missing(text), None, "{text}");
+        }
+        let long = format!("sh: 1: {}: not found", "a".repeat(100));
+        assert_eq!(missing(&long), None);
+    }
+}

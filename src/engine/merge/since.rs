@@ -1,0 +1,100 @@
+//! The first commit of the base branch with which a merge is red, found by halving, where that is quick.
+
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::desk::{Desk, With};
+use super::super::{Broken, Context};
+use crate::domain::id::CommitSha;
+use crate::domain::test_run::{Outcome, TestRun};
+use crate::domain::triage::not_red;
+use crate::suite::{self, Suite};
+
+/// So many runs of the red tests are made at most.
+const MAX_RUNS: u32 = 7;
+/// Which part of a run's time it may take, and how much at most.
+const PART_OF_WALL: u32 = 20;
+const MAX_WALL: Duration = Duration::from_secs(120);
+
+/// What is searched.
+pub(super) struct Search<'a> {
+    pub(super) context: &'a Context<'a>,
+    /// The head by itself.
+    pub(super) desk: &'a Desk,
+    pub(super) suite: &'a Suite,
+    pub(super) head: &'a CommitSha,
+    pub(super) with: &'a With,
+    /// The red run of the merge with the tip.
+    pub(super) red: &'a TestRun,
+}
+
+/// The first commit, on the way from the merge base to the tip along the first parents, with which the merge is red.
+/// None if that would take long, or cannot be told.
+///
+/// # Errors
+/// When the sandbox cannot be used, or GitHub cannot be reached.
+pub(super) async fn since(search: &Search<'_>, cancel: &CancellationToken) -> Result<Option<CommitSha>, Broken> {
+    let Search { context, with, red, .. } = search;
+    let client = &context.client;
+    let commits = client
+        .first_parents(&context.id().repository, &with.base, &with.tip)
+        .await?;
+    let Some(commits) = commits.filter(|commits| !commits.is_empty()) else {
+        return Ok(None);
+    };
+    let wall = MAX_WALL.min(search.desk.config.limits.wall / PART_OF_WALL);
+    let runs = commits.len().next_power_of_two().ilog2();
+    let takes = Duration::from_millis(red.duration_ms) * runs;
+    if runs > MAX_RUNS || takes > wall {
+        return Ok(None);
+    }
+    let began = Instant::now();
+    // The merge with the base is the head, which is green; that with the last one is red.
+    let (mut green, mut is_red) = (0, commits.len());
+    while is_red - green > 1 {
+        let middle = usize::midpoint(green, is_red);
+        let Some(found) = search.is_red_with(&commits[middle - 1], cancel).await? else {
+            return Ok(None);
+        };
+        if cancel.is_cancelled() || began.elapsed() > wall {
+            return Ok(None);
+        }
+        if found {
+            is_red = middle;
+        } else {
+            green = middle;
+        }
+    }
+    Ok(commits.get(is_red - 1).cloned())
+}
+
+impl Search<'_> {
+    /// Whether the merge with a commit is red in the same tests; none if there is none, or it does not say.
+    async fn is_red_with(&self, commit: &CommitSha, cancel: &CancellationToken) -> Result<Option<bool>, Broken> {
+        let with = With {
+            tip: commit.clone(),
+            ..self.with.clone()
+        };
+        let Ok(ground) = self.desk.merged(self.context, self.head, with).await? else {
+            return Ok(None);
+        };
+        let mut suite = self.suite.clone();
+        if super::install(self.context, (&ground, &mut suite), cancel)
+            .await?
+            .is_err()
+        {
+            return Ok(None);
+        }
+        let names: Vec<String> = match self.red.outcome {
+            Outcome::Failed => self.red.failing_names().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        let run = suite::run_fresh(&suite, &ground.checkout, &names, cancel).await?;
+        Ok(match run.outcome {
+            Outcome::NothingRan | Outcome::DidNotStart => None,
+            _ if names.is_empty() => Some(run.outcome.is_red()),
+            _ => Some(not_red(&run, &names).len() < names.len()),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! A patch that was made on the merge of a head with its base branch lands on the head. So the head has to be able to
+//! carry it, and must not be red with it.
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::{Brief, Outcome, Red};
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Claim, Evidence, Unfit};
+use crate::domain::run::Tested;
+use crate::domain::triage::ProvedWith;
+use crate::guard;
+use crate::suite::{self, Suite};
+
+/// The patch as it lands; none if the desk is that of the head, so that it is the patch itself.
+///
+/// # Errors
+/// When the mirror fails; what the head cannot carry is `Ok(Err(why))`.
+pub(super) async fn carried(
+    desk: &Desk,
+    (patch, claim): (&Patch, Claim),
+    red: &Red<'_>,
+) -> Result<Result<Option<Patch>, Unfit>, Broken> {
+    let Some(merge) = &desk.merge else { return Ok(Ok(None)) };
+    let on_head = match red.on_head {
+        Some(patch) => patch.clone(),
+        None => match merge.to_head(patch).await? {
+            Ok(on_head) => on_head,
+            Err(conflict) => {
+                let (branch, paths) = (merge.branch.clone(), conflict.paths);
+                return Ok(Err(Unfit::NotOnHead { branch, paths }));
+            }
+        },
+    };
+    // It may change another file there, which was renamed meanwhile.
+    let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
+    let inputs = desk.inputs(Some(red.before));
+    let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+    let fits = proposal::check(&on_head, claim, &desk.bounds(&is_protected, &weakenings));
+    Ok(fits.map(|_| Some(on_head)))
+}
+
+/// Runs the whole suite on a fresh copy of the head by itself with a patch, and makes evidence of the merge evidence of
+/// that patch.
+///
+/// # Errors
+/// When the sandbox cannot be used; a head that is red with it is `Ok(Err(why))`.
+pub(super) async fn proved(
+    desk: &Desk,
+    suite: &Suite,
+    (on_head, evidence): (Option<Patch>, Evidence),
+    cancel: &CancellationToken,
+) -> Result<Result<Evidence, Unfit>, Broken> {
+    let (Some(on_head), Some(merge)) = (on_head, &desk.merge) else {
+        return Ok(Ok(evidence));
+    };
+    let mut patched = merge.head.clone();
+    patched.reset();
+    patched.apply(&on_head);
+    let alone = suite::run_fresh(suite, &patched, &[], cancel).await?;
+    // What is set aside on the merge may well be set aside here.
+    let alone = alone.excusing(&evidence.before.excused);
+    let branch = merge.branch.clone();
+    if !alone.is_green() {
+        let after = alone.summary();
+        return Ok(Err(Unfit::RedOnHead { branch, after }));
+    }
+    let with = ProvedWith {
+        branch,
+        tip: merge.tip.clone(),
+        alone: alone.summary(),
+    };
+    Ok(Ok(evidence.of_merge(&on_head, with)))
+}
+
+/// What a patch on the head is on this desk; none if it does not apply any more.
+///
+/// # Errors
+/// When the mirror fails.
+pub(super) async fn on_desk(desk: &Desk, patch: &Patch) -> Result<Option<Patch>, Broken> {
+    match &desk.merge {
+        None => Ok(None),
+        Some(merge) => Ok(merge.from_head(patch).await?.ok()),
+    }
+}
+
+/// The same outcome with its proposal as it lands.
+///
+/// # Errors
+/// When the mirror fails.
+pub(super) async fn landing(desk: &Desk, mut outcome: Outcome) -> Result<Outcome, Broken> {
+    if let (Outcome::Proposed(proposal), Some(merge)) = (&mut outcome, &desk.merge) {
+        match merge.to_head(&proposal.patch).await? {
+            Ok(on_head) => proposal.patch = on_head,
+            Err(_) => return Err(Broken::Bug("a proved patch does not go onto the head".into())),
+        }
+    }
+    Ok(outcome)
+}
+
+/// What a model has to know of which tree it sees, and which one CI tested; none if there is only the head.
+pub(super) fn remark(desk: &Desk, brief: &Brief<'_>) -> Option<String> {
+    if let Some(merge) = &desk.merge {
+        let (branch, tip) = (&merge.branch, merge.tip.short());
+        return Some(format!(
+            "The tree is the head of the pull request merged with `{branch}` at {tip}. Both are green by themselves, and \
+             only together they fail. What you change lands on the head alone: change only files and lines that the head \
+             has, and so that the head by itself stays green, too. If there is no such change, say that `{branch}` has to \
+             be merged into the branch first, and what to change then."
+        ));
+    }
+    let tested = brief.reading.and_then(|reading| reading.tested);
+    (tested == Some(Tested::Merge) && brief.before.is_none()).then(|| {
+        "CI tested the merge of this head with its base branch, and the tree is that of the head: line numbers of the \
+         log may be off, and what it misses may come from the base branch."
+            .into()
+    })
+}

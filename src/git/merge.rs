@@ -1,0 +1,257 @@
+//! The merge of a head with the tip of its base branch, as GitHub makes it for `refs/pull/N/merge`, and patches carried
+//! between the head and that merge.
+//!
+//! Everything happens in memory, on commits that were fetched: nothing is written to the mirror, and neither
+//! configuration nor attributes take part. Renames are followed, as GitHub does.
+//! <https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>
+
+use std::path::Path;
+
+use git2::{MergeOptions, ObjectType, Oid, Repository};
+
+use super::tree::{self, Budget, Entry, Exported, checked};
+use super::{Error, LocalRepository, Mirror, local, name, shown, store};
+use crate::domain::id::CommitSha;
+use crate::domain::patch::Patch;
+
+/// So many conflicting files are named.
+const MAX_NAMED: usize = 20;
+/// So many files of either side are compared to find renames; more are taken for removed and added.
+const MAX_RENAMES: u32 = 200;
+/// How many bytes of files that both sides changed are merged line by line.
+const MAX_MERGED: u64 = 32 << 20;
+
+/// Files that both sides changed in ways that do not go together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// Some of them, as git has their names.
+    pub paths: Vec<String>,
+}
+
+/// The three commits of a merge. Everything blocks.
+#[derive(Debug, Clone)]
+pub struct Merge {
+    source: Source,
+    /// Where the two histories part.
+    base: CommitSha,
+    head: CommitSha,
+    /// What the head is merged with.
+    tip: CommitSha,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Mirror(Mirror),
+    Local(LocalRepository),
+}
+
+/// The objects of a merge that is being made: new ones are kept in memory.
+struct Open {
+    repository: Repository,
+    base: Oid,
+    head: Oid,
+    tip: Oid,
+}
+
+type Merged<T> = Result<Result<T, Conflict>, Error>;
+
+/// What was merged; a conflict is given back at once.
+macro_rules! merged {
+    ($merged:expr) => {
+        match $merged? {
+            Ok(merged) => merged,
+            Err(conflict) => return Ok(Err(conflict)),
+        }
+    };
+}
+
+impl Merge {
+    /// A merge of commits that were fetched.
+    pub fn new(mirror: Mirror, (base, head, tip): (CommitSha, CommitSha, CommitSha)) -> Self {
+        let source = Source::Mirror(mirror);
+        Self {
+            source,
+            base,
+            head,
+            tip,
+        }
+    }
+
+    /// A merge of commits of a local repository.
+    ///
+    /// # Errors
+    /// When their histories have nothing in common, or are not all here.
+    pub fn local(repository: LocalRepository, head: CommitSha, tip: CommitSha) -> Result<Self, Error> {
+        let base = repository.merge_base(&head, &tip)?;
+        let source = Source::Local(repository);
+        Ok(Self {
+            source,
+            base,
+            head,
+            tip,
+        })
+    }
+
+    /// What the head is merged with.
+    pub fn tip(&self) -> &CommitSha {
+        &self.tip
+    }
+
+    /// Writes the merged tree into a directory that does not exist yet or is empty.
+    ///
+    /// # Errors
+    /// As for [`Mirror::export`].
+    pub fn export(&self, into: &Path) -> Merged<Exported> {
+        self.make(|open| {
+            let merged = merged!(open.with_tip(open.head));
+            Ok(Ok(tree::write(&open.repository, merged, into)?))
+        })
+    }
+
+    /// What the merge changes against the tip of the base branch, as [`LocalRepository::diff_files`] gives it: the pull
+    /// request, as it comes out there.
+    ///
+    /// # Errors
+    /// When the difference is too large, or the mirror fails.
+    pub fn changes(&self) -> Merged<Vec<(String, Option<String>)>> {
+        self.make(|open| {
+            let merged = merged!(open.with_tip(open.head));
+            Ok(Ok(shown::files(&open.repository, (open.tip, merged), &|_| true)?))
+        })
+    }
+
+    /// Carries a patch on the head over to the merge: what it changes there.
+    ///
+    /// # Errors
+    /// When the patch does not fit the head, or the mirror fails.
+    pub fn from_head(&self, patch: &Patch) -> Merged<Patch> {
+        self.make(|open| {
+            let merged = merged!(open.with_tip(open.head));
+            let patched = name::with(&open.repository, open.head, patch)?;
+            let after = merged!(open.with_tip(patched));
+            Ok(Ok(tree::between(&open.repository, merged, after)?.0))
+        })
+    }
+
+    /// Carries a patch on the merge back to the head, so that the head with it merges to exactly the patched merge.
+    /// A conflict means that there is no such patch: it changes what only the base branch has.
+    ///
+    /// # Errors
+    /// When the patch does not fit the merge, or the mirror fails.
+    pub fn to_head(&self, patch: &Patch) -> Merged<Patch> {
+        self.make(|open| {
+            let merged = merged!(open.with_tip(open.head));
+            let wanted = name::with(&open.repository, merged, patch)?;
+            let on_head = merged!(three_way(&open.repository, merged, open.head, wanted));
+            let comes_to = merged!(open.with_tip(on_head));
+            if comes_to != wanted {
+                let paths = patch.paths().take(MAX_NAMED).map(ToString::to_string).collect();
+                return Ok(Err(Conflict { paths }));
+            }
+            Ok(Ok(tree::between(&open.repository, open.head, on_head)?.0))
+        })
+    }
+
+    fn make<T>(&self, work: impl FnOnce(&Open) -> Merged<T>) -> Merged<T> {
+        let made = self.open().and_then(|open| work(&open));
+        match &self.source {
+            Source::Mirror(mirror) => mirror.watch(made),
+            Source::Local(_) => made,
+        }
+    }
+
+    fn open(&self) -> Result<Open, Error> {
+        let repository = match &self.source {
+            Source::Mirror(mirror) => tree::open(&mirror.directory)?,
+            Source::Local(local) => local.objects()?,
+        };
+        name::in_memory(&repository)?;
+        let root = |sha| match &self.source {
+            Source::Mirror(mirror) => tree::root(&mirror.directory, &repository, sha),
+            Source::Local(_) => local::root(&repository, sha),
+        };
+        let (base, head, tip) = (root(&self.base)?, root(&self.head)?, root(&self.tip)?);
+        Ok(Open {
+            repository,
+            base,
+            head,
+            tip,
+        })
+    }
+}
+
+impl Open {
+    /// A tree that the head became, merged with the tip.
+    fn with_tip(&self, head: Oid) -> Merged<Oid> {
+        three_way(&self.repository, self.base, head, self.tip)
+    }
+}
+
+/// Applies what two trees change against a third one.
+fn three_way(repository: &Repository, ancestor: Oid, ours: Oid, theirs: Oid) -> Merged<Oid> {
+    if ours == theirs || ancestor == theirs {
+        return Ok(Ok(ours));
+    }
+    if ancestor == ours {
+        return Ok(Ok(theirs));
+    }
+    is_bounded(repository, (ancestor, ours, theirs))?;
+    let broken = |error: git2::Error| store::broken(&error);
+    let find = |id| repository.find_tree(id).map_err(broken);
+    let mut options = MergeOptions::new();
+    options.find_renames(true).target_limit(MAX_RENAMES).no_recursive(true);
+    let merged = repository.merge_trees(&find(ancestor)?, &find(ours)?, &find(theirs)?, Some(&options));
+    let mut index = merged.map_err(broken)?;
+    if index.has_conflicts() {
+        let mut paths = Vec::new();
+        for conflict in index.conflicts().map_err(broken)?.take(MAX_NAMED) {
+            let conflict = conflict.map_err(broken)?;
+            let sides = [conflict.our, conflict.their, conflict.ancestor];
+            paths.extend(
+                sides
+                    .into_iter()
+                    .flatten()
+                    .next()
+                    .map(|side| super::printable(&side.path)),
+            );
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        return Ok(Err(Conflict { paths }));
+    }
+    Ok(Ok(index.write_tree_to(repository).map_err(broken)?))
+}
+
+/// Refuses what would take long: strangers choose how much both sides change.
+fn is_bounded(repository: &Repository, (ancestor, ours, theirs): (Oid, Oid, Oid)) -> Result<(), Error> {
+    let mut budget = Budget::new("what is merged", MAX_MERGED);
+    let mut entries = Budget::new("the tree", tree::MAX_ENTRIES);
+    let mut stack = vec![(ancestor, ours, theirs)];
+    let odb = repository.odb().map_err(|error| store::broken(&error))?;
+    while let Some((ancestor, ours, theirs)) = stack.pop() {
+        let [old, one, other] = [ancestor, ours, theirs].map(|tree| tree::entries(repository, tree));
+        let (old, one, other) = (old?, one?, other?);
+        for (name, entry) in &one {
+            entries.spend(1)?;
+            checked("", name)?;
+            let (Some(before), Some(there)) = (old.get(name), other.get(name)) else {
+                continue;
+            };
+            if entry == before || there == before || entry == there {
+                continue;
+            }
+            match (before, entry, there) {
+                (Entry::Tree(before), Entry::Tree(entry), Entry::Tree(there)) => stack.push((*before, *entry, *there)),
+                (Entry::Leaf(before), Entry::Leaf(entry), Entry::Leaf(there)) => {
+                    for leaf in [before, entry, there] {
+                        let header = odb.read_header(leaf.id);
+                        let (size, kind) = header.map_err(|error| store::broken(&error))?;
+                        budget.spend(if kind == ObjectType::Blob { size as u64 } else { 0 })?;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

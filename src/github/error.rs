@@ -1,0 +1,377 @@
+//! Why GitHub did not do what was asked: its answers told apart, and its words made readable.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::{HeaderMap, StatusCode};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::limit::until_reset;
+use crate::domain::redact;
+
+/// GitHub asks for at least a minute between attempts when it names no time.
+/// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately>
+pub(super) const SECONDARY_WAIT: Duration = Duration::from_secs(60);
+/// How long a limit is taken to last where the headers that say so are not known: longer than a worker is held for.
+const UNKNOWN_WAIT: Duration = Duration::from_secs(600);
+/// How many entries of `errors` are shown.
+const MAX_ERRORS: usize = 5;
+
+/// Why GitHub did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Setup(String),
+    #[error("GitHub cannot be reached: {0}")]
+    Unreachable(String),
+    /// The request may or may not have taken effect.
+    #[error("GitHub did not say whether the request took effect: {0}")]
+    Unclear(String),
+    #[error("GitHub refused {route} with {status}: {message}{}", also(lacks.as_ref()))]
+    Refused {
+        status: u16,
+        route: String,
+        message: String,
+        /// The permission that would have allowed it, where GitHub says that one is missing.
+        lacks: Option<MissingPermission>,
+    },
+    /// The App is not installed there, or its installation is suspended: nothing can be done, and nobody told.
+    #[error("greenlight's App is not installed there, or is suspended: {0}")]
+    NotInstalled(String),
+    #[error("GitHub's rate limit allows no request before {0}")]
+    RateLimited(Pause),
+    /// Asking again would bring the same.
+    #[error("GitHub's answer to {0} is too long")]
+    TooLong(String),
+    #[error("GitHub's answer to {route} cannot be read: {message}")]
+    Unreadable { route: String, message: String },
+}
+
+fn also(lacks: Option<&MissingPermission>) -> String {
+    lacks.map_or_else(String::new, |lacks| format!("; {lacks}"))
+}
+
+impl Error {
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// The permission that is missing, if that is why.
+    pub fn lacks(&self) -> Option<&MissingPermission> {
+        match self {
+            Self::Refused { lacks, .. } => lacks.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// When to ask again, if a rate limit is why.
+    pub fn not_before(&self) -> Option<Timestamp> {
+        match self {
+            Self::RateLimited(pause) => Some(pause.until),
+            _ => None,
+        }
+    }
+
+    /// Whether the same may well work later: GitHub is away, or asks to wait.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Unclear(_) | Self::RateLimited(_))
+    }
+}
+
+/// How long GitHub takes no requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    pub length: Duration,
+    /// Its end by this machine's clock.
+    pub until: Timestamp,
+}
+
+impl Pause {
+    /// A pause that begins now.
+    pub fn of(length: Duration) -> Self {
+        let until = Timestamp::now().checked_add(length).unwrap_or(Timestamp::MAX);
+        Self { length, until }
+    }
+}
+
+impl fmt::Display for Pause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:.0}", self.until)
+    }
+}
+
+/// Whose permissions count for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    App,
+    /// A person's token, or one of a workflow run.
+    Token,
+}
+
+/// A permission that is missing, in GitHub's own names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingPermission {
+    pub holder: Holder,
+    /// Sets of permissions, any of which is enough, such as `[["contents: read", "pull_requests: write"]]`.
+    any_of: Vec<Vec<String>>,
+}
+
+impl MissingPermission {
+    /// Reads `x-accepted-github-permissions`: commas join what is needed together, semicolons separate the choices.
+    /// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#resource-not-accessible>
+    fn read(holder: Holder, header: &str) -> Option<Self> {
+        let one = |text: &str| {
+            let (name, level) = text.trim().split_once('=')?;
+            let is_word = |word: &str| {
+                (1..=40).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+            };
+            (is_word(name) && is_word(level)).then(|| format!("{name}: {level}"))
+        };
+        let set = |text: &str| text.split(',').take(8).map(one).collect::<Option<Vec<_>>>();
+        let any_of: Vec<Vec<String>> = header.split(';').take(4).map(set).collect::<Option<_>>()?;
+        Some(Self { holder, any_of })
+    }
+}
+
+impl fmt::Display for MissingPermission {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let holder = match self.holder {
+            Holder::App => "App",
+            Holder::Token => "token",
+        };
+        let set = |all: &Vec<String>| {
+            let all: Vec<String> = all.iter().map(|one| format!("`{one}`")).collect();
+            all.join(" and ")
+        };
+        let any: Vec<String> = self.any_of.iter().map(set).collect();
+        write!(formatter, "the {holder} lacks {}", any.join(", or "))
+    }
+}
+
+/// What came back.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: bytes::Bytes,
+}
+
+/// Tells an answer that did what was asked from one that did not.
+pub(super) fn judge(holder: Holder, route: &str, answer: Answer) -> Result<Answer, Error> {
+    let status = answer.status;
+    if status.is_success() {
+        return Ok(answer);
+    }
+    if status.is_server_error() {
+        return Err(Error::Unclear(format!("{route} answered {}", status.as_u16())));
+    }
+    Err(refusal(holder, route, &answer))
+}
+
+/// What a client error means.
+pub(super) fn refusal(holder: Holder, route: &str, answer: &Answer) -> Error {
+    let (status, message) = (answer.status, message(&answer.body));
+    let text = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
+    let number = |name: &str| text(name).and_then(|value| value.parse::<u64>().ok());
+    let limited = status == StatusCode::TOO_MANY_REQUESTS
+        || (status == StatusCode::FORBIDDEN
+            && (number("retry-after").is_some()
+                || number("x-ratelimit-remaining") == Some(0)
+                || speaks_of_limits(&message)));
+    if limited {
+        let says_when = number("retry-after").is_some() || number("x-ratelimit-remaining") == Some(0);
+        let length = until_reset(&answer.headers).filter(|_| says_when);
+        return Error::RateLimited(Pause::of(length.unwrap_or(SECONDARY_WAIT)));
+    }
+    if status == StatusCode::FORBIDDEN && is_suspension(&message) {
+        return Error::NotInstalled(message);
+    }
+    // The header is there whatever the reason; these words are those for a permission that is missing.
+    let is_permission = status == StatusCode::FORBIDDEN && message.starts_with("Resource not accessible by ");
+    let accepted = text("x-accepted-github-permissions").filter(|_| is_permission);
+    Error::Refused {
+        status: status.as_u16(),
+        route: route.to_string(),
+        message,
+        lacks: accepted.and_then(|accepted| MissingPermission::read(holder, accepted)),
+    }
+}
+
+/// What it means that octocrab did not send a request. It answers with a status only where it asked for a token of the
+/// installation first, and was refused.
+pub(super) fn unsent(error: &octocrab::Error) -> Error {
+    let octocrab::Error::GitHub { source, .. } = error else {
+        return Error::Unclear(describe(error));
+    };
+    let message = redact::bounded(&source.message, 500);
+    match source.status_code.as_u16() {
+        429 => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
+        403 if speaks_of_limits(&message) => Error::RateLimited(Pause::of(UNKNOWN_WAIT)),
+        403 | 404 => Error::NotInstalled(message),
+        status @ 400..=499 => Error::Refused {
+            status,
+            route: "/app/installations/{id}/access_tokens".into(),
+            message,
+            lacks: None,
+        },
+        _ => Error::Unclear(describe(error)),
+    }
+}
+
+/// Whether a refusal is one of a rate limit. Older versions of GitHub Enterprise Server call it abuse.
+/// <https://docs.github.com/en/enterprise-server@3.4/rest/overview/resources-in-the-rest-api#secondary-rate-limits>
+fn speaks_of_limits(message: &str) -> bool {
+    let message = message.to_lowercase();
+    message.contains("rate limit") || message.contains("abuse detection")
+}
+
+/// <https://docs.github.com/en/apps/maintaining-github-apps/suspending-a-github-app-installation>
+fn is_suspension(message: &str) -> bool {
+    message.to_lowercase().contains("installation has been suspended")
+}
+
+/// GitHub's own words, bounded: `message`, and what `errors` adds, each as a sentence.
+/// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#validation-failed>
+pub(super) fn message(body: &[u8]) -> String {
+    let Ok(value) = serde_json::from_slice::<Value>(body) else {
+        return "no message".into();
+    };
+    let errors = match &value["errors"] {
+        Value::Array(errors) => errors.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let said = value["message"].as_str().unwrap_or_default().trim();
+    let told = errors.iter().filter_map(sentence).filter(|text| text != said);
+    let parts: Vec<String> = Some(said.to_string())
+        .filter(|said| !said.is_empty())
+        .into_iter()
+        .chain(told.take(MAX_ERRORS))
+        .collect();
+    if parts.is_empty() {
+        return "no message".into();
+    }
+    redact::bounded(&parts.join("; "), 500)
+}
+
+/// One entry of `errors`, which may be a text, or say what is wrong with which field of what.
+fn sentence(error: &Value) -> Option<String> {
+    let text = |name: &str| error[name].as_str().map(str::trim).filter(|text| !text.is_empty());
+    let message = error.as_str().map(str::trim).or_else(|| text("message"));
+    let subject = match (text("field"), text("resource")) {
+        (Some(field), Some(resource)) => Some(format!("{field} of {resource}")),
+        (one, other) => one.or(other).map(str::to_string),
+    };
+    let what = text("code").map(|code| match code {
+        "missing" => "does not exist (missing)".to_string(),
+        "missing_field" => "is missing (missing_field)".into(),
+        "invalid" => "is invalid".into(),
+        "already_exists" => "is taken (already_exists)".into(),
+        "unprocessable" => "cannot be processed (unprocessable)".into(),
+        other => format!("is refused ({other})"),
+    });
+    let told = match (subject, what) {
+        (Some(subject), Some(what)) => Some(format!("{subject} {what}")),
+        (Some(one), None) | (None, Some(one)) => Some(one),
+        (None, None) => None,
+    };
+    match (told, message.filter(|message| !message.is_empty())) {
+        (Some(told), Some(message)) => Some(format!("{told}: {message}")),
+        (Some(one), None) => Some(one),
+        (None, message) => message.map(str::to_string),
+    }
+}
+
+/// One line for an error whose own `Display` says only "GitHub" or prints a backtrace.
+pub(super) fn describe(error: &octocrab::Error) -> String {
+    let text = match error {
+        octocrab::Error::GitHub { source, .. } => format!("{} {}", source.status_code.as_u16(), source.message),
+        octocrab::Error::Service { source, .. } => source.to_string(),
+        octocrab::Error::Hyper { source, .. } => source.to_string(),
+        other => other.to_string().lines().next().unwrap_or_default().to_string(),
+    };
+    redact::bounded(&redact::redact(&text), 300)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn judged(status: u16, pairs: &[(&'static str, &'static str)], message: &str) -> Error {
+        let pair = |(name, value): &(&'static str, &'static str)| {
+            (http::HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        let answer = Answer {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: pairs.iter().map(pair).collect(),
+            body: serde_json::json!({ "message": message }).to_string().into(),
+        };
+        judge(Holder::App, "/x", answer).err().unwrap()
+    }
+
+    #[test]
+    fn limits_are_known_by_their_headers_and_by_old_and_new_words() {
+        let left = ("x-ratelimit-remaining", "4990");
+        let abuse = "You have triggered an abuse detection mechanism. Please wait a few minutes before you try again.";
+        let secondary = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+        let table = [
+            (403, vec![left], abuse, 60),
+            (403, vec![left, ("x-ratelimit-reset", "99999999999")], secondary, 60),
+            (403, vec![left, ("retry-after", "7")], "no words", 7),
+            (429, vec![], "", 60),
+            (429, vec![("retry-after", "0")], "", 0),
+        ];
+        for (status, headers, message, seconds) in table {
+            let error = judged(status, &headers, message);
+            let Error::RateLimited(pause) = error else {
+                panic!("{error}")
+            };
+            assert_eq!(pause.length, Duration::from_secs(seconds), "{message}");
+        }
+        // Whoever writes into a refusal that is none of a limit.
+        assert!(matches!(judged(422, &[], abuse), Error::Refused { .. }));
+    }
+
+    #[test]
+    fn a_missing_permission_is_named_as_github_names_it() {
+        let words = "Resource not accessible by integration";
+        let lacks = |header| judged(403, &[("x-accepted-github-permissions", header)], words).to_string();
+        let told = [
+            ("actions=read", "; the App lacks `actions: read`"),
+            (
+                "pull_requests=write,contents=read; issues=write",
+                "; the App lacks `pull_requests: write` and `contents: read`, or `issues: write`",
+            ),
+            ("", ""),
+            ("a=b=c", ""),
+            ("`@ada`=write", ""),
+        ];
+        for (header, told) in told {
+            assert_eq!(lacks(header), format!("GitHub refused /x with 403: {words}{told}"));
+        }
+        let allowed = judged(
+            403,
+            &[("x-accepted-github-permissions", "contents=write")],
+            "Must have push access",
+        );
+        assert_eq!(allowed.lacks(), None);
+    }
+
+    #[test]
+    fn a_body_that_is_anything_else_says_nothing() {
+        for body in [
+            "",
+            "null",
+            "[]",
+            "7",
+            "<html>",
+            r#"{"message":7,"errors":[7,[],{"code":[]}]}"#,
+        ] {
+            assert_eq!(message(body.as_bytes()), "no message", "{body}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What was read before, so that GitHub may answer that nothing changed: such answers do not count against the rate limit.
+//!
+//! Nothing here is ever used without GitHub having said, to the same credentials, that it is still so.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::error::Answer;
+
+/// All bodies together.
+const MAX_BYTES: usize = 32 << 20;
+const MAX_BODY: usize = 2 << 20;
+const MAX_ENTRIES: usize = 2_000;
+
+/// Whose reading, of what, in which media type.
+type Key = (u64, String, &'static str);
+
+/// The answers to readings of every client of one [`super::GitHub`]; those that were not asked for in a long time make
+/// room.
+/// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#use-conditional-requests-if-appropriate>
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    entries: HashMap<Key, (u64, Reading)>,
+    bytes: usize,
+    /// Counts up with every use.
+    now: u64,
+}
+
+/// An answer that may still be true.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    pub(super) tag: HeaderValue,
+    link: Option<HeaderValue>,
+    body: Bytes,
+}
+
+impl Reading {
+    /// What a 304 stands for.
+    pub(super) fn again(self, mut headers: HeaderMap) -> Answer {
+        if let Some(link) = self.link {
+            headers.entry(header::LINK).or_insert(link);
+        }
+        Answer {
+            status: StatusCode::OK,
+            headers,
+            body: self.body,
+        }
+    }
+}
+
+impl Known {
+    pub(super) fn find(&self, owner: u64, route: &str, accept: &'static str) -> Option<Reading> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.now += 1;
+        let now = kept.now;
+        let (used, reading) = kept.entries.get_mut(&(owner, route.to_string(), accept))?;
+        *used = now;
+        Some(reading.clone())
+    }
+
+    /// Keeps an answer that can be asked about again.
+    pub(super) fn keep(&self, owner: u64, route: &str, accept: &'static str, answer: &Answer) {
+        let tag = answer.headers.get(header::ETAG).cloned();
+        let Some(tag) = tag.filter(|_| answer.status == StatusCode::OK && answer.body.len() <= MAX_BODY) else {
+            return;
+        };
+        let link = answer.headers.get(header::LINK).cloned();
+        let body = answer.body.clone();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.now += 1;
+        let entry = (kept.now, Reading { tag, link, body });
+        kept.bytes += answer.body.len();
+        if let Some((_, before)) = kept.entries.insert((owner, route.to_string(), accept), entry) {
+            kept.bytes -= before.body.len();
+        }
+        kept.make_room();
+    }
+}
+
+impl Kept {
+    fn make_room(&mut self) {
+        while self.bytes > MAX_BYTES || self.entries.len() > MAX_ENTRIES {
+            let oldest = self.entries.iter().min_by_key(|(_, (used, _))| *used);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+                return;
+            };
+            if let Some((_, reading)) = self.entries.remove(&oldest) {
+                self.bytes -= reading.body.len();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(length: usize) -> Answer {
+        Answer {
+            status: StatusCode::OK,
+            headers: HeaderMap::from_iter([(header::ETAG, HeaderValue::from_static("\"1\""))]),
+            body: Bytes::from(vec![b'x'; length]),
+        }
+    }
+
+    #[test]
+    fn it_is_bounded_and_what_is_asked_for_stays() {
+        let known = Known::default();
+        known.keep(1, "/often", "json", &answer(10));
+        for at in 0..100 {
+            known.keep(1, &format!("/{at}"), "json", &answer(MAX_BODY));
+            assert!(known.find(1, "/often", "json").is_some());
+        }
+        let kept = known.0.lock().unwrap();
+        assert_eq!(kept.entries.len(), MAX_BYTES / MAX_BODY);
+        assert!(kept.bytes <= MAX_BYTES);
+    }
+
+    #[test]
+    fn many_small_ones_are_bounded_too() {
+        let known = Known::default();
+        for at in 0..MAX_ENTRIES + 10 {
+            known.keep(1, &format!("/{at}"), "json", &answer(0));
+        }
+        assert_eq!(known.0.lock().unwrap().entries.len(), MAX_ENTRIES);
+    }
+
+    #[test]
+    fn nobody_is_given_what_another_read() {
+        let known = Known::default();
+        known.keep(1, "/a", "json", &answer(1));
+        assert!(known.find(1, "/a", "json").is_some());
+        assert!(known.find(2, "/a", "json").is_none());
+        assert!(known.find(1, "/a", "raw").is_none());
+        known.keep(1, "/long", "json", &answer(MAX_BODY + 1));
+        assert!(known.find(1, "/long", "json").is_none());
+    }
+}

@@ -1,0 +1,148 @@
+//! What a pull request is tested together with: the tip of its base branch, and GitHub's own merge with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::client::Client;
+use super::commits::{Object, Reference};
+use super::error::Error;
+use super::escaped;
+use super::pulls::{ChangedFile, PullRequest};
+use crate::domain::id::{CommitSha, RepositoryName};
+
+/// A comparison lists so many files at most.
+const MAX_COMPARED: usize = 300;
+
+/// So many commits of a comparison are asked for.
+const MAX_COMMITS: usize = 100;
+
+#[derive(Deserialize)]
+struct Merge {
+    parents: Vec<Object>,
+}
+
+impl Client {
+    /// The commit of the base branch that CI merges a pull request with: the one of GitHub's own test merge, if that is
+    /// of this head, or else the tip of the branch. None if the branch is gone.
+    ///
+    /// GitHub makes the merge `refs/pull/N/merge` with the base branch first and the head second.
+    /// <https://docs.github.com/en/rest/pulls/pulls#get-a-pull-request>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn merged_with(&self, pull_request: &PullRequest) -> Result<Option<CommitSha>, Error> {
+        let repository = &pull_request.id.repository;
+        if let Some(merge) = &pull_request.merge_commit {
+            let route = format!("/repos/{repository}/git/commits/{merge}");
+            let merge: Option<Merge> = self.get_optional(&route).await?;
+            let parents = merge.map(|merge| merge.parents).unwrap_or_default();
+            if let [tip, head] = parents.as_slice()
+                && head.sha == pull_request.head.as_str()
+                && let Ok(tip) = tip.sha.parse()
+            {
+                return Ok(Some(tip));
+            }
+        }
+        self.tip(repository, &pull_request.base_branch).await
+    }
+
+    /// Where a branch is now; none if it is gone.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn tip(&self, repository: &RepositoryName, branch: &str) -> Result<Option<CommitSha>, Error> {
+        let route = format!("/repos/{repository}/git/ref/heads/{}", escaped(branch));
+        let reference: Option<Reference> = self.get_optional(&route).await?;
+        Ok(reference.and_then(|reference| reference.object.sha.parse().ok()))
+    }
+
+    /// Whether a check run of any App but this one is red on a commit; false where the token may not see them.
+    /// <https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn has_red_checks(&self, repository: &RepositoryName, head: &CommitSha) -> Result<bool, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            check_runs: Vec<Check>,
+        }
+        #[derive(Deserialize)]
+        struct Check {
+            name: String,
+            conclusion: Option<String>,
+        }
+        let route = format!("/repos/{repository}/commits/{head}/check-runs?filter=latest&per_page=100");
+        let list: Option<List> = match self.get_optional(&route).await {
+            Err(Error::Refused { status: 403, .. }) => None,
+            list => list?,
+        };
+        let is_red = |check: &Check| {
+            check.name != super::checks::NAME && matches!(check.conclusion.as_deref(), Some("failure" | "timed_out"))
+        };
+        Ok(list.is_some_and(|list| list.check_runs.iter().any(is_red)))
+    }
+
+    /// The files that a branch changed since a commit left it; none if GitHub does not tell them all.
+    /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn changed_since(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        branch: &str,
+    ) -> Result<Option<BTreeSet<String>>, Error> {
+        #[derive(Deserialize)]
+        struct Compared {
+            #[serde(default)]
+            files: Vec<ChangedFile>,
+        }
+        let route = format!("/repos/{repository}/compare/{commit}...{}?per_page=1", escaped(branch));
+        let compared: Option<Compared> = self.get_optional(&route).await?;
+        let files = compared.map(|compared| compared.files);
+        let all = files.filter(|files| files.len() < MAX_COMPARED);
+        Ok(all.map(|files| files.into_iter().map(|file| file.filename).collect()))
+    }
+
+    /// The commits after `base` up to `tip`, oldest first, each the first parent of the next; none if GitHub does not
+    /// tell them all, or they do not lead back to `base`.
+    /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached.
+    pub async fn first_parents(
+        &self,
+        repository: &RepositoryName,
+        base: &CommitSha,
+        tip: &CommitSha,
+    ) -> Result<Option<Vec<CommitSha>>, Error> {
+        #[derive(Deserialize)]
+        struct Compared {
+            commits: Vec<Listed>,
+        }
+        #[derive(Deserialize)]
+        struct Listed {
+            sha: CommitSha,
+            parents: Vec<Object>,
+        }
+        let route = format!("/repos/{repository}/compare/{base}...{tip}?per_page={MAX_COMMITS}");
+        let compared: Option<Compared> = self.get_optional(&route).await?;
+        let listed = compared.map(|compared| compared.commits).unwrap_or_default();
+        let parents: BTreeMap<&str, &Listed> = listed.iter().map(|one| (one.sha.as_str(), one)).collect();
+        let (mut line, mut at) = (Vec::new(), tip.as_str());
+        while at != base.as_str() {
+            let Some(commit) = parents.get(at).filter(|_| line.len() < listed.len()) else {
+                return Ok(None);
+            };
+            line.push(commit.sha.clone());
+            match commit.parents.first() {
+                Some(parent) => at = &parent.sha,
+                None => return Ok(None),
+            }
+        }
+        line.reverse();
+        Ok(Some(line))
+    }
+}

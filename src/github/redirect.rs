@@ -1,0 +1,158 @@
+//! Where GitHub sends a request on to, because a repository has another name or owner by now.
+//!
+//! The request is repeated there as it was, whatever its method: same body, same token. So the other place has to be
+//! this API, at the same scheme, host and port; nothing is ever sent anywhere else.
+//! <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects>
+
+use http::{HeaderMap, StatusCode, header};
+use url::Url;
+
+use super::error::Error;
+
+/// How many times one request is sent on. GitHub needs one: old names lead straight to the repository's id.
+pub(super) const MAX_HOPS: usize = 3;
+
+/// Where an answer sends a request on to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Redirect {
+    /// Another route of this API.
+    Here(String),
+    /// Somewhere else.
+    Elsewhere(Url),
+    /// It says so, and does not say where to.
+    Nowhere,
+}
+
+impl Redirect {
+    /// Reads an answer to a request for `route` of the API at `api`; none if it is no redirect.
+    ///
+    /// `303` is none: it asks for something else, and GitHub's API does not send it.
+    pub(super) fn read(api: &Url, route: &str, status: StatusCode, headers: &HeaderMap) -> Option<Self> {
+        if !matches!(status.as_u16(), 301 | 302 | 307 | 308) {
+            return None;
+        }
+        let base = api.path().trim_end_matches('/');
+        let asked = api.join(&format!("{base}{route}")).ok()?;
+        let location = headers.get(header::LOCATION).and_then(|to| to.to_str().ok());
+        let Some(to) = location.and_then(|to| asked.join(to).ok()) else {
+            return Some(Self::Nowhere);
+        };
+        let path = to
+            .path()
+            .strip_prefix(base)
+            .filter(|path| path.starts_with('/') && !path.starts_with("//"));
+        Some(match path {
+            Some(path) if to.origin() == api.origin() && to.username().is_empty() && to.password().is_none() => {
+                let query = to.query().map(|query| format!("?{query}")).unwrap_or_default();
+                Self::Here(format!("{path}{query}"))
+            }
+            _ => Self::Elsewhere(to),
+        })
+    }
+}
+
+impl Redirect {
+    /// The error of a request that is not sent on.
+    pub(super) fn refused(&self, route: &str, status: StatusCode) -> Error {
+        let message = match self {
+            Self::Elsewhere(to) => format!(
+                "it redirects to {}, which is not this API; nothing was sent there",
+                to.host_str().unwrap_or("another place")
+            ),
+            Self::Here(_) | Self::Nowhere => "it redirects to nowhere".into(),
+        };
+        Error::Refused {
+            status: status.as_u16(),
+            route: route.into(),
+            message,
+            lacks: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn read(api: &str, location: &str) -> Redirect {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::LOCATION, location.parse().unwrap());
+        Redirect::read(
+            &api.parse().unwrap(),
+            "/repos/o/old?a=b",
+            StatusCode::MOVED_PERMANENTLY,
+            &headers,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn only_the_same_api_is_here() {
+        let here = |path: &str| Redirect::Here(path.into());
+        for (api, location, route) in [
+            (
+                "https://api.github.com",
+                "https://api.github.com/repositories/5?a=b",
+                "/repositories/5?a=b",
+            ),
+            (
+                "https://api.github.com/",
+                "https://api.github.com:443/repositories/5",
+                "/repositories/5",
+            ),
+            ("https://api.github.com", "/repositories/5", "/repositories/5"),
+            (
+                "https://ghe.example/api/v3",
+                "https://ghe.example/api/v3/repositories/5",
+                "/repositories/5",
+            ),
+            (
+                "http://127.0.0.1:9/",
+                "http://127.0.0.1:9/repositories/5",
+                "/repositories/5",
+            ),
+        ] {
+            assert_eq!(read(api, location), here(route), "{location}");
+        }
+        for (api, location) in [
+            ("https://api.github.com", "https://evil.example/repositories/5"),
+            ("https://api.github.com", "//evil.example/repositories/5"),
+            ("https://api.github.com", "http://api.github.com/repositories/5"),
+            ("https://api.github.com", "https://api.github.com:8443/repositories/5"),
+            (
+                "https://api.github.com",
+                "https://api.github.com@evil.example/repositories/5",
+            ),
+            ("https://api.github.com", "https://me:pw@api.github.com/repositories/5"),
+            (
+                "https://api.github.com",
+                "https://api.github.com.evil.example/repositories/5",
+            ),
+            // The web pages and the API of an enterprise's own server share a host.
+            ("https://ghe.example/api/v3", "https://ghe.example/o/new"),
+            (
+                "https://ghe.example/api/v3",
+                "https://ghe.example/api/v30/repositories/5",
+            ),
+            ("https://ghe.example/api/v3", "https://ghe.example/api/v3/../../o/new"),
+            ("http://127.0.0.1:9/", "http://127.0.0.1:10/repositories/5"),
+            (
+                "https://api.github.com",
+                "https://api.github.com//evil.example/repositories/5",
+            ),
+        ] {
+            assert!(matches!(read(api, location), Redirect::Elsewhere(_)), "{location}");
+        }
+        assert_eq!(read("https://api.github.com", "https://["), Redirect::Nowhere);
+    }
+
+    #[test]
+    fn other_answers_are_no_redirects() {
+        let api = "https://api.github.com".parse().unwrap();
+        for status in [200, 204, 303, 304, 404] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(Redirect::read(&api, "/user", status, &HeaderMap::new()), None);
+        }
+    }
+}

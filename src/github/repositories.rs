@@ -1,0 +1,92 @@
+//! Which repository a name means now, and what a repository is called now.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::client::Client;
+use super::error::Error;
+use crate::domain::id::{Repository, RepositoryId, RepositoryName};
+
+/// A repository as GitHub names it now.
+#[derive(Debug, Clone)]
+pub struct Named {
+    pub repository: Repository,
+    /// When it came into being: what happened under its name before that was about another one.
+    pub created: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Wire {
+    id: Option<RepositoryId>,
+    full_name: RepositoryName,
+    created_at: Option<String>,
+}
+
+impl Wire {
+    /// The wanted repository with its present name; none if this is another one. Whoever knows no id goes by the name
+    /// that was asked for.
+    pub(super) fn is(self, wanted: &Repository) -> Option<Repository> {
+        match (wanted.id, self.id) {
+            (Some(wanted), Some(id)) if wanted != id => None,
+            (Some(id), _) => Some(Repository {
+                id: Some(id),
+                name: self.full_name,
+            }),
+            (None, _) => Some(wanted.clone()),
+        }
+    }
+}
+
+impl From<Wire> for Repository {
+    fn from(Wire { id, full_name, .. }: Wire) -> Self {
+        Self { id, name: full_name }
+    }
+}
+
+impl Client {
+    /// The repository that has this name now, or had it and nobody took it since.
+    /// <https://docs.github.com/en/rest/repos/repos#get-a-repository>
+    ///
+    /// # Errors
+    /// When it does not exist or GitHub cannot be reached.
+    pub async fn named(&self, name: &RepositoryName) -> Result<Named, Error> {
+        let wire: Wire = self.get(&format!("/repos/{name}")).await?;
+        let created = wire.created_at.as_deref().and_then(|at| at.parse().ok());
+        Ok(Named {
+            repository: wire.into(),
+            created,
+        })
+    }
+
+    /// A repository with the name it has now; the one that has the name, where its id is not known.
+    ///
+    /// # Errors
+    /// When it does not exist or GitHub cannot be reached.
+    pub async fn repository(&self, wanted: &Repository) -> Result<Repository, Error> {
+        let route = format!("/repos/{wanted}");
+        let found: Option<Wire> = self.get_optional(&route).await?;
+        let found = match wanted.id {
+            None => found.map(Repository::from),
+            Some(_) => match found.and_then(|wire| wire.is(wanted)) {
+                None => self.renamed(wanted).await?,
+                found => found,
+            },
+        };
+        found.ok_or_else(|| Error::Refused {
+            status: 404,
+            route,
+            message: "Not Found".into(),
+            lacks: None,
+        })
+    }
+
+    /// The name of a repository whose old one leads nowhere, or to another repository. GitHub redirects from old names
+    /// to this route, which is good for every repository.
+    pub(super) async fn renamed(&self, wanted: &Repository) -> Result<Option<Repository>, Error> {
+        let Some(RepositoryId(id)) = wanted.id else {
+            return Ok(None);
+        };
+        let wire: Option<Wire> = self.get_optional(&format!("/repositories/{id}")).await?;
+        Ok(wire.and_then(|wire| wire.is(wanted)))
+    }
+}

@@ -1,0 +1,155 @@
+//! What is forgotten, and when: deliveries and runs that are old, and all of a repository that is gone.
+//!
+//! What is deleted is overwritten in the file, and the write-ahead log is emptied after it.
+
+use jiff::Timestamp;
+
+use super::sqlite::{Sqlite, broken, number};
+use super::{Error, Journal};
+use crate::domain::id::Repository;
+
+impl Journal {
+    /// Until when something was done that goes on for ever; none if it never was. Git refs keep no such marks.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn mark(&self, name: &'static str) -> Result<Option<Timestamp>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.mark(name).await,
+            Self::Refs(_) => Ok(None),
+        }
+    }
+
+    /// Notes until when something was done.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn set_mark(&self, name: &'static str, at: Timestamp) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.set_mark(name, at).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+
+    /// Deletes the deliveries that were worked off and the runs that are over, from before these moments.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.prune(deliveries_before, runs_before).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+
+    /// Deletes all that is known of a repository.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn forget(&self, repository: &Repository) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.forget(repository).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+}
+
+impl Sqlite {
+    async fn mark(&self, name: &str) -> Result<Option<Timestamp>, Error> {
+        let at: Option<String> = sqlx::query_scalar("SELECT at FROM mark WHERE name = ?")
+            .bind(name)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(broken)?;
+        at.map(|at| at.parse().map_err(broken)).transpose()
+    }
+
+    async fn set_mark(&self, name: &str, at: Timestamp) -> Result<(), Error> {
+        sqlx::query("INSERT INTO mark (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at")
+            .bind(name)
+            .bind(at.to_string())
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(())
+    }
+
+    async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<(), Error> {
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        sqlx::query("DELETE FROM delivery WHERE done = 1 AND received < ?")
+            .bind(deliveries_before.to_string())
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
+        sqlx::query("DELETE FROM push WHERE at < ?")
+            .bind(deliveries_before.as_microsecond())
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
+        let before = runs_before.to_string();
+        for statement in [
+            "DELETE FROM step WHERE run IN (SELECT id FROM run WHERE is_over = 1 AND started < ?)",
+            "DELETE FROM run WHERE is_over = 1 AND started < ?",
+        ] {
+            sqlx::query(statement)
+                .bind(&before)
+                .execute(&mut *transaction)
+                .await
+                .map_err(broken)?;
+        }
+        transaction.commit().await.map_err(broken)?;
+        self.empty_the_log().await
+    }
+
+    async fn forget(&self, repository: &Repository) -> Result<(), Error> {
+        let unfinished = self.unfinished().await?;
+        let id = number(repository.id)?;
+        let name = repository.name.to_string();
+        let key = format!("comment {}#", repository.key());
+        let mut transaction = self.pool.begin().await.map_err(broken)?;
+        // A name alone stands for runs that earlier versions wrote down.
+        let meant = "(repository_id = ?1 OR (repository_id IS NULL AND repository = ?2 COLLATE NOCASE))";
+        for statement in [
+            format!("DELETE FROM step WHERE run IN (SELECT id FROM run WHERE {meant})"),
+            format!("DELETE FROM run WHERE {meant}"),
+            "DELETE FROM repository WHERE id = ?1 AND ?2 <> ''".into(),
+        ] {
+            sqlx::query(sqlx::AssertSqlSafe(statement))
+                .bind(id)
+                .bind(&name)
+                .execute(&mut *transaction)
+                .await
+                .map_err(broken)?;
+        }
+        sqlx::query("DELETE FROM delivery WHERE substr(id, 1, length(?1)) = ?1")
+            .bind(key)
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
+        sqlx::query("DELETE FROM push WHERE substr(pull_request, 1, length(?1)) = ?1")
+            .bind(format!("{}#", repository.key()))
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
+        for (id, event) in unfinished {
+            if event.repository().is_some_and(|its| its.may_be(repository)) {
+                sqlx::query("DELETE FROM delivery WHERE id = ?")
+                    .bind(&id.0)
+                    .execute(&mut *transaction)
+                    .await
+                    .map_err(broken)?;
+            }
+        }
+        transaction.commit().await.map_err(broken)?;
+        self.empty_the_log().await
+    }
+
+    /// Moves what is in the write-ahead log into the database and empties it: it holds what was deleted.
+    async fn empty_the_log(&self) -> Result<(), Error> {
+        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(())
+    }
+}

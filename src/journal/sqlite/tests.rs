@@ -1,0 +1,111 @@
+//! A database as version 0.1.0 wrote it, with names and no ids, read by this one.
+
+use std::borrow::Cow;
+
+use super::*;
+use crate::domain::event::{Comment, CommentPlace, Fact};
+use crate::domain::id::Account;
+use crate::domain::run::Origin;
+
+const STARTED: &str = r#"{"started":{"run":"r123456789","pull_request":{"repository":"Acme/rail_","number":3},"installation":77,"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","base":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","origin":{"comment":{"id":9,"by":"ada"}},"consent":{"command":{"by":"ada"}},"asks_about_tests":false,"approvers":2,"gate_seconds":86400,"at":"2026-03-01T10:00:00Z"}}"#;
+const ASKED: &str = r#"{"gate_opened":{"id":"gaaaa2","kind":{"land":{"files":1}},"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","digest":"00","approvers":2,"opened":"2026-03-01T10:01:00Z","expires":"2030-03-01T10:00:00Z"}}"#;
+const ANSWERED: &str = r#"{"answered":{"gate":"gaaaa2","answer":{"approved":{"by":"ada"}},"comment":12}}"#;
+const DELIVERED: &str = r#"{"installation":77,"received":"2026-03-01T10:02:00Z","fact":{"CommentCreated":{"pull_request":{"repository":"Acme/rail_","number":3},"id":12,"place":"Conversation","author":"ada","author_is_bot":false,"body":"/greenlight approve","written":null}}}"#;
+
+/// A database of the first version with one run that waits, and one delivery.
+async fn old(folder: &Path) -> std::path::PathBuf {
+    let file = folder.join("greenlight.db");
+    let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+    let pool = SqlitePool::connect_with(options).await.unwrap();
+    let mut migrator = sqlx::migrate!("src/journal/migrations");
+    migrator.migrations = Cow::Owned(migrator.migrations.iter().take(1).cloned().collect());
+    migrator.run(&pool).await.unwrap();
+    let run = "INSERT INTO run (id, repository, number, started) VALUES ('r123456789', 'Acme/rail_', 3, '2026-03-01T10:00:00Z')";
+    sqlx::query(run).execute(&pool).await.unwrap();
+    for (place, step) in (0_i64..).zip([STARTED, ASKED, ANSWERED]) {
+        let insert = sqlx::query("INSERT INTO step (run, place, step) VALUES ('r123456789', ?, ?)");
+        insert.bind(place).bind(step).execute(&pool).await.unwrap();
+    }
+    let delivery = "INSERT INTO delivery (id, event, received) VALUES (?, ?, '2026-03-01T10:02:00Z')";
+    let id = "comment Acme/rail_#3 Conversation 12";
+    sqlx::query(delivery)
+        .bind(id)
+        .bind(DELIVERED)
+        .execute(&pool)
+        .await
+        .unwrap();
+    pool.close().await;
+    file
+}
+
+fn repository(id: u64, name: &str) -> Repository {
+    Repository {
+        id: Some(RepositoryId(id)),
+        name: name.parse().unwrap(),
+    }
+}
+
+fn third(repository: Repository) -> PullRequestId {
+    PullRequestId { repository, number: 3 }
+}
+
+#[tokio::test]
+async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
+    let unidentified = sqlite.unidentified().await.unwrap();
+    let name: RepositoryName = "Acme/rail_".parse().unwrap();
+    let installation = Some(InstallationId(77));
+    assert_eq!(
+        unidentified,
+        [Unidentified {
+            name: name.clone(),
+            installation
+        }]
+    );
+    // The id alone says nothing yet, the name does.
+    assert_eq!(sqlite.runs_of(&third(repository(5, "Acme/rail_"))).await.unwrap(), []);
+    assert_eq!(sqlite.runs_of(&third(name.clone().into())).await.unwrap().len(), 1);
+
+    let (now, made) = (repository(5, "umbrella/tube"), "2020-01-01T00:00:00Z".parse().unwrap());
+    sqlite.identify(&name, &now, Some(made)).await.unwrap();
+    sqlite.know(&now, Some(InstallationId(78))).await.unwrap();
+    assert_eq!(sqlite.unidentified().await.unwrap(), []);
+    assert_eq!(sqlite.runs_of(&third(name.into())).await.unwrap(), []);
+    // Under whatever name it is asked for.
+    let mut runs = sqlite.runs_of(&third(repository(5, "who/cares"))).await.unwrap();
+    let run = runs.remove(0);
+    assert_eq!(run.started.pull_request.to_string(), "umbrella/tube#3");
+    assert_eq!(run.started.installation, Some(InstallationId(78)));
+    let by = Account::new("ada");
+    assert_eq!(run.started.origin, Origin::Comment { id: 9, by: by.clone() });
+    assert_eq!(run.gates[0].approved_by, [by]);
+    assert_eq!(sqlite.runs_in(&now, 10).await.unwrap(), std::slice::from_ref(&run));
+    assert_eq!(sqlite.open_runs().await.unwrap(), std::slice::from_ref(&run));
+    assert_eq!(sqlite.find(run.id()).await.unwrap(), Some(run));
+    assert_eq!(sqlite.runs_in(&repository(6, "umbrella/tube"), 10).await.unwrap(), []);
+
+    // The comment that was taken is known when it is delivered again, with the id.
+    let (_, mut event) = sqlite.unfinished().await.unwrap().remove(0);
+    *event.repository_mut().unwrap() = now;
+    let again = event.identity(DeliveryId("again".into()));
+    assert_eq!(sqlite.admit(&again, &event).await.unwrap(), Admission::Known);
+    let Fact::CommentCreated(Comment { place, author, .. }) = event.fact else {
+        panic!("no comment");
+    };
+    assert_eq!((place, author), (CommentPlace::Conversation, Account::new("ada")));
+}
+
+#[tokio::test]
+async fn what_is_older_than_the_repository_of_that_name_is_nobodys_and_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
+    let name: RepositoryName = "Acme/rail_".parse().unwrap();
+    let strangers = repository(6, "Acme/rail_");
+    let made: Timestamp = "2026-04-01T00:00:00Z".parse().unwrap();
+    sqlite.identify(&name, &strangers, Some(made)).await.unwrap();
+    sqlite.know(&strangers, None).await.unwrap();
+    assert_eq!(sqlite.runs_in(&strangers, 10).await.unwrap(), []);
+    assert_eq!(sqlite.open_runs().await.unwrap(), []);
+    assert_eq!(sqlite.unidentified().await.unwrap(), []);
+}

@@ -1,0 +1,212 @@
+//! Which lane a piece of work goes through, and what it has to wait for there.
+//!
+//! What only answers, and what only stops something, has a lane of its own beside the one that may be busy for hours,
+//! and waits for no worker.
+
+use super::queue::Work;
+use super::workers::Share;
+use crate::domain::command::{self, Command};
+use crate::domain::event::{Event, Fact};
+use crate::domain::id::{PullRequestId, Repository};
+use crate::domain::run::{Origin, Run};
+
+/// Where a piece of work lines up, and what it needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Route {
+    /// One piece of work of a lane is worked off after the other.
+    pub(super) lane: String,
+    pub(super) needs: Needs,
+    /// A command in it stops what is at work, although the rest of it has to wait.
+    pub(super) stops_first: bool,
+}
+
+/// What a piece of work waits for, besides its turn in the lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// It reads something and answers.
+    Answering,
+    /// It stops something.
+    Stopping,
+    /// It writes down what happened; what follows from it may need a worker.
+    Noting,
+    /// It may work for hours.
+    Worker(Share),
+}
+
+impl Route {
+    /// Reads the commands of a comment, which takes milliseconds: not for the threads that answer webhooks.
+    pub(super) fn of(work: &Work) -> Self {
+        match work {
+            Work::Resume(run) => Self::plain(
+                run.started.pull_request.key(),
+                worker(&run.started.pull_request.repository, is_asked_for(run)),
+            ),
+            Work::Stop(event) => match &event.fact {
+                Fact::CommentCreated(comment) => Self::stopping(&comment.pull_request),
+                _ => Self::plain("pings".into(), Needs::Noting),
+            },
+            Work::Delivery(_, event) => Self::of_event(event),
+        }
+    }
+
+    pub(super) fn of_event(event: &Event) -> Self {
+        match &event.fact {
+            Fact::CommentCreated(comment) => {
+                let commands = command::parse(&comment.body);
+                let given: Vec<&Command> = commands.iter().flatten().collect();
+                Self::of_commands(&comment.pull_request, &given)
+            }
+            Fact::CommandGiven {
+                pull_request, command, ..
+            } => Self::of_commands(pull_request, &[command]),
+            Fact::PullRequestPushed { pull_request, .. } | Fact::PullRequestClosed { pull_request } => {
+                Self::plain(pull_request.key(), Needs::Noting)
+            }
+            // Whoever may label is not always whoever may write.
+            Fact::PullRequestLabelled { pull_request, .. } => {
+                Self::plain(pull_request.key(), worker(&pull_request.repository, false))
+            }
+            Fact::ChecksFailed(checks) => match checks.pull_requests.as_slice() {
+                [number] => {
+                    let id = in_repository(&checks.repository, *number);
+                    Self::plain(id.key(), worker(&checks.repository, false))
+                }
+                _ => Self::plain(format!("{} {}", checks.repository.key(), checks.head), Needs::Noting),
+            },
+            Fact::ButtonPressed {
+                repository,
+                pull_requests,
+                identifier,
+                ..
+            } => match pull_requests.as_slice() {
+                [number] if identifier.starts_with("reject:") => Self::stopping(&in_repository(repository, *number)),
+                [number] => Self::plain(in_repository(repository, *number).key(), worker(repository, true)),
+                _ => Self::plain(repository.key(), Needs::Noting),
+            },
+            Fact::InstallationChanged { .. } | Fact::Pinged => Self::plain("pings".into(), Needs::Noting),
+        }
+    }
+
+    fn of_commands(pull_request: &PullRequestId, commands: &[&Command]) -> Self {
+        let answers = |command: &&Command| matches!(command, Command::Help | Command::Status | Command::Config);
+        let stops = |command: &&Command| matches!(command, Command::Cancel | Command::Reject { .. });
+        if commands.iter().all(answers) {
+            return Self::plain(format!("{} answers", pull_request.key()), Needs::Answering);
+        }
+        if commands.iter().all(|command| answers(command) || stops(command)) {
+            return Self::stopping(pull_request);
+        }
+        // An explanation is a run of a model, beside whatever else goes on.
+        let explains = |command: &&Command| matches!(command, Command::Explain);
+        let lane = if commands.iter().all(|command| answers(command) || explains(command)) {
+            format!("{} explanations", pull_request.key())
+        } else {
+            pull_request.key()
+        };
+        Self {
+            stops_first: commands.contains(&&Command::Cancel),
+            ..Self::plain(lane, worker(&pull_request.repository, true))
+        }
+    }
+
+    fn stopping(pull_request: &PullRequestId) -> Self {
+        Self::plain(format!("{} stops", pull_request.key()), Needs::Stopping)
+    }
+
+    fn plain(lane: String, needs: Needs) -> Self {
+        Self {
+            lane,
+            needs,
+            stops_first: false,
+        }
+    }
+}
+
+/// The lanes beside the one of a pull request.
+pub(super) fn lanes_of(pull_request: &PullRequestId) -> [String; 4] {
+    let key = pull_request.key();
+    ["", " answers", " stops", " explanations"].map(|aside| format!("{key}{aside}"))
+}
+
+/// Whether an event may be about several pull requests, and GitHub does not name exactly one.
+pub(super) fn is_of_several(event: &Event) -> bool {
+    match &event.fact {
+        Fact::ChecksFailed(checks) => checks.pull_requests.len() != 1,
+        Fact::ButtonPressed { pull_requests, .. } => pull_requests.len() != 1,
+        _ => false,
+    }
+}
+
+fn in_repository(repository: &Repository, number: u64) -> PullRequestId {
+    PullRequestId {
+        repository: repository.clone(),
+        number,
+    }
+}
+
+fn worker(repository: &Repository, is_asked_for: bool) -> Needs {
+    Needs::Worker(Share {
+        repository: repository.clone(),
+        is_asked_for,
+    })
+}
+
+/// Whether a person with write access asked for what a run does next: they began it, or approved something in it.
+fn is_asked_for(run: &Run) -> bool {
+    matches!(run.started.origin, Origin::Comment { .. }) || run.gates.iter().any(|asked| !asked.approved_by.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::event::{Comment, CommentPlace};
+    use crate::domain::id::{Account, DeliveryId};
+
+    fn route(body: &str) -> Route {
+        let comment = Comment {
+            pull_request: in_repository(&"a/b".parse().unwrap(), 7),
+            id: 1,
+            place: CommentPlace::Conversation,
+            author: Account::new("mia"),
+            author_is_bot: false,
+            body: body.into(),
+            head: None,
+            written: None,
+        };
+        let event = Event {
+            installation: None,
+            received: jiff::Timestamp::UNIX_EPOCH,
+            fact: Fact::CommentCreated(comment),
+        };
+        Route::of(&Work::Delivery(DeliveryId("d".into()), Box::new(event)))
+    }
+
+    #[test]
+    fn what_stops_or_answers_waits_for_nobody() {
+        for (body, lane, needs) in [
+            ("/greenlight help", "a/b#7 answers", Needs::Answering),
+            (
+                "/greenlight status\n/greenlight config",
+                "a/b#7 answers",
+                Needs::Answering,
+            ),
+            ("/greenlight hepl", "a/b#7 answers", Needs::Answering),
+            ("/greenlight cancel", "a/b#7 stops", Needs::Stopping),
+            ("/greenlight reject too slow", "a/b#7 stops", Needs::Stopping),
+            ("/greenlight help\n/greenlight cancel", "a/b#7 stops", Needs::Stopping),
+        ] {
+            let route = route(body);
+            assert_eq!((route.lane.as_str(), &route.needs), (lane, &needs), "{body}");
+            assert!(!route.stops_first, "{body}");
+        }
+        for (body, lane, stops_first) in [
+            ("/greenlight explain", "a/b#7 explanations", false),
+            ("/greenlight fix", "a/b#7", false),
+            ("/greenlight cancel\n/greenlight fix", "a/b#7", true),
+        ] {
+            let route = route(body);
+            assert_eq!((route.lane.as_str(), route.stops_first), (lane, stops_first), "{body}");
+            assert!(matches!(route.needs, Needs::Worker(_)), "{body}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Who gets a worker next, so that nobody can hold them all.
+//!
+//! - Work that somebody asked for comes before work that nobody asked for, such as red CI. The latter takes workers that
+//!   are left over, at most half of them.
+//! - From four workers on, a repository gets at most three quarters of them.
+//! - One more worker is in reserve: when all are busy, it goes to a repository of which nothing that somebody asked for
+//!   is at work. So also a service with one worker starts a maintainer's work while a stranger's red CI is looked into.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::domain::id::Repository;
+
+/// Whose work a worker is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) repository: Repository,
+    /// Whether a person asked for it, as opposed to red CI.
+    pub(super) is_asked_for: bool,
+}
+
+/// The workers of a service.
+#[derive(Clone)]
+pub(super) struct Workers {
+    number: usize,
+    held: Arc<Mutex<Held>>,
+}
+
+#[derive(Default)]
+struct Held {
+    at_work: Vec<Share>,
+    /// In the order in which they came.
+    waiting: Vec<(Share, oneshot::Sender<Worker>)>,
+}
+
+/// A worker at work; dropping it sets it free.
+pub(super) struct Worker {
+    share: Option<Share>,
+    of: Workers,
+}
+
+impl Workers {
+    pub(super) fn new(number: usize) -> Self {
+        Self {
+            number: number.max(1),
+            held: Arc::default(),
+        }
+    }
+
+    /// Waits for a worker. None never happens while the service runs.
+    pub(super) async fn take(&self, share: Share) -> Option<Worker> {
+        let (sender, worker) = oneshot::channel();
+        self.held().waiting.push((share, sender));
+        self.hand_out();
+        worker.await.ok()
+    }
+
+    /// Gives workers to those who wait, as long as one may start.
+    fn hand_out(&self) {
+        loop {
+            let (worker, sender) = {
+                let mut held = self.held();
+                let Some(next) = held.next(self.number) else { return };
+                let (share, sender) = held.waiting.remove(next);
+                held.at_work.push(share.clone());
+                let worker = Worker {
+                    share: Some(share),
+                    of: self.clone(),
+                };
+                (worker, sender)
+            };
+            // Whoever stopped waiting gives it back by dropping it, outside of the lock.
+            drop(sender.send(worker));
+        }
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(share) = self.share.take() {
+            let mut held = self.of.held();
+            if let Some(place) = held.at_work.iter().position(|other| *other == share) {
+                held.at_work.swap_remove(place);
+            }
+            drop(held);
+            self.of.hand_out();
+        }
+    }
+}
+
+impl Held {
+    /// Who may start now: what was asked for first, then of the repository with the least at work, then whoever waits
+    /// longest.
+    fn next(&self, workers: usize) -> Option<usize> {
+        let may_start = |(_, (share, _)): &(usize, &(Share, _))| self.may_start(share, workers);
+        let order = |(place, (share, _)): &(usize, &(Share, _))| {
+            let at_work = self.count(|other| other.repository == share.repository);
+            (!share.is_asked_for, at_work, *place)
+        };
+        let waiting = self.waiting.iter().enumerate();
+        waiting.filter(may_start).min_by_key(order).map(|(place, _)| place)
+    }
+
+    fn may_start(&self, share: &Share, workers: usize) -> bool {
+        let busy = self.at_work.len();
+        let of_repository = self.count(|other| other.repository == share.repository);
+        let most = if workers < 4 { workers } else { workers * 3 / 4 };
+        if share.is_asked_for {
+            let asked = self.count(|other| other.repository == share.repository && other.is_asked_for);
+            return (busy < workers && of_repository < most) || (busy == workers && asked == 0);
+        }
+        let unasked = self.count(|other| !other.is_asked_for);
+        busy < workers && of_repository < most && unasked < (workers / 2).max(1)
+    }
+
+    fn count(&self, what: impl Fn(&Share) -> bool) -> usize {
+        self.at_work.iter().filter(|share| what(share)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    fn asked(repository: &str) -> Share {
+        Share {
+            repository: repository.parse().unwrap(),
+            is_asked_for: true,
+        }
+    }
+
+    fn unasked(repository: &str) -> Share {
+        Share {
+            is_asked_for: false,
+            ..asked(repository)
+        }
+    }
+
+    /// A worker, if one is free for this.
+    fn now(workers: &Workers, share: Share) -> Option<Worker> {
+        workers.take(share).now_or_never().flatten()
+    }
+
+    #[test]
+    fn a_repository_without_work_gets_a_worker_when_another_holds_all() {
+        for number in 1..=9 {
+            let workers = Workers::new(number);
+            let held: Vec<Worker> = (0..20).map_while(|_| now(&workers, asked("a/busy"))).collect();
+            assert!(held.len() <= number, "{number}");
+            assert!(now(&workers, asked("b/other")).is_some(), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_asked_for_takes_half_and_never_the_reserve() {
+        for (number, most) in [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4)] {
+            let workers = Workers::new(number);
+            let held: Vec<Worker> = (0..20)
+                .map_while(|at| now(&workers, unasked(&format!("a/r{at}"))))
+                .collect();
+            assert_eq!(held.len(), most, "{number}");
+            assert!(now(&workers, asked("a/r0")).is_some(), "{number}");
+        }
+        let workers = Workers::new(1);
+        let _one = now(&workers, asked("a/b")).unwrap();
+        assert!(now(&workers, unasked("c/d")).is_none());
+    }
+
+    #[test]
+    fn what_was_asked_for_and_whoever_has_less_comes_first() {
+        let workers = Workers::new(2);
+        let first = now(&workers, asked("a/a")).unwrap();
+        let _second = now(&workers, asked("a/a")).unwrap();
+        let reserve = now(&workers, asked("b/b")).unwrap();
+        let mut red = Box::pin(workers.take(unasked("c/c")));
+        let mut again = Box::pin(workers.take(asked("a/a")));
+        let mut other = Box::pin(workers.take(asked("d/d")));
+        assert!((&mut red).now_or_never().is_none());
+        assert!((&mut again).now_or_never().is_none());
+        assert!((&mut other).now_or_never().is_none());
+        drop(reserve);
+        let other = (&mut other).now_or_never().flatten().unwrap();
+        assert!((&mut again).now_or_never().is_none());
+        drop(first);
+        assert!((&mut again).now_or_never().is_none());
+        drop(other);
+        let _again = (&mut again).now_or_never().flatten().unwrap();
+        assert!((&mut red).now_or_never().is_none());
+    }
+
+    #[test]
+    fn who_stops_waiting_takes_no_worker() {
+        let workers = Workers::new(1);
+        let held = now(&workers, asked("a/a")).unwrap();
+        drop(workers.take(asked("a/a")));
+        let mut waiting = Box::pin(workers.take(asked("a/a")));
+        assert!((&mut waiting).now_or_never().is_none());
+        drop(waiting);
+        drop(held);
+        assert!(now(&workers, asked("a/a")).is_some());
+    }
+}

@@ -1,0 +1,76 @@
+//! People who change their logins stay who they are, and whoever takes a freed login is somebody else.
+
+use greenlight::demo::{AUTHOR, MAINTAINER, Role};
+
+use crate::harness::story::{Scene, Story};
+
+/// What the maintainer is called later.
+const LATER: &str = "mona";
+
+/// A tested fix that takes two people to land.
+async fn takes_two() -> Story {
+    let story = Scene::default().config("[gate]\napprovers = 2\n").begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.maintainer_says("/greenlight approve").await;
+    story.has_not_landed();
+    story
+}
+
+#[tokio::test]
+async fn two_approvals_of_one_person_under_two_logins_count_once() {
+    let story = takes_two().await;
+    story.double.rename_account(MAINTAINER, LATER).unwrap();
+    story.says(LATER, "/greenlight approve").await;
+    assert!(story.answer().contains("2 different people"), "{}", story.answer());
+    story.has_not_landed();
+    // Of two people, one under the login of before: asked for again before anything lands.
+    story.says(AUTHOR, "/greenlight approve").await;
+    story.has_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn whoever_takes_a_freed_login_is_not_the_one_who_approved() {
+    let story = takes_two().await;
+    story.double.rename_account(MAINTAINER, LATER).unwrap();
+    story.double.set_role(LATER, Role::Read);
+    // Another account, of the login that is in the journal, and with write access.
+    story.double.set_role(MAINTAINER, Role::Write);
+    story.says(AUTHOR, "/greenlight approve").await;
+    story.has_not_landed();
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("mia approved, but has no write access any more"),
+        "{sticky}"
+    );
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn whoever_takes_a_freed_login_without_rights_approves_nothing() {
+    let story = takes_two().await;
+    story.double.rename_account(MAINTAINER, LATER).unwrap();
+    story.says(MAINTAINER, "/greenlight approve").await;
+    assert!(story.answer().contains("it takes write access"), "{}", story.answer());
+    story.has_not_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn nothing_runs_on_the_word_of_a_login_that_somebody_else_has_now() {
+    let story = Story::new().await;
+    story.maintainer_says("/greenlight fix").await;
+    story.double.rename_account(MAINTAINER, LATER).unwrap();
+    story.double.set_role(LATER, Role::None);
+    story.double.set_role(MAINTAINER, Role::Maintain);
+    let before = story.run().await.spent;
+    // The run goes on from here, if those who allowed it still may.
+    story.says(AUTHOR, "/greenlight reject try something else").await;
+    let sticky = story.sticky();
+    assert!(
+        sticky.contains("mia allowed this, but has no write access any more"),
+        "{sticky}"
+    );
+    assert_eq!(story.run().await.spent, before);
+    story.finish().await;
+}

@@ -1,0 +1,136 @@
+//! All workers are busy with tests that never end, and greenlight still answers, stops and takes a no.
+
+use greenlight::demo::{AUTHOR, CheckRunView, Double, MAINTAINER, NewPullRequest};
+
+use crate::harness::story::{Scene, Story};
+
+const STRANGER: &str = "stranger";
+
+/// A repository whose tests never end in a pull request that has a file `block`.
+fn scene(workers: usize) -> Scene {
+    Scene::tested_by("if test -e block; then sleep 3000; fi; python3 -m unittest -v").workers(workers)
+}
+
+/// One more pull request whose tests never end.
+async fn endless(story: &Story, branch: &'static str) -> u64 {
+    let new = NewPullRequest::new(AUTHOR, branch, "Never ends").write("block", "1\n");
+    story.double.open_pull_request(new).await.unwrap()
+}
+
+fn is_at_work(double: &Double, number: u64) -> bool {
+    let ours = |run: &CheckRunView| run.name == "greenlight" && run.status == "in_progress";
+    double.check_runs(&double.head(number).unwrap()).iter().any(ours)
+}
+
+/// Waits until somebody reads this in a comment of a pull request.
+async fn until_read(story: &Story, number: u64, text: &str) {
+    let seen = |double: &Double| {
+        let comments = double.comments(number);
+        comments
+            .iter()
+            .any(|comment| comment.author.ends_with("[bot]") && comment.body.contains(text))
+    };
+    story.until(text, seen).await;
+}
+
+#[tokio::test]
+async fn busy_workers_delay_no_answer_and_no_cancel() {
+    for workers in [1, 2] {
+        let story = scene(workers)
+            .person(STRANGER, greenlight::demo::Role::Read)
+            .begin()
+            .await;
+        let mut busy = Vec::new();
+        for branch in ["first", "second"].into_iter().take(workers) {
+            let number = endless(&story, branch).await;
+            story
+                .double
+                .comment(number, MAINTAINER, "/greenlight fix")
+                .await
+                .unwrap();
+            story.until("at work", |double| is_at_work(double, number)).await;
+            busy.push(number);
+        }
+        let waiting = endless(&story, "third").await;
+        story
+            .double
+            .comment(waiting, MAINTAINER, "/greenlight fix")
+            .await
+            .unwrap();
+        for (command, answer) in [
+            ("help", "show this list"),
+            ("config", "execution"),
+            ("status", "Nothing"),
+        ] {
+            let said = format!("/greenlight {command}");
+            story.double.comment(story.number, MAINTAINER, &said).await.unwrap();
+            until_read(&story, story.number, answer).await;
+        }
+        // What a stranger says stops nothing.
+        story
+            .double
+            .comment(busy[0], STRANGER, "/greenlight cancel")
+            .await
+            .unwrap();
+        until_read(&story, busy[0], "write access").await;
+        assert!(busy.iter().all(|number| is_at_work(&story.double, *number)));
+        assert!(!is_at_work(&story.double, waiting));
+        // Asked for and not begun yet: it does not begin any more.
+        story
+            .double
+            .comment(waiting, MAINTAINER, "/greenlight cancel")
+            .await
+            .unwrap();
+        until_read(&story, waiting, "Nothing is running").await;
+        for number in busy {
+            story
+                .double
+                .comment(number, MAINTAINER, "/greenlight cancel")
+                .await
+                .unwrap();
+            until_read(&story, number, "**Cancelled** by `mia`").await;
+        }
+        story.settle().await;
+        until_read(&story, waiting, "cancelled before it began").await;
+        assert!(!is_at_work(&story.double, waiting));
+        story.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn busy_workers_delay_no_rejection() {
+    let story = scene(1).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    assert!(story.sticky().contains("Approve to commit"), "{}", story.sticky());
+    let busy = endless(&story, "first").await;
+    story.double.comment(busy, MAINTAINER, "/greenlight fix").await.unwrap();
+    story.until("at work", |double| is_at_work(double, busy)).await;
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight reject")
+        .await
+        .unwrap();
+    until_read(&story, story.number, "**Rejected** by `mia`").await;
+    assert!(is_at_work(&story.double, busy));
+    story
+        .double
+        .comment(busy, MAINTAINER, "/greenlight cancel")
+        .await
+        .unwrap();
+    story.settle().await;
+    story.has_not_landed();
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn a_cancel_with_more_after_it_stops_at_once_and_the_rest_follows() {
+    let story = scene(1).begin().await;
+    let busy = endless(&story, "first").await;
+    story.double.comment(busy, MAINTAINER, "/greenlight fix").await.unwrap();
+    story.until("at work", |double| is_at_work(double, busy)).await;
+    let both = "/greenlight cancel\n/greenlight retry";
+    story.double.comment(busy, MAINTAINER, both).await.unwrap();
+    until_read(&story, busy, "**Cancelled** by `mia`").await;
+    story.settle().await;
+    story.finish().await;
+}
