@@ -4,6 +4,7 @@
 //! file per group with a table each; [`routing`] finds them and [`server`] checks, runs and records every request.
 //! Git is served over smart HTTP by [`git_http`]. Nothing here knows greenlight: it would serve any client of GitHub.
 
+mod accounts;
 mod actions;
 mod apps;
 mod auth;

@@ -16,7 +16,7 @@ check_run requested_action: ButtonPressed
 check_run rerequested neutral: ButtonPressed
 check_suite completed success: -
 check_suite requested: -
-check_suite rerequested success: ButtonPressed
+check_suite rerequested success: -
 installation created: InstallationChanged
 installation deleted: InstallationChanged
 installation new_permissions_accepted: InstallationChanged
@@ -419,6 +419,7 @@ fn a_red_status_is_a_failed_check_and_no_other_is() {
 fn rerun_is_pressed_by_people_alone() {
     for kind in ["check_run", "check_suite"] {
         let mut payload = example(kind, "rerequested");
+        payload["sender"]["type"] = json!("User");
         let by = payload["sender"]["login"].as_str().unwrap().to_owned();
         match fact(kind, &payload) {
             Fact::ButtonPressed {

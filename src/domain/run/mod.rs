@@ -4,17 +4,17 @@
 //! done again and an unfinished one is done with the same markers. What a step does to GitHub is in `engine`.
 
 mod next;
+mod rights;
 mod step;
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 pub use next::{GateNeeded, Next};
 pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Tested, TestsFirst};
 
 use super::anchor::Fate;
 use super::execution::Deferred;
-use super::gate::{Answer, Gate, GateId, GateKind, Terms};
+use super::gate::{Answer, Gate, GateId, GateKind};
 use super::id::{Account, CommitSha, RunId};
 use super::proposal::{Evidence, Proposal};
 use super::search::Search;
@@ -334,70 +334,6 @@ impl Run {
     /// Whether it is finished and said so.
     pub fn is_over(&self) -> bool {
         self.end.is_some() && self.announced
-    }
-
-    /// Takes back a consent by configuration, however it came into the journal: none is good for a head that people
-    /// without write access can push to. Approved gates stay what they are.
-    pub fn forget_consent_by_config(&mut self) {
-        if matches!(self.started.consent, Consent::Config { .. }) {
-            self.started.consent = Consent::None;
-            self.started.asks_first = true;
-        }
-    }
-
-    /// Whether code of the pull request may run: by the consent it started with, or by an approved search.
-    pub fn may_execute(&self) -> bool {
-        self.started.consent != Consent::None
-            || self
-                .gates
-                .iter()
-                .any(|asked| matches!(asked.gate.kind, GateKind::Search { .. }) && asked.is_approved())
-    }
-
-    /// Whose word it rests on that code may run: asked for their standing again whenever it does.
-    pub fn vouched_by(&self) -> Vec<&Account> {
-        let consent = match &self.started.consent {
-            Consent::None => None,
-            Consent::Command { by } | Consent::Config { author: by } => Some(by),
-        };
-        // What was allowed once, and is done, allows nothing more.
-        let is_used_up = |at: usize, asked: &Asked| at < self.resolved_gates && asked.gate.kind.is_for_the_model();
-        let gates = self.gates.iter().enumerate();
-        let approved = gates
-            .filter(|(at, asked)| asked.is_approved() && !is_used_up(*at, asked))
-            .map(|(_, asked)| asked);
-        consent
-            .into_iter()
-            .chain(approved.flat_map(|asked| &asked.approved_by))
-            .collect()
-    }
-
-    /// The command, and its minutes, that an approved gate allows to run; none if a consent allows whatever it is.
-    pub fn granted(&self) -> Option<(&str, u64)> {
-        let approved = self.gates.iter().rev().filter(|asked| asked.is_approved());
-        let mut commands = approved.filter_map(|asked| match &asked.gate.kind {
-            GateKind::Search { command, minutes } | GateKind::VerifyAndLand { command, minutes, .. } => {
-                Some((command.as_str(), *minutes))
-            }
-            GateKind::Land { .. } | GateKind::ChangeTests { .. } | GateKind::Execute(_) | GateKind::Tests { .. } => {
-                None
-            }
-        });
-        commands.next().filter(|_| self.started.consent == Consent::None)
-    }
-
-    /// Terms for a gate opened now.
-    pub fn terms(&self, now: Timestamp) -> Terms {
-        let seconds = i64::try_from(self.started.gate_seconds).unwrap_or(i64::MAX);
-        let expires = now
-            .checked_add(jiff::SignedDuration::from_secs(seconds))
-            .unwrap_or(Timestamp::MAX);
-        Terms {
-            head: self.started.head.clone(),
-            approvers: self.started.approvers,
-            opened: now,
-            expires,
-        }
     }
 }
 

@@ -68,7 +68,7 @@ fn capped(lab: &Lab) -> RangeInclusive<u32> {
 }
 
 async fn a_fork_bomb_that_never_stops_is_ended(lab: Lab) {
-    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(1));
+    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(4));
     let mut alive = Alive::new(lab.path(), "alive");
     let script = "
 alive = open('alive', 'w')

@@ -266,12 +266,7 @@ async fn what_was_not_executed_is_not_called_tested_on_a_fork_either() {
         calls("edit_file", edit),
         calls("submit", json!({ "summary": "Change is what is left." })),
     ];
-    let story = Scene::default()
-        .author(STRANGER)
-        .forked(false)
-        .model(turns)
-        .begin()
-        .await;
+    let story = Scene::default().forked(false).model(turns).begin().await;
     story.ci_fails().await;
     story.has_executed_nothing().await;
     assert!(!story.sticky().contains("tested fix"), "{}", story.sticky());

@@ -1,0 +1,73 @@
+//! What may be done in a run, and on whose word.
+
+use jiff::Timestamp;
+
+use super::{Asked, Consent, Run};
+use crate::domain::gate::{GateKind, Terms};
+use crate::domain::id::Account;
+
+impl Run {
+    /// Takes back a consent by configuration, however it came into the journal: none is good for a head that people
+    /// without write access can push to. Approved gates stay what they are.
+    pub fn forget_consent_by_config(&mut self) {
+        if matches!(self.started.consent, Consent::Config { .. }) {
+            self.started.consent = Consent::None;
+            self.started.asks_first = true;
+        }
+    }
+
+    /// Whether code of the pull request may run: by the consent it started with, or by an approved search.
+    pub fn may_execute(&self) -> bool {
+        self.started.consent != Consent::None
+            || self
+                .gates
+                .iter()
+                .any(|asked| matches!(asked.gate.kind, GateKind::Search { .. }) && asked.is_approved())
+    }
+
+    /// Whose word it rests on that code may run: asked for their standing again whenever it does.
+    pub fn vouched_by(&self) -> Vec<&Account> {
+        let consent = match &self.started.consent {
+            Consent::None => None,
+            Consent::Command { by } | Consent::Config { author: by } => Some(by),
+        };
+        // What was allowed once, and is done, allows nothing more.
+        let is_used_up = |at: usize, asked: &Asked| at < self.resolved_gates && asked.gate.kind.is_for_the_model();
+        let gates = self.gates.iter().enumerate();
+        let approved = gates
+            .filter(|(at, asked)| asked.is_approved() && !is_used_up(*at, asked))
+            .map(|(_, asked)| asked);
+        consent
+            .into_iter()
+            .chain(approved.flat_map(|asked| &asked.approved_by))
+            .collect()
+    }
+
+    /// The command, and its minutes, that an approved gate allows to run; none if a consent allows whatever it is.
+    pub fn granted(&self) -> Option<(&str, u64)> {
+        let approved = self.gates.iter().rev().filter(|asked| asked.is_approved());
+        let mut commands = approved.filter_map(|asked| match &asked.gate.kind {
+            GateKind::Search { command, minutes } | GateKind::VerifyAndLand { command, minutes, .. } => {
+                Some((command.as_str(), *minutes))
+            }
+            GateKind::Land { .. } | GateKind::ChangeTests { .. } | GateKind::Execute(_) | GateKind::Tests { .. } => {
+                None
+            }
+        });
+        commands.next().filter(|_| self.started.consent == Consent::None)
+    }
+
+    /// Terms for a gate opened now.
+    pub fn terms(&self, now: Timestamp) -> Terms {
+        let seconds = i64::try_from(self.started.gate_seconds).unwrap_or(i64::MAX);
+        let expires = now
+            .checked_add(jiff::SignedDuration::from_secs(seconds))
+            .unwrap_or(Timestamp::MAX);
+        Terms {
+            head: self.started.head.clone(),
+            approvers: self.started.approvers,
+            opened: now,
+            expires,
+        }
+    }
+}
