@@ -62,6 +62,16 @@ impl Double {
         Ok(sha)
     }
 
+    /// Sets the branch of a pull request back by one commit: a force push that drops what came last.
+    ///
+    /// # Errors
+    /// When there is no such pull request.
+    pub async fn set_back(&self, number: u64, login: &str) -> Result<(), DoubleError> {
+        self.act(login, |state| state.set_back(number, login))?;
+        self.delivered().await;
+        Ok(())
+    }
+
     /// Commits these changes on a branch of the repository itself, such as `main`.
     ///
     /// # Errors
@@ -164,6 +174,19 @@ impl Double {
         })?;
         self.delivered().await;
         Ok(())
+    }
+}
+
+impl State {
+    /// Sets the branch of a pull request of the home repository back to the parent of its head.
+    pub(super) fn set_back(&mut self, number: u64, by: &str) -> Result<(), DoubleError> {
+        let pull = known(self, number)?;
+        let there = self.repository(pull.head_repository).ok_or(DoubleError::Missing {
+            what: "repository",
+            id: pull.head_repository,
+        })?;
+        let before = there.git.find_commit(pull.head)?.parent_id(0)?;
+        Ok(self.move_reference(pull.head_repository, &pull.head_reference(), before, by)?)
     }
 }
 

@@ -50,7 +50,8 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     match context.client.land(&landing).await {
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
-        // The branch of a fork, or a protected one: the suggestions are there for whoever may push.
+        Err(LandError::NotTaken { why: reason }) => Ok(Step::Ended(End::NotTaken { reason })),
+        // The branch of a fork: the suggestions are there for whoever may push.
         Err(LandError::GitHub(Error::Refused { status: 403 | 404, .. })) => Ok(Step::Ended(End::Suggested)),
         Err(error) => Err(error.into()),
     }

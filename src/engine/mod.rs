@@ -7,6 +7,7 @@ mod announce;
 mod answer;
 mod attempt;
 mod base;
+mod branch_rules;
 mod budget;
 pub mod bundle;
 mod cancel;

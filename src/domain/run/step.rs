@@ -141,6 +141,11 @@ pub enum End {
     },
     /// Suggested, but this pull request's branch cannot be pushed to: its author commits the suggestions.
     Suggested,
+    /// Suggested, but the rules of the branch take no commit from here: whoever may push commits the suggestions. In
+    /// GitHub's words where it refused the approved commit, or else in those of the rules that were asked for before.
+    NotTaken {
+        reason: String,
+    },
     Rejected {
         #[serde(flatten)]
         by: Account,
