@@ -28,8 +28,6 @@ pub enum Fault {
     Gone,
     /// 307 to this address; nothing was done.
     SendElsewhere(&'static str),
-    /// Somebody sets the branch of the pull request with this number back by one commit; then the request is run.
-    BranchSetBack { pull_request: u64 },
     /// 422 as for a line that GitHub's own view of the diff does not have; nothing was done.
     LineNotInDiff,
 }
@@ -83,8 +81,6 @@ pub(super) enum Effect {
     Instead(Option<Answer>),
     /// The route is run; this is the answer all the same.
     Afterwards(Option<Answer>),
-    /// The head of the pull request with this number is set back; then the route is run and answers.
-    SetBackFirst(u64),
 }
 
 impl Faults {
@@ -125,7 +121,6 @@ impl Faults {
                 let body = serde_json::json!({ "message": message, "errors": errors, "status": "422" });
                 Effect::Instead(Some(Answer::json(422, body)))
             }
-            Fault::BranchSetBack { pull_request } => Effect::SetBackFirst(pull_request),
             Fault::SendElsewhere(to) => {
                 let answer = Answer::error(307, "Temporary Redirect").header("location", to);
                 Effect::Instead(Some(answer))

@@ -67,7 +67,16 @@ impl Double {
     /// # Errors
     /// When there is no such pull request.
     pub async fn set_back(&self, number: u64, login: &str) -> Result<(), DoubleError> {
-        self.act(login, |state| state.set_back(number, login))?;
+        self.act(login, |state| {
+            let pull = known(state, number)?;
+            let missing = DoubleError::Missing {
+                what: "repository",
+                id: pull.head_repository,
+            };
+            let there = state.repository(pull.head_repository).ok_or(missing)?;
+            let before = there.git.find_commit(pull.head)?.parent_id(0)?;
+            Ok(state.move_reference(pull.head_repository, &pull.head_reference(), before, login)?)
+        })?;
         self.delivered().await;
         Ok(())
     }
@@ -174,19 +183,6 @@ impl Double {
         })?;
         self.delivered().await;
         Ok(())
-    }
-}
-
-impl State {
-    /// Sets the branch of a pull request of the home repository back to the parent of its head.
-    pub(super) fn set_back(&mut self, number: u64, by: &str) -> Result<(), DoubleError> {
-        let pull = known(self, number)?;
-        let there = self.repository(pull.head_repository).ok_or(DoubleError::Missing {
-            what: "repository",
-            id: pull.head_repository,
-        })?;
-        let before = there.git.find_commit(pull.head)?.parent_id(0)?;
-        Ok(self.move_reference(pull.head_repository, &pull.head_reference(), before, by)?)
     }
 }
 

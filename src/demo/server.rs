@@ -82,11 +82,7 @@ fn into_response(answer: Answer) -> Response<HttpBody> {
 fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
     let path = parts.uri.path();
     let effect = state.faults.take(parts.method.as_str(), path);
-    if let Some(Effect::SetBackFirst(number)) = &effect
-        && let Err(error) = state.set_back(*number, super::world::AUTHOR)
-    {
-        state.recorder.violation(format!("the branch cannot be set back: {error}"));
-    }
+
     let (mut record, answer) = match &effect {
         Some(Effect::Instead(_)) => (blank_record(state, parts), Answer::empty(502)),
         _ => dispatch(state, parts, body),
@@ -99,7 +95,7 @@ fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
     }
     let sent = match effect {
         Some(Effect::Instead(planned) | Effect::Afterwards(planned)) => planned,
-        Some(Effect::SetBackFirst(_)) | None => Some(answer),
+        None => Some(answer),
     };
     if record.faulty {
         record.status = sent.as_ref().map_or(0, |answer| answer.status);

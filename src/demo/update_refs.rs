@@ -27,8 +27,8 @@ pub(super) fn answer(call: &mut Call<'_>, query: &str) -> Option<Answer> {
         return Some(unknown_field());
     }
     let input = call.body["variables"]["input"].clone();
-    let result = check_keys(&input, &["repositoryId", "refUpdates", "clientMutationId"])
-        .and_then(|()| update(call, &input));
+    let result =
+        check_keys(&input, &["repositoryId", "refUpdates", "clientMutationId"]).and_then(|()| update(call, &input));
     Some(match result {
         Ok(()) => {
             let done = json!({ "clientMutationId": input["clientMutationId"] });

@@ -67,7 +67,11 @@ impl BranchRule {
             Demand::StatusChecks(names) => match names.as_slice() {
                 [] => return None,
                 [name] => format!("Required status check \"{name}\" is expected."),
-                names => format!("{} required status checks are expected: {}.", names.len(), names.join(", ")),
+                names => format!(
+                    "{} required status checks are expected: {}.",
+                    names.len(),
+                    names.join(", ")
+                ),
             },
             Demand::Deployments => "Commits must be deployed to the required environments.".into(),
             Demand::Workflows => "Required workflows must pass.".into(),
@@ -75,7 +79,11 @@ impl BranchRule {
             Demand::Signatures if commit.is_signed => return None,
             Demand::Signatures => "Commits must have verified signatures.".into(),
             Demand::Message(pattern) if pattern.takes(commit.message) => return None,
-            Demand::Message(Pattern { operator, pattern, negate }) => {
+            Demand::Message(Pattern {
+                operator,
+                pattern,
+                negate,
+            }) => {
                 let must = if *negate { "must not" } else { "must" };
                 let how = match operator {
                     Operator::StartsWith => "start with",
@@ -116,7 +124,9 @@ impl Pattern {
 pub fn refusal(rules: &[BranchRule], commit: &NewCommit<'_>) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for rule in rules {
-        let line = rule.against(commit).map(|why| format!("{why} (a rule of {})", rule.source));
+        let line = rule
+            .against(commit)
+            .map(|why| format!("{why} (a rule of {})", rule.source));
         lines.extend(line.filter(|line| !lines.contains(line)));
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
@@ -128,7 +138,11 @@ mod tests {
 
     fn message(operator: Operator, pattern: &str, negate: bool) -> Demand {
         let pattern = pattern.into();
-        Demand::Message(Pattern { operator, pattern, negate })
+        Demand::Message(Pattern {
+            operator,
+            pattern,
+            negate,
+        })
     }
 
     #[track_caller]
@@ -147,8 +161,14 @@ mod tests {
 
     #[test]
     fn what_is_known_to_be_refused_is_told_in_one_line_each() {
-        check(Demand::PullRequest, Some("Changes must be made through a pull request."));
-        check(Demand::MergeQueue, Some("Changes must be made through the merge queue."));
+        check(
+            Demand::PullRequest,
+            Some("Changes must be made through a pull request."),
+        );
+        check(
+            Demand::MergeQueue,
+            Some("Changes must be made through the merge queue."),
+        );
         check(
             Demand::StatusChecks(vec!["ci".into()]),
             Some("Required status check \"ci\" is expected."),
@@ -171,9 +191,15 @@ mod tests {
     fn a_message_is_held_against_its_pattern() {
         use Operator::{Contains, EndsWith, Regex, StartsWith};
         check(message(StartsWith, "Give", false), None);
-        check(message(StartsWith, "fix:", false), Some("The commit message must start with: fix:"));
+        check(
+            message(StartsWith, "fix:", false),
+            Some("The commit message must start with: fix:"),
+        );
         check(message(EndsWith, "r1", false), None);
-        check(message(Contains, "Run", true), Some("The commit message must not contain: Run"));
+        check(
+            message(Contains, "Run", true),
+            Some("The commit message must not contain: Run"),
+        );
         check(message(Contains, "JIRA", true), None);
         check(
             message(Regex, "^[A-Z]+-[0-9]+ ", false),

@@ -2,9 +2,8 @@
 
 use super::{Broken, Context};
 use crate::domain::branch_rule::{self, NewCommit};
-use crate::domain::redact;
-use crate::domain::reply;
 use crate::domain::run::Run;
+use crate::domain::{redact, reply};
 use crate::github::commit_message;
 
 /// What is kept of the reasons, in bytes.

@@ -42,7 +42,8 @@ impl Mistake {
     /// Whether the query is about something that this server does not have.
     fn is_unknown(&self) -> bool {
         let code = self.extensions["code"].as_str().or(self.r#type.as_deref());
-        matches!(code, Some("undefinedField" | "variableRequiresValidType")) || self.message.contains("doesn't exist on type")
+        matches!(code, Some("undefinedField" | "variableRequiresValidType"))
+            || self.message.contains("doesn't exist on type")
     }
 }
 
@@ -128,8 +129,7 @@ impl Client {
         name: &str,
         (before, after): (&CommitSha, &CommitSha),
     ) -> Result<Swap, Error> {
-        const QUERY: &str =
-            "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
+        const QUERY: &str = "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
         let update = json!({ "name": name, "beforeOid": before, "afterOid": after, "force": false });
         let input = json!({ "repositoryId": repository, "refUpdates": [update] });
         let answer = match self.query(QUERY, &json!({ "input": input })).await {

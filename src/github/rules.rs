@@ -93,8 +93,15 @@ impl Client {
     /// <https://docs.github.com/en/authentication/managing-commit-signature-verification/about-commit-signature-verification#signature-verification-for-bots>
     pub fn is_signed_for(&self) -> bool {
         use secrecy::ExposeSecret as _;
-        let is_personal = |token: &str| ["ghp_", "gho_", "ghu_", "github_pat_"].iter().any(|of| token.starts_with(of));
-        !self.token.as_ref().is_some_and(|token| is_personal(token.expose_secret()))
+        let is_personal = |token: &str| {
+            ["ghp_", "gho_", "ghu_", "github_pat_"]
+                .iter()
+                .any(|of| token.starts_with(of))
+        };
+        !self
+            .token
+            .as_ref()
+            .is_some_and(|token| is_personal(token.expose_secret()))
     }
 }
 

@@ -10,7 +10,10 @@ const MAX_REASON: usize = 1_500;
 
 /// What became of a proposal that the rules of its branch do not take.
 pub(super) fn headline(run: &Run, reason: &str) -> String {
-    let weakens = run.proposal.as_ref().is_some_and(|proposal| !proposal.weakens.is_empty());
+    let weakens = run
+        .proposal
+        .as_ref()
+        .is_some_and(|proposal| !proposal.weakens.is_empty());
     let what = match &run.evidence {
         _ if weakens => "🟠 **The test may be wrong:** a change of tests is shown, not a fix of the code.".to_string(),
         None => "🟡 **A fix is suggested, not executed.**".into(),

@@ -345,11 +345,7 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         Some(End::Landed { .. }) => CheckState::Green,
         Some(_) if run.is_all_accepted() => CheckState::NothingDone,
         Some(
-            End::Explained(_)
-            | End::NothingToFix { .. }
-            | End::PassedMeanwhile
-            | End::Suggested
-            | End::NotTaken { .. },
+            End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested | End::NotTaken { .. },
         ) => CheckState::NothingDone,
         Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. } | End::Refused { .. }) => {
             CheckState::NoFix

@@ -35,6 +35,7 @@ mod renamed;
 mod request;
 mod required;
 mod restart;
+mod rules;
 mod secrets;
 mod shown;
 mod suggestions;
