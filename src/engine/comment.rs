@@ -11,6 +11,7 @@ use crate::domain::mode::Mode;
 use crate::domain::permission::{Authorized, authorize};
 use crate::domain::reply;
 use crate::domain::run::{Consent, Origin, Run};
+use crate::github::PullRequest;
 
 /// What a verb leads to: text for the one answer, a refusal, or nothing to say.
 pub(super) type Verdict = Result<Option<String>, Refusal>;
@@ -266,34 +267,15 @@ async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
 async fn config(context: &Context<'_>) -> Result<Verdict, Broken> {
     Ok(Ok(Some(
         match desk::config(&context.client, &context.pull_request).await? {
-            Ok(config) => reply::config(&shown(&config), &context.pull_request.base_branch),
+            Ok(config) => {
+                let PullRequest {
+                    base_branch,
+                    default_branch,
+                    ..
+                } = &context.pull_request;
+                reply::config(&config.to_string(), base_branch, default_branch.as_deref())
+            }
             Err(mistake) => reply::bad_config(&mistake),
         },
     )))
-}
-
-/// The settings a person may want to check, as they would be written.
-fn shown(config: &crate::config::repository::RepoConfig) -> String {
-    let execution = match config.execution {
-        crate::config::repository::Execution::Approve => "approve",
-        crate::config::repository::Execution::Sandbox => "sandbox",
-    };
-    let duration = humantime::format_duration;
-    format!(
-        "execution = \"{execution}\"\ntrigger.ci = {}\ntrigger.label = {:?}\ntest.command = {:?}\ntest.timeout = \"{}\"\n\
-         gate.expires = \"{}\"\ngate.approvers = {}\ngate.tests = {}\nlimits.turns = {}\nlimits.tokens = {}\nlimits.wall = \"{}\"\n\
-         limits.patch_lines = {}\nprotect.paths = {:?}\n",
-        config.trigger.ci,
-        config.trigger.label.as_deref().unwrap_or_default(),
-        config.test.command.as_deref().unwrap_or("found by itself"),
-        duration(config.test.timeout),
-        duration(config.gate.expires),
-        config.gate.approvers,
-        config.gate.tests,
-        config.limits.turns,
-        config.limits.tokens,
-        duration(config.limits.wall),
-        config.limits.patch_lines,
-        config.protect.paths.patterns(),
-    )
 }

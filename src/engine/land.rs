@@ -1,6 +1,6 @@
 //! Commits what was approved, exactly as it was tested.
 
-use super::{Broken, Context, merge, propose};
+use super::{Broken, Context, merge, propose, retarget};
 use crate::domain::reply;
 use crate::domain::run::{End, Run, Step};
 use crate::github::{Error, LandError, Landing};
@@ -36,6 +36,11 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     // With another head it landed before, or the branch moved: `Client::land` tells which.
     if !pull_request.is_open && pull_request.head == run.started.head {
         return Ok(Step::Ended(End::Cancelled { by: None }));
+    }
+    if pull_request.head == run.started.head
+        && let Some(end) = retarget::end(run, pull_request)
+    {
+        return Ok(Step::Ended(end));
     }
     let tree = propose::tested_tree(context, run).await?;
     let landing = Landing {

@@ -212,6 +212,12 @@ fn headline(run: &Run) -> String {
             modes::finding(found)
         ),
         Some(End::Superseded { head: new }) => format!("⚪ **Stopped:** the head moved from {head} to {}. Open requests are void.", new.short()),
+        Some(End::Retargeted { from, to }) => format!(
+            "⚪ **Stopped:** the base branch changed from {} to {}, and other rules count there. Open requests are void; \
+             `/greenlight fix` starts again.",
+            redact::inline(from, 100),
+            redact::inline(to, 100)
+        ),
         Some(End::Cancelled { by }) => {
             format!("⚪ **Cancelled**{}.", by.as_ref().map_or_else(String::new, |by| format!(" by {}", redact::inline(by.as_str(), 60))))
         }
@@ -331,7 +337,7 @@ pub fn state(run: &Run) -> &'static str {
         Some(End::NothingToFix { .. }) if run.is_not_reproduced() => "not-reproduced",
         Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
         Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. }) => "gave-up",
-        Some(End::Superseded { .. }) => "superseded",
+        Some(End::Superseded { .. } | End::Retargeted { .. }) => "superseded",
         Some(End::Cancelled { .. }) => "cancelled",
         Some(End::Expired) => "expired",
     }
@@ -350,9 +356,13 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. } | End::Refused { .. }) => {
             CheckState::NoFix
         }
-        Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {
-            CheckState::Stopped
-        }
+        Some(
+            End::Rejected { .. }
+            | End::Superseded { .. }
+            | End::Retargeted { .. }
+            | End::Cancelled { .. }
+            | End::Expired,
+        ) => CheckState::Stopped,
     };
     let title: String = headline(run)
         .replace(['*', '`'], "")

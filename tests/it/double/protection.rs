@@ -14,8 +14,8 @@ async fn update(client: &Client, token: &str, update: Value) -> Value {
     let query = "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
     let body = json!({ "query": query, "variables": { "input": input } });
     let url = format!("{}/graphql", client.double.url());
-    let request = client.http.post(url).bearer_auth(token).json(&body);
-    let response = request.send().await.unwrap();
+    let request = client.http.post(url).bearer_auth(token).header("user-agent", "test");
+    let response = request.json(&body).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK, "GraphQL refuses with status 200");
     response.json().await.unwrap()
 }

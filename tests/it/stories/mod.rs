@@ -35,6 +35,7 @@ mod renamed;
 mod request;
 mod required;
 mod restart;
+mod retarget;
 mod rules;
 mod secrets;
 mod shown;

@@ -156,6 +156,7 @@ fn run(text: &str) -> Run {
         installation: None,
         head: sha("a"),
         base: sha("b"),
+        base_branch: None,
         origin: Origin::Comment { id: 1, by: ada.clone() },
         consent: Consent::Command { by: ada },
         asks_first: false,
@@ -246,7 +247,7 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
             reply::given_body((&proposal.head, &Source::Run), text, &proposal.patch, &layout),
         ));
     }
-    let mut runs = vec![run(text); 12];
+    let mut runs = vec![run(text); 14];
     runs[0].reproduced = Some((red(text), Trial::new(&red(text), Rules::default()).verdict(None)));
     runs[1].reading = Some(Reading {
         excerpt: text.into(),
@@ -275,6 +276,11 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
     runs[9].end = Some(End::Cancelled {
         by: Some(Account::new(text)),
     });
+    runs[12].end = Some(End::NotTaken { reason: reason() });
+    runs[13].end = Some(End::Retargeted {
+        from: reason(),
+        to: reason(),
+    });
     let kinds = [
         GateKind::Search {
             command: text.into(),
@@ -286,7 +292,7 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
             files: 2,
         },
     ];
-    for (run, kind) in runs[10..].iter_mut().zip(kinds) {
+    for (run, kind) in runs[10..12].iter_mut().zip(kinds) {
         let gate = Gate::open(run.id(), 0, kind, "c", run.terms(Timestamp::UNIX_EPOCH));
         run.take(Step::GateOpened(gate));
     }
@@ -304,9 +310,10 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
         );
         shown.push(("title", check.title));
     }
-    shown.push(("config", reply::config(text, text)));
+    shown.push(("config", reply::config(text, text, Some(text))));
     shown.push(("bad config", reply::bad_config(text)));
     shown.push(("rerun", reply::not_rerun(text)));
+    shown.push(("undo", reply::not_taken_back(&proposal.head, text)));
     shown
 }
 
