@@ -124,9 +124,10 @@ impl Pattern {
 pub fn refusal(rules: &[BranchRule], commit: &NewCommit<'_>) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for rule in rules {
-        let line = rule
-            .against(commit)
-            .map(|why| format!("{why} (a rule of {})", rule.source));
+        let line = rule.against(commit).map(|why| match rule.source.as_str() {
+            "" => why,
+            source => format!("{why} (a rule of {source})"),
+        });
         lines.extend(line.filter(|line| !lines.contains(line)));
     }
     (!lines.is_empty()).then(|| lines.join("\n"))

@@ -128,6 +128,21 @@ async fn another_base_that_nobody_told_of_is_seen_at_the_approval() {
 }
 
 #[tokio::test]
+async fn another_base_that_nobody_told_of_is_seen_by_the_next_command() {
+    let mut story = Scene::default().begin().await;
+    with_an_old_release(&story, Some("[gate]\napprovers = 2\n")).await;
+    story.maintainer_says("/greenlight fix").await;
+    story.kill().await;
+    story.double.change_base(story.number, AUTHOR, OLD).await.unwrap();
+    story.start().await;
+    story.maintainer_says("/greenlight fix").await;
+    let runs = story.runs().await;
+    assert!(matches!(runs[0].end, Some(End::Retargeted { .. })), "{:?}", runs[0].end);
+    assert!(story.sticky().contains("2 people have to approve"), "{}", story.sticky());
+    story.finish().await;
+}
+
+#[tokio::test]
 async fn another_base_between_the_approval_and_the_commit_is_seen_there() {
     let mut story = Story::new().await;
     with_an_old_release(&story, None).await;
