@@ -74,12 +74,7 @@ async fn what_a_writer_commits_of_a_suggestion_is_accepted() {
 
 #[tokio::test]
 async fn what_a_stranger_commits_to_their_fork_is_not_accepted() {
-    let turns = [
-        proposes("return paid - fare(stops)"),
-        proposes("return paid - fare(stops)"),
-    ];
-    let scene = Scene::default().author(STRANGER).forked(true);
-    let story = scene.model(turns.into_iter().flatten()).begin().await;
+    let story = Scene::default().author(STRANGER).forked(true).begin().await;
     story.maintainer_says("/greenlight fix").await;
     let suggestion = story.review().comments[0].id;
     story.double.commit_suggestions(&[suggestion], STRANGER).await.unwrap();

@@ -117,7 +117,7 @@ async fn another_base_voids_what_waits_for_an_approval() {
 #[tokio::test]
 async fn another_base_that_nobody_told_of_is_seen_at_the_approval() {
     let mut story = Story::new().await;
-    with_an_old_release(&story, None).await;
+    with_an_old_release(&story, Some("")).await;
     story.maintainer_says("/greenlight fix").await;
     story.kill().await;
     story.double.change_base(story.number, AUTHOR, OLD).await.unwrap();
@@ -145,7 +145,7 @@ async fn another_base_that_nobody_told_of_is_seen_by_the_next_command() {
 #[tokio::test]
 async fn another_base_between_the_approval_and_the_commit_is_seen_there() {
     let mut story = Story::new().await;
-    with_an_old_release(&story, None).await;
+    with_an_old_release(&story, Some("")).await;
     let gateway = story.gateway().await;
     story.maintainer_says("/greenlight fix").await;
     gateway.hold(Method::GET, "/collaborators/mia/permission");
