@@ -43,7 +43,13 @@ impl Protected {
     /// What either protects.
     pub fn both(one: &Self, other: &Self) -> Self {
         let mut patterns = one.patterns.clone();
-        patterns.extend(other.patterns.iter().filter(|pattern| !one.patterns.contains(pattern)).cloned());
+        patterns.extend(
+            other
+                .patterns
+                .iter()
+                .filter(|pattern| !one.patterns.contains(pattern))
+                .cloned(),
+        );
         // Each of them was read before.
         Self::of(patterns).unwrap_or_else(|_| Self::everything())
     }

@@ -282,7 +282,10 @@ mod tests {
         let protect = strict.protect.clone();
         assert_eq!(RepoConfig { protect, ..other_way }, strict);
         assert_eq!(stricter(strict.clone(), strict.clone()), strict);
-        assert_eq!(stricter(RepoConfig::default(), RepoConfig::default()), RepoConfig::default());
+        assert_eq!(
+            stricter(RepoConfig::default(), RepoConfig::default()),
+            RepoConfig::default()
+        );
     }
 
     #[test]

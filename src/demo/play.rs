@@ -184,7 +184,8 @@ impl Double {
                 pull.base_branch = branch.into();
             }
             let mut payload = state.pull_payload("edited", HOME, number);
-            let before = serde_json::json!({ "ref": { "from": pull.base_branch }, "sha": { "from": from.to_string() } });
+            let before =
+                serde_json::json!({ "ref": { "from": pull.base_branch }, "sha": { "from": from.to_string() } });
             payload["changes"] = serde_json::json!({ "base": before });
             state.notify("pull_request", HOME, login, payload);
             Ok(())
@@ -219,7 +220,10 @@ impl Double {
     pub fn branch_off(&self, from: &str, branch: &str) -> Result<(), DoubleError> {
         self.change(|state| {
             let tip = branch_tip(state, HOME, from)?;
-            let missing = DoubleError::Missing { what: "repository", id: HOME };
+            let missing = DoubleError::Missing {
+                what: "repository",
+                id: HOME,
+            };
             let git = &state.repository(HOME).ok_or(missing)?.git;
             git.reference(&format!("refs/heads/{branch}"), tip, false, "branch off")?;
             Ok(())

@@ -85,7 +85,9 @@ impl Fact {
             | Self::PullRequestRetargeted { pull_request }
             | Self::PullRequestLabelled { pull_request, .. }
             | Self::CommandGiven { pull_request, .. } => Some(pull_request),
-            Self::ChecksFailed(_) | Self::ButtonPressed { .. } | Self::InstallationChanged { .. } | Self::Pinged => None,
+            Self::ChecksFailed(_) | Self::ButtonPressed { .. } | Self::InstallationChanged { .. } | Self::Pinged => {
+                None
+            }
         }
     }
 }

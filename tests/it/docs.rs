@@ -94,6 +94,9 @@ fn the_table_of_what_counts_of_two_configurations_has_every_field() {
     let told: BTreeSet<&str> = rows.flat_map(|row| quoted(row.split('|').nth(1).unwrap())).collect();
     for field in fields() {
         let shared = field.rsplit_once('.').map_or("", |(section, _)| section);
-        assert!(told.contains(field.as_str()) || told.contains(shared), "{field} is not in the table");
+        assert!(
+            told.contains(field.as_str()) || told.contains(shared),
+            "{field} is not in the table"
+        );
     }
 }

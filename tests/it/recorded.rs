@@ -79,7 +79,12 @@ async fn the_rules_of_a_branch_are_read_as_github_lists_them() {
     loopback.answers("GET", "", 404, json!({ "message": "Not Found" }));
     let listed = answer("GET /repos/o/r/rules/branches/b", 0);
     loopback.answers("GET", "/rules/branches/b", 200, listed);
-    let rules = loopback.client().await.branch_rules(&id().repository, "b").await.unwrap();
+    let rules = loopback
+        .client()
+        .await
+        .branch_rules(&id().repository, "b")
+        .await
+        .unwrap();
     let commit = NewCommit {
         message: "Give change",
         is_signed: true,

@@ -189,8 +189,14 @@ fn another_base_is_news_and_another_title_is_none() {
     payload["action"] = json!("edited");
     // As GitHub's description of the payload has it: `changes.base.ref.from` and `changes.base.sha.from`.
     for (changes, is_news) in [
-        (json!({ "base": { "ref": { "from": "main" }, "sha": { "from": "a".repeat(40) } } }), true),
-        (json!({ "title": { "from": "Base" }, "body": { "from": "base" } }), false),
+        (
+            json!({ "base": { "ref": { "from": "main" }, "sha": { "from": "a".repeat(40) } } }),
+            true,
+        ),
+        (
+            json!({ "title": { "from": "Base" }, "body": { "from": "base" } }),
+            false,
+        ),
         (json!({}), false),
     ] {
         payload["changes"] = changes;

@@ -285,7 +285,13 @@ fn a_journal_of_before_suggestions_had_fates_is_read() {
 fn a_settled_step_of_before_it_said_who_could_push_counts_for_nobody() {
     let step: Step = serde_json::from_str(r#"{"settled":{"suggestions":[]}}"#).unwrap();
     let (suggestions, by_writers) = (Vec::new(), false);
-    assert_eq!(step, Step::Settled { suggestions, by_writers });
+    assert_eq!(
+        step,
+        Step::Settled {
+            suggestions,
+            by_writers
+        }
+    );
 }
 
 #[test]
@@ -306,7 +312,10 @@ fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
     assert!(!run.is_all_accepted());
     run.take(settled(2, Fate::Accepted));
     assert!(run.is_all_accepted());
-    assert!(!run.is_accepted_by_writers(), "who may push to a fork says nothing of what the repository accepts");
+    assert!(
+        !run.is_accepted_by_writers(),
+        "who may push to a fork says nothing of what the repository accepts"
+    );
     assert_eq!((run.count(Fate::Accepted), run.count(Fate::Ignored)), (2, 0));
 }
 

@@ -26,11 +26,17 @@ pub async fn config(client: &Client, pull_request: &PullRequest) -> Result<Resul
     }
     Ok(match read(client, repository, default).await? {
         Ok(of_default) => Ok(stricter(of_default, of_base)),
-        Err(mistake) => Err(format!("on `{default}`, the default branch, which counts too: {mistake}")),
+        Err(mistake) => Err(format!(
+            "on `{default}`, the default branch, which counts too: {mistake}"
+        )),
     })
 }
 
-async fn read(client: &Client, repository: &RepositoryName, branch: &str) -> Result<Result<RepoConfig, String>, Broken> {
+async fn read(
+    client: &Client,
+    repository: &RepositoryName,
+    branch: &str,
+) -> Result<Result<RepoConfig, String>, Broken> {
     let file = client.file(repository, CONFIG_FILE, branch).await?;
     let Some(bytes) = file else {
         return Ok(Ok(RepoConfig::default()));

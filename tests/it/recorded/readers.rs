@@ -138,7 +138,12 @@ const TABLE: [(Endpoint, &str, &str, &str); 35] = [
         "/repos/*/*/pulls/#/comments",
         "/pulls/1/comments",
     ),
-    (E::BranchRules, "GET", "/repos/*/*/rules/branches/*", "/rules/branches/b"),
+    (
+        E::BranchRules,
+        "GET",
+        "/repos/*/*/rules/branches/*",
+        "/rules/branches/b",
+    ),
     (E::Ruleset, "GET", "/repos/*/*/rulesets/#", "/rulesets/42"),
 ];
 

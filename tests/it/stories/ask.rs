@@ -39,7 +39,14 @@ async fn the_configuration_is_shown_as_a_file_that_means_the_same() {
         let (shown, _) = shown.split_once("\n```").unwrap();
         assert_eq!(RepoConfig::parse(shown), RepoConfig::parse(own), "{shown}");
         assert!(shown.contains("# command: found by itself"), "{shown}");
-        for field in ["cost_usd", "[limits.day]", "[limits.user]", "[limits.pull_request]", "network =", "require ="] {
+        for field in [
+            "cost_usd",
+            "[limits.day]",
+            "[limits.user]",
+            "[limits.pull_request]",
+            "network =",
+            "require =",
+        ] {
             assert!(shown.contains(field), "{field}: {shown}");
         }
         let expires = if own.is_empty() { "\"24h\"" } else { "\"48h\"" };

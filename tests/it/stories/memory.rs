@@ -56,12 +56,19 @@ async fn the_author_commits_it(story: &Story) {
     let suggestion = story.review().comments[0].id;
     story.double.commit_suggestions(&[suggestion], AUTHOR).await.unwrap();
     story.settle().await;
-    assert!(story.sticky().contains("The suggestion was committed"), "{}", story.sticky());
+    assert!(
+        story.sticky().contains("The suggestion was committed"),
+        "{}",
+        story.sticky()
+    );
 }
 
 #[tokio::test]
 async fn what_a_writer_commits_of_a_suggestion_is_accepted() {
-    let story = Scene::default().model(proposes("return paid - fare(stops)")).begin().await;
+    let story = Scene::default()
+        .model(proposes("return paid - fare(stops)"))
+        .begin()
+        .await;
     story.maintainer_says("/greenlight fix").await;
     the_author_commits_it(&story).await;
     breaks_again(&story, &format!("{CHANGE}\n\ndef free():\n    return 0\n")).await;
@@ -79,12 +86,20 @@ async fn what_a_stranger_commits_to_their_fork_is_not_accepted() {
     let suggestion = story.review().comments[0].id;
     story.double.commit_suggestions(&[suggestion], STRANGER).await.unwrap();
     story.settle().await;
-    assert!(story.sticky().contains("The suggestion was committed"), "{}", story.sticky());
+    assert!(
+        story.sticky().contains("The suggestion was committed"),
+        "{}",
+        story.sticky()
+    );
     // The same failure in a pull request of the repository's own.
     let tests = NewPullRequest::new(AUTHOR, "again", "Give change, too");
     let tests = tests.write("fare.py", CHANGE).write("test_fare.py", TESTS);
     let other = story.double.open_pull_request(tests).await.unwrap();
-    story.double.comment(other, MAINTAINER, "/greenlight fix").await.unwrap();
+    story
+        .double
+        .comment(other, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
     story.settle().await;
     let review = story.double.reviews(other).pop().unwrap().body;
     assert!(review.contains("(tested)"), "{review}");

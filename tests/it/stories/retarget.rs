@@ -40,7 +40,12 @@ async fn is_retargeted(story: &Story) {
 
 #[tokio::test]
 async fn an_old_branch_does_not_loosen_the_rules_of_the_default_branch() {
-    let story = Scene::default().config(STRICT).author(STRANGER).forked(false).begin().await;
+    let story = Scene::default()
+        .config(STRICT)
+        .author(STRANGER)
+        .forked(false)
+        .begin()
+        .await;
     with_an_old_release(&story, Some(LOOSE)).await;
     story.double.change_base(story.number, STRANGER, OLD).await.unwrap();
     story.ci_fails().await;
@@ -67,7 +72,11 @@ async fn a_branch_without_a_file_has_the_rules_of_the_default_branch() {
     with_an_old_release(&story, None).await;
     story.double.change_base(story.number, AUTHOR, OLD).await.unwrap();
     story.maintainer_says("/greenlight fix").await;
-    assert!(story.sticky().contains("2 people have to approve"), "{}", story.sticky());
+    assert!(
+        story.sticky().contains("2 people have to approve"),
+        "{}",
+        story.sticky()
+    );
     story.maintainer_says("/greenlight approve").await;
     story.has_not_landed();
     story.says(AUTHOR, "/greenlight approve").await;
@@ -81,7 +90,11 @@ async fn a_mistake_on_the_default_branch_is_said() {
     with_an_old_release(&story, Some(LOOSE)).await;
     story.double.change_base(story.number, AUTHOR, OLD).await.unwrap();
     story.maintainer_says("/greenlight fix").await;
-    assert!(story.answer().contains("on `main`, the default branch"), "{}", story.answer());
+    assert!(
+        story.answer().contains("on `main`, the default branch"),
+        "{}",
+        story.answer()
+    );
     assert!(story.runs().await.is_empty());
     story.finish().await;
 }
@@ -91,7 +104,9 @@ async fn one_read_is_enough_where_the_base_is_the_default_branch() {
     let story = Story::new().await;
     story.maintainer_says("/greenlight config").await;
     let requests = story.double.requests();
-    let reads = requests.iter().filter(|one| one.path.ends_with("/contents/greenlight.toml"));
+    let reads = requests
+        .iter()
+        .filter(|one| one.path.ends_with("/contents/greenlight.toml"));
     assert_eq!(reads.count(), 1);
     story.finish().await;
 }
@@ -138,7 +153,11 @@ async fn another_base_that_nobody_told_of_is_seen_by_the_next_command() {
     story.maintainer_says("/greenlight fix").await;
     let runs = story.runs().await;
     assert!(matches!(runs[0].end, Some(End::Retargeted { .. })), "{:?}", runs[0].end);
-    assert!(story.sticky().contains("2 people have to approve"), "{}", story.sticky());
+    assert!(
+        story.sticky().contains("2 people have to approve"),
+        "{}",
+        story.sticky()
+    );
     story.finish().await;
 }
 
@@ -149,7 +168,11 @@ async fn another_base_between_the_approval_and_the_commit_is_seen_there() {
     let gateway = story.gateway().await;
     story.maintainer_says("/greenlight fix").await;
     gateway.hold(Method::GET, "/collaborators/mia/permission");
-    story.double.comment(story.number, MAINTAINER, "/greenlight approve").await.unwrap();
+    story
+        .double
+        .comment(story.number, MAINTAINER, "/greenlight approve")
+        .await
+        .unwrap();
     gateway.holds().await;
     story.double.change_base(story.number, AUTHOR, OLD).await.unwrap();
     gateway.release();
@@ -162,7 +185,11 @@ async fn another_base_between_the_approval_and_the_commit_is_seen_there() {
 async fn another_title_voids_nothing() {
     let story = Story::new().await;
     story.maintainer_says("/greenlight fix").await;
-    story.double.retitle(story.number, AUTHOR, "Give change back").await.unwrap();
+    story
+        .double
+        .retitle(story.number, AUTHOR, "Give change back")
+        .await
+        .unwrap();
     story.settle().await;
     assert_eq!(story.run().await.open_gates().len(), 1);
     story.maintainer_says("/greenlight approve").await;
