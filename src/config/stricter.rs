@@ -4,13 +4,15 @@
 //! branch loosens what the default branch says; what is run stays the base's matter, as its code is. Every field is
 //! taken apart here, so that a new one does not compile until it is decided; `docs/configuration.md` has the table.
 
+use std::time::Duration;
+
 use super::protect::Protected;
 use super::repository::{
     Allowed, Execution, Gate, Limits, Protect, Repair, RepoConfig, Sandbox, Test, Triage, Trigger,
 };
 
 /// The configuration for a pull request whose base is not the default branch.
-pub fn stricter(default: RepoConfig, base: RepoConfig) -> RepoConfig {
+pub fn stricter(default: &RepoConfig, base: &RepoConfig) -> RepoConfig {
     let RepoConfig {
         execution,
         trigger,
@@ -27,74 +29,75 @@ pub fn stricter(default: RepoConfig, base: RepoConfig) -> RepoConfig {
             (Execution::Sandbox, Execution::Sandbox) => Execution::Sandbox,
             (Execution::Approve, _) | (_, Execution::Approve) => Execution::Approve,
         },
-        trigger: of_trigger(trigger, base.trigger),
-        test: of_test(test, base.test),
-        triage: of_triage(triage, base.triage),
-        repair: of_repair(repair, base.repair),
-        gate: of_gate(gate, base.gate),
-        limits: of_limits(limits, base.limits),
-        protect: of_protect(protect, base.protect),
-        sandbox: of_sandbox(sandbox, base.sandbox),
+        trigger: of_trigger(trigger, &base.trigger),
+        test: of_test(test, &base.test),
+        triage: of_triage(triage, &base.triage),
+        repair: of_repair(repair, &base.repair),
+        gate: of_gate(gate, &base.gate),
+        limits: of_limits(limits, &base.limits),
+        protect: of_protect(protect, &base.protect),
+        sandbox: of_sandbox(sandbox, &base.sandbox),
     }
 }
 
 /// What starts a run has to be wanted by both; the label is the default branch's.
-fn of_trigger(Trigger { ci, label }: Trigger, base: Trigger) -> Trigger {
+fn of_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
     Trigger {
-        ci: ci && base.ci,
-        label: label.filter(|_| base.label.is_some()),
+        ci: *ci && base.ci,
+        label: label.clone().filter(|_| base.label.is_some()),
     }
 }
 
 /// The commands are the base's: they belong to the code they are run on, are run in the sandbox alone, and are named
 /// before anybody approves them. What they may reach is [`of_sandbox`]'s.
-fn of_test(default: Test, base: Test) -> Test {
+fn of_test(default: &Test, base: &Test) -> Test {
     let Test {
         command: _,
         install: _,
         timeout,
     } = default;
     Test {
-        timeout: timeout.min(base.timeout),
-        ..base
+        command: base.command.clone(),
+        install: base.install.clone(),
+        timeout: base.timeout.min(*timeout),
     }
 }
 
 /// The fewer runs, and the surer before stopping early.
-fn of_triage(Triage { runs, confidence }: Triage, base: Triage) -> Triage {
+fn of_triage(Triage { runs, confidence }: &Triage, base: &Triage) -> Triage {
     Triage {
-        runs: runs.min(base.runs),
-        confidence: confidence.max(base.confidence),
+        runs: base.runs.min(*runs),
+        confidence: base.confidence.max(*confidence),
     }
 }
 
-fn of_repair(default: Repair, base: Repair) -> Repair {
+fn of_repair(default: &Repair, base: &Repair) -> Repair {
     let Repair {
         candidates,
         wall,
         before_model,
     } = default;
     Repair {
-        candidates: candidates.min(base.candidates),
-        wall: wall.min(base.wall),
-        before_model: before_model.min(base.before_model),
+        candidates: base.candidates.min(*candidates),
+        wall: base.wall.min(*wall),
+        before_model: base.before_model.min(*before_model),
     }
 }
 
-fn of_gate(default: Gate, base: Gate) -> Gate {
+fn of_gate(default: &Gate, base: &Gate) -> Gate {
     let Gate {
         expires,
         approvers,
         tests,
     } = default;
     Gate {
-        expires: expires.min(base.expires),
-        approvers: approvers.max(base.approvers),
-        tests: tests || base.tests,
+        expires: base.expires.min(*expires),
+        approvers: base.approvers.max(*approvers),
+        tests: base.tests || *tests,
     }
 }
 
-fn of_limits(default: Limits, base: Limits) -> Limits {
+fn of_limits(default: &Limits, base: &Limits) -> Limits {
     let Limits {
         turns,
         tokens,
@@ -106,18 +109,19 @@ fn of_limits(default: Limits, base: Limits) -> Limits {
         day,
     } = default;
     Limits {
-        turns: turns.min(base.turns),
-        tokens: tokens.min(base.tokens),
-        cost_usd: cost_usd.min(base.cost_usd),
-        wall: wall.min(base.wall),
-        patch_lines: patch_lines.min(base.patch_lines),
-        pull_request: of_allowed(pull_request, base.pull_request),
-        user: of_allowed(user, base.user),
-        day: of_allowed(day, base.day),
+        turns: base.turns.min(*turns),
+        tokens: base.tokens.min(*tokens),
+        // What is read is a number.
+        cost_usd: base.cost_usd.min(*cost_usd),
+        wall: base.wall.min(*wall),
+        patch_lines: base.patch_lines.min(*patch_lines),
+        pull_request: of_allowed(pull_request, &base.pull_request),
+        user: of_allowed(user, &base.user),
+        day: of_allowed(day, &base.day),
     }
 }
 
-fn of_allowed(default: Allowed, base: Allowed) -> Allowed {
+fn of_allowed(default: &Allowed, base: &Allowed) -> Allowed {
     let Allowed {
         turns,
         tokens,
@@ -126,34 +130,30 @@ fn of_allowed(default: Allowed, base: Allowed) -> Allowed {
         patch_lines,
     } = default;
     Allowed {
-        turns: least(turns, base.turns),
-        tokens: least(tokens, base.tokens),
-        // What is read is a number.
-        cost_usd: match (cost_usd, base.cost_usd) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        },
-        wall: least(wall, base.wall),
-        patch_lines: least(patch_lines, base.patch_lines),
+        turns: least(*turns, base.turns, u32::min),
+        tokens: least(*tokens, base.tokens, u64::min),
+        cost_usd: least(*cost_usd, base.cost_usd, f64::min),
+        wall: least(*wall, base.wall, Duration::min),
+        patch_lines: least(*patch_lines, base.patch_lines, u32::min),
     }
 }
 
 /// The smaller limit; none is no limit.
-fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+fn least<T>(one: Option<T>, other: Option<T>, smaller: impl FnOnce(T, T) -> T) -> Option<T> {
     match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
+        (Some(one), Some(other)) => Some(smaller(one, other)),
         (one, other) => one.or(other),
     }
 }
 
-fn of_protect(Protect { paths }: Protect, base: Protect) -> Protect {
+fn of_protect(Protect { paths }: &Protect, base: &Protect) -> Protect {
     Protect {
-        paths: Protected::both(&paths, &base.paths),
+        paths: Protected::both(paths, &base.paths),
     }
 }
 
 /// The least of everything, the hosts that both name, and all that either requires.
-fn of_sandbox(default: Sandbox, base: Sandbox) -> Sandbox {
+fn of_sandbox(default: &Sandbox, base: &Sandbox) -> Sandbox {
     let Sandbox {
         memory,
         processes,
@@ -161,16 +161,14 @@ fn of_sandbox(default: Sandbox, base: Sandbox) -> Sandbox {
         network,
         require,
     } = default;
-    let mut require = require;
-    let more = base.require.into_iter().filter(|property| !require.contains(property));
-    let more: Vec<_> = more.collect();
-    require.extend(more);
+    let hosts = network.iter().filter(|host| base.network.contains(host));
+    let more = base.require.iter().filter(|property| !require.contains(property));
     Sandbox {
-        memory: memory.min(base.memory),
-        processes: processes.min(base.processes),
-        disk: disk.min(base.disk),
-        network: network.into_iter().filter(|host| base.network.contains(host)).collect(),
-        require,
+        memory: base.memory.min(*memory),
+        processes: base.processes.min(*processes),
+        disk: base.disk.min(*disk),
+        network: hosts.cloned().collect(),
+        require: require.iter().chain(more).copied().collect(),
     }
 }
 
@@ -275,15 +273,15 @@ mod tests {
     #[test]
     fn whichever_branch_is_the_stricter_one_its_word_counts() {
         let (strict, loose) = (parsed(STRICT), parsed(LOOSE));
-        assert_eq!(stricter(strict.clone(), loose.clone()), strict);
-        let other_way = stricter(loose, strict.clone());
+        assert_eq!(stricter(&strict, &loose), strict);
+        let other_way = stricter(&loose, &strict);
         // In another order, and that is all.
         assert_eq!(other_way.protect.paths.patterns(), ["b", "a"]);
         let protect = strict.protect.clone();
         assert_eq!(RepoConfig { protect, ..other_way }, strict);
-        assert_eq!(stricter(strict.clone(), strict.clone()), strict);
+        assert_eq!(stricter(&strict, &strict), strict);
         assert_eq!(
-            stricter(RepoConfig::default(), RepoConfig::default()),
+            stricter(&RepoConfig::default(), &RepoConfig::default()),
             RepoConfig::default()
         );
     }
@@ -298,7 +296,7 @@ mod tests {
             "[gate]\nexpires = \"1h\"\n[limits.user]\nwall = \"1h\"\n[sandbox]\nnetwork = [\"crates.io\", \"evil.org\"]\n\
              require = [\"disk\", \"memory\"]\n",
         );
-        let both = stricter(default, base);
+        let both = stricter(&default, &base);
         assert_eq!(
             both,
             parsed(
@@ -312,9 +310,9 @@ mod tests {
     fn what_is_run_is_the_bases_matter() {
         let default = parsed("[test]\ncommand = \"pytest\"\ninstall = \"pip install x\"\ntimeout = \"5m\"\n");
         let base = parsed("[test]\ncommand = \"nose\"\n");
-        let both = stricter(default.clone(), base);
+        let both = stricter(&default, &base);
         assert_eq!(both, parsed("[test]\ncommand = \"nose\"\ntimeout = \"5m\"\n"));
-        assert_eq!(stricter(default, RepoConfig::default()).test.command, None);
+        assert_eq!(stricter(&default, &RepoConfig::default()).test.command, None);
     }
 
     #[test]
@@ -323,7 +321,7 @@ mod tests {
             let paths: Vec<String> = (0..150).map(|number| format!("\"{letter}{number}\"")).collect();
             parsed(&format!("[protect]\npaths = [{}]\n", paths.join(", ")))
         };
-        let both = stricter(many('a'), many('b'));
+        let both = stricter(&many('a'), &many('b'));
         for path in ["a7", "b149"] {
             assert!(both.protect.paths.covers(&path.parse().unwrap()), "{path}");
         }
