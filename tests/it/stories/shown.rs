@@ -229,6 +229,20 @@ fn requests(text: &str) -> Vec<Run> {
     runs
 }
 
+/// Runs that GitHub's rules, or another base branch, ended.
+fn by_github(text: &str) -> [Run; 2] {
+    let own = || text.to_string();
+    let ends = [
+        End::NotTaken { reason: own() },
+        End::Retargeted { from: own(), to: own() },
+    ];
+    ends.map(|end| {
+        let mut run = run(text);
+        run.end = Some(end);
+        run
+    })
+}
+
 /// Every text greenlight would post, with this one in all places.
 fn everything(text: &str) -> Vec<(&'static str, String)> {
     let mut shown = Vec::new();
@@ -247,7 +261,7 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
             reply::given_body((&proposal.head, &Source::Run), text, &proposal.patch, &layout),
         ));
     }
-    let mut runs = vec![run(text); 14];
+    let mut runs = vec![run(text); 12];
     runs[0].reproduced = Some((red(text), Trial::new(&red(text), Rules::default()).verdict(None)));
     runs[1].reading = Some(Reading {
         excerpt: text.into(),
@@ -276,11 +290,6 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
     runs[9].end = Some(End::Cancelled {
         by: Some(Account::new(text)),
     });
-    runs[12].end = Some(End::NotTaken { reason: reason() });
-    runs[13].end = Some(End::Retargeted {
-        from: reason(),
-        to: reason(),
-    });
     let kinds = [
         GateKind::Search {
             command: text.into(),
@@ -292,11 +301,12 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
             files: 2,
         },
     ];
-    for (run, kind) in runs[10..12].iter_mut().zip(kinds) {
+    for (run, kind) in runs[10..].iter_mut().zip(kinds) {
         let gate = Gate::open(run.id(), 0, kind, "c", run.terms(Timestamp::UNIX_EPOCH));
         run.take(Step::GateOpened(gate));
     }
     runs.extend(requests(text));
+    runs.extend(by_github(text));
     for run in &runs {
         shown.push(("sticky", reply::marked(reply::STICKY_MARKER, &reply::sticky(run, text))));
         shown.push(("status", reply::status(Some(run), text)));
