@@ -127,9 +127,8 @@ impl Client {
             let moved = self.set::<Reference>(Method::PATCH, &reference, &body).await;
             swapped = moved.map(|_| Swap::Done);
         }
-        let error = match swapped {
-            Ok(_) => return Ok(commit.sha),
-            Err(error) => error,
+        let Err(error) = swapped else {
+            return Ok(commit.sha);
         };
         // Whatever was answered, where the branch is tells what came of it.
         match (self.landed_before(landing).await?, error) {
