@@ -177,6 +177,7 @@ fn the_examples_become_these_facts() {
         Fact::InstallationChanged {
             repositories,
             removed: Vec::new()
+            is_suspended: false,
         }
     );
     let through_app = read("pull_request", &example("pull_request", "synchronize")).unwrap();
