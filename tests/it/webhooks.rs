@@ -176,7 +176,7 @@ fn the_examples_become_these_facts() {
         added,
         Fact::InstallationChanged {
             repositories,
-            removed: Vec::new()
+            removed: Vec::new(),
             is_suspended: false,
         }
     );
