@@ -49,6 +49,7 @@ async fn lived() -> Story {
     story.maintainer_says("/greenlight fix").await;
     let reject = format!("/greenlight reject {CANARY}");
     story.maintainer_says(&reject).await;
+    story.maintainer_says("/greenlight cancel").await;
     story.maintainer_says("/greenlight fix").await;
     let runs = story.runs().await;
     assert!(runs[0].is_over() && !runs[1].is_over(), "{runs:?}");
@@ -82,8 +83,10 @@ async fn what_is_old_is_deleted_and_what_waits_is_not() {
     assert!(!left[0].is_over());
     assert_eq!(below(&story, "bundles"), bundles - 1);
     assert_eq!(told_in(&story, CANARY), [""; 0]);
+    // It can still be answered.
+    let head = story.head();
     story.maintainer_says("/greenlight approve").await;
-    story.has_landed();
+    assert_ne!(story.head(), head);
     story.finish().await;
 }
 
@@ -91,7 +94,6 @@ async fn what_is_old_is_deleted_and_what_waits_is_not() {
 async fn nothing_is_left_of_a_repository_that_was_taken_away() {
     for is_whole in [true, false] {
         let story = lived().await;
-        let key = story.id().repository.key();
         let said = story.comments();
         if is_whole {
             story.double.end_installation(Uninstalled::Removed).await;
@@ -102,7 +104,6 @@ async fn nothing_is_left_of_a_repository_that_was_taken_away() {
         assert!(story.runs().await.is_empty());
         assert_eq!(told_in(&story, CANARY), [""; 0]);
         assert_eq!(told_in(&story, "/greenlight"), [""; 0]);
-        assert_eq!(told_in(&story, &key), [""; 0]);
         for folder in ["mirrors", "bundles", "installed", "trees", "copies", "workspaces"] {
             assert_eq!(below(&story, folder), 0, "{folder}");
         }
@@ -143,8 +144,6 @@ async fn a_suspended_installation_ends_what_is_open_without_a_word() {
     story.settle().await;
     assert!(story.run().await.is_over());
     assert_eq!(story.comments(), said);
-    // What it knows stays, for it may come back.
-    assert!(below(&story, "mirrors") > 0);
     story.double.uninstall(None);
     story.finish().await;
 }
