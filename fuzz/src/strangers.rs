@@ -23,7 +23,9 @@ const MOST_FILES: usize = 50;
 /// Takes a size and, after a NUL, the answer of a git server, which arrives in chunks of that size.
 pub fn packets(input: &[u8]) {
     let mut parts = input.splitn(2, |byte| *byte == 0);
-    let size = String::from_utf8_lossy(parts.next().unwrap_or_default()).parse().unwrap_or(7);
+    let size = String::from_utf8_lossy(parts.next().unwrap_or_default())
+        .parse()
+        .unwrap_or(7);
     let answer = parts.next().unwrap_or_default();
     let in_chunks = in_time(answer.len(), || parts_of(answer, usize::clamp(size, 1, 100_000)));
     assert_eq!(in_chunks, parts_of(answer, answer.len().max(1)));

@@ -26,12 +26,17 @@ pub async fn prune(app: &App, now: Timestamp) -> Result<(), Broken> {
         now.checked_sub(age).unwrap_or(Timestamp::MIN)
     };
     let retention = app.retention;
-    let runs = app.journal.prune(before(retention.deliveries), before(retention.runs)).await?;
+    let runs = app
+        .journal
+        .prune(before(retention.deliveries), before(retention.runs))
+        .await?;
     delete_bundles(app, runs).await;
     bound_mirrors(app).await;
     let installed = app.folder.join(INSTALLED).join("github");
     in_background(move || {
-        repositories(&installed).iter().for_each(|folder| suite::remove_old_packages(folder));
+        repositories(&installed)
+            .iter()
+            .for_each(|folder| suite::remove_old_packages(folder));
     })
     .await;
     Ok(())
@@ -66,10 +71,17 @@ pub(super) async fn delete_bundles(app: &App, runs: Vec<RunId>) {
 
 /// The folders of repositories below one: `@` and the repository's number, or its name in its owner's folder.
 fn repositories(folder: &Path) -> Vec<PathBuf> {
-    let is_number = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('@'));
+    let is_number = |path: &Path| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('@'))
+    };
     let (numbers, owners): (Vec<PathBuf>, Vec<PathBuf>) = entries(folder).partition(|entry| is_number(entry));
     let named = owners.iter().flat_map(|owner| entries(owner));
-    numbers.into_iter().chain(named).filter(|entry| entry.is_dir()).collect()
+    numbers
+        .into_iter()
+        .chain(named)
+        .filter(|entry| entry.is_dir())
+        .collect()
 }
 
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {

@@ -135,6 +135,9 @@ mod tests {
         assert!(!is_there("@1"));
         drop(again);
         let left = fs::read_dir(folder).unwrap().flatten();
-        assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().starts_with(REMOVED)));
+        assert!(
+            left.into_iter()
+                .all(|entry| !entry.file_name().to_string_lossy().starts_with(REMOVED))
+        );
     }
 }

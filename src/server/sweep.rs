@@ -94,7 +94,10 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
     }
     for id in left {
         if !app.github.is_app() {
-            tracing::warn!(delivery.id = id.0, "greenlight ended before it read this: have it delivered again");
+            tracing::warn!(
+                delivery.id = id.0,
+                "greenlight ended before it read this: have it delivered again"
+            );
         }
         app.journal.has_read(&id).await?;
     }

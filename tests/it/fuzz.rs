@@ -31,7 +31,9 @@ fn each_seed(target: &str, check: fn(&[u8])) {
 fn each_seed_and_long_ones(target: &str, check: fn(&[u8])) {
     for seed in seeds(target) {
         check(&seed);
-        targets::pumped(&seed, LONG, OF_EACH).iter().for_each(|input| check(input));
+        targets::pumped(&seed, LONG, OF_EACH)
+            .iter()
+            .for_each(|input| check(input));
     }
 }
 
@@ -90,14 +92,20 @@ fn recorded_results_of_tests_may_be_of_any_length() {
         let Some(number) = Framework::ALL.iter().position(|framework| is_its(framework)) else {
             continue;
         };
-        for file in fs::read_dir(&tool).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        for file in fs::read_dir(&tool)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file())
+        {
             let recorded = fs::read(&file).unwrap();
             let (stdout, report) = match file.extension().is_some_and(|kind| kind == "txt") {
                 true => (&recorded[..], &b""[..]),
                 false => (&b""[..], &recorded[..]),
             };
             let seed = [number.to_string().as_bytes(), stdout, b"report.xml", report].join(&0);
-            targets::pumped(&seed, LONG, 2).iter().for_each(|input| targets::report(input));
+            targets::pumped(&seed, LONG, 2)
+                .iter()
+                .for_each(|input| targets::report(input));
         }
     }
 }

@@ -77,7 +77,10 @@ impl Tokens {
         if lock(&self.nobodys).get(token, now).is_some() {
             return Known::Nobodys;
         }
-        if lock(&self.made_up).get(&from, now).is_some_and(|count| *count >= MAX_MADE_UP) {
+        if lock(&self.made_up)
+            .get(&from, now)
+            .is_some_and(|count| *count >= MAX_MADE_UP)
+        {
             return Known::Refused;
         }
         let place = Arc::clone(&self.strange).try_acquire_owned();
@@ -131,7 +134,11 @@ impl<K: Hash + Eq + Clone, V> Remembered<K, V> {
             self.0.retain(|_, (until, _)| *until > now);
         }
         if self.0.len() >= MAX_KNOWN
-            && let Some(first) = self.0.iter().min_by_key(|(_, (until, _))| *until).map(|(key, _)| key.clone())
+            && let Some(first) = self
+                .0
+                .iter()
+                .min_by_key(|(_, (until, _))| *until)
+                .map(|(key, _)| key.clone())
         {
             self.0.remove(&first);
         }
@@ -170,13 +177,17 @@ mod tests {
         tokens.note(good, Some(&person()), (proxy, now));
         drop(place);
         // Strangers take every place, and use up what their address, a proxy's, may ask.
-        let places: Vec<Known> = (1..=MAX_STRANGE).map(|at| tokens.look(&fingerprint(at), proxy, now)).collect();
+        let places: Vec<Known> = (1..=MAX_STRANGE)
+            .map(|at| tokens.look(&fingerprint(at), proxy, now))
+            .collect();
         assert!(places.iter().all(|place| matches!(place, Known::Strange(_))));
         assert!(matches!(tokens.look(&fingerprint(99), proxy, now), Known::Refused));
         for at in 0..5_000 {
             tokens.note(fingerprint(1_000 + at), None, (proxy, now));
         }
-        assert!(matches!(tokens.look(&good, proxy, now), Known::Somebodys(person) if person.account == Account::new("mia")));
+        assert!(
+            matches!(tokens.look(&good, proxy, now), Known::Somebodys(person) if person.account == Account::new("mia"))
+        );
         let later = now + KNOWN_FOR + Duration::from_secs(1);
         assert!(matches!(tokens.look(&good, proxy, later), Known::Welcome));
         assert!(tokens.place().await.is_some());
@@ -199,6 +210,9 @@ mod tests {
         }
         assert_eq!(lock(&tokens.known).0.len(), MAX_KNOWN);
         assert_eq!(lock(&tokens.welcome).0.len(), MAX_KNOWN);
-        assert!(matches!(tokens.look(&fingerprint(3 * MAX_KNOWN - 1), None, now), Known::Somebodys(_)));
+        assert!(matches!(
+            tokens.look(&fingerprint(3 * MAX_KNOWN - 1), None, now),
+            Known::Somebodys(_)
+        ));
     }
 }

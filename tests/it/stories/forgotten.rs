@@ -131,12 +131,17 @@ async fn a_suspended_installation_ends_what_is_open_without_a_word() {
         .adds("block", "1\n")
         .begin()
         .await;
-    let comment = story.double.comment(story.number, greenlight::demo::MAINTAINER, "/greenlight fix");
+    let comment = story
+        .double
+        .comment(story.number, greenlight::demo::MAINTAINER, "/greenlight fix");
     comment.await.unwrap();
     let is_at_work = |run: &greenlight::demo::CheckRunView| run.name == "greenlight" && run.status == "in_progress";
     story
         .until("at work", |double| {
-            double.check_runs(&double.head(story.number).unwrap()).iter().any(is_at_work)
+            double
+                .check_runs(&double.head(story.number).unwrap())
+                .iter()
+                .any(is_at_work)
         })
         .await;
     let said = story.comments();
