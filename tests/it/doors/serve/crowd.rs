@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use super::*;
 
 /// More than are served at a time.
-const CROWD: usize = 300;
+const CROWD: usize = 400;
 
 const HALF: [&str; 4] = [
     "",
