@@ -14,6 +14,12 @@ use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::github::webhook;
 
+mod pumped;
+mod strangers;
+
+pub use pumped::pumped;
+pub use strangers::{bundle, log, manifest, packets, report, settings, workflow};
+
 /// What any input may take, and what each byte may add.
 const LEAST_TIME: Duration = Duration::from_millis(500);
 const TIME_PER_BYTE: Duration = Duration::from_micros(20);
@@ -23,6 +29,10 @@ const MOST_LINES: usize = 5_000;
 /// Takes the first text as the diff of a file. The second is what a patch makes of the file; the third is the file, or
 /// one is made up that the diff fits to.
 pub fn diff(input: &[u8]) {
+    in_time(input.len(), || check_diff(input));
+}
+
+fn check_diff(input: &[u8]) {
     let mut texts = input.split(|byte| *byte == 0);
     let diff = String::from_utf8_lossy(texts.next().unwrap_or_default());
     let after = texts.next().unwrap_or_default();
@@ -37,6 +47,10 @@ pub fn diff(input: &[u8]) {
 
 /// Takes the texts as a file, as the replacement of some of its lines, as which ones, and as a comment.
 pub fn suggestion(input: &[u8]) {
+    in_time(input.len(), || check_suggestion(input));
+}
+
+fn check_suggestion(input: &[u8]) {
     let mut texts = input.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     let mut text = || texts.next().unwrap_or_default().into_owned();
     let (file, replacement, lines, comment) = (text(), text(), text(), text());

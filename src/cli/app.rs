@@ -34,6 +34,7 @@ pub(super) fn app(
         interrupts: Interrupts::default(),
         voices: Voices::default(),
         bundles: settings.bundles.clone(),
+        retention: settings.retention,
     })
 }
 

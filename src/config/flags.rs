@@ -17,6 +17,8 @@ pub struct Flags {
     #[command(flatten)]
     pub storage: StorageFlags,
     #[command(flatten)]
+    pub retention: RetentionFlags,
+    #[command(flatten)]
     pub model: ModelFlags,
     #[command(flatten)]
     pub sandbox: SandboxFlags,
@@ -70,6 +72,21 @@ pub struct StorageFlags {
     /// Folder for mirrors and the journal [env: GREENLIGHT_DATA_DIR]
     #[arg(long, value_name = "PATH", help_heading = "Storage")]
     pub data_dir: Option<PathBuf>,
+}
+
+/// What greenlight forgets, and when.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct RetentionFlags {
+    /// How long it is known that a delivery was worked off; 30d if not set [env: GREENLIGHT_RETENTION_DELIVERIES]
+    #[arg(long, value_name = "DURATION", help_heading = "Storage")]
+    pub retention_deliveries: Option<String>,
+    /// How long a run that is over is remembered since it began, and its bundle kept; 180d if not set
+    /// [env: GREENLIGHT_RETENTION_RUNS]
+    #[arg(long, value_name = "DURATION", help_heading = "Storage")]
+    pub retention_runs: Option<String>,
+    /// How large all mirrors of repositories may be together; 32GiB if not set [env: GREENLIGHT_RETENTION_MIRRORS]
+    #[arg(long, value_name = "SIZE", help_heading = "Storage")]
+    pub retention_mirrors: Option<String>,
 }
 
 /// Which model thinks; without one the built-in repair engine works alone.

@@ -14,6 +14,7 @@ mod model;
 pub mod parse;
 pub mod protect;
 pub mod repository;
+pub mod retention;
 mod secrets;
 pub mod settings;
 mod show;

@@ -15,6 +15,7 @@ use super::allow_list::AllowList;
 use super::environment::Environment;
 use super::flags::Flags;
 pub use super::model::ModelSettings;
+use super::retention::Retention;
 use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, WEBHOOK_SECRET, private_key};
 use crate::domain::model::Who;
 
@@ -66,6 +67,8 @@ pub struct Settings {
     /// Where each run is written to.
     pub bundles: Option<PathBuf>,
     data_dir: Option<PathBuf>,
+    /// What is forgotten when.
+    pub retention: Retention,
     engine: Who,
     model: Option<ModelSettings>,
 }
@@ -109,6 +112,7 @@ impl Settings {
             webhook,
             record,
             storage,
+            retention,
             model,
             sandbox,
             log,
@@ -149,6 +153,7 @@ impl Settings {
             data_dir: storage
                 .data_dir
                 .or_else(|| environment.get("GREENLIGHT_DATA_DIR").map(PathBuf::from)),
+            retention: Retention::new(retention, environment)?,
             engine: engine(text(model.engine.clone(), &["GREENLIGHT_ENGINE"]).as_deref())?,
             model: ModelSettings::new(model, environment)?,
         })

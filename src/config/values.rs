@@ -95,7 +95,7 @@ where
 }
 
 /// Only powers of two, because `MB` means one thing to some people and another to others.
-fn parse_size(text: &str) -> Option<u64> {
+pub(super) fn parse_size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim_start() {

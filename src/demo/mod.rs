@@ -19,6 +19,7 @@ mod faults;
 mod git_data;
 mod git_http;
 mod graphql;
+mod installing;
 mod limits;
 mod merging;
 mod moving;
@@ -274,11 +275,6 @@ impl Double {
     /// How many planned faults have not met their request yet.
     pub fn waiting_faults(&self) -> usize {
         self.shared.lock().faults.waiting()
-    }
-
-    /// Ends the installation of the App, or restores it.
-    pub fn uninstall(&self, how: Option<Uninstalled>) {
-        self.shared.lock().faults.uninstalled = how;
     }
 
     /// Leaves everybody this many requests until the hour is over, which it is in so many seconds.

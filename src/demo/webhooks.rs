@@ -208,36 +208,6 @@ impl Double {
         self.delivered().await;
     }
 
-    /// Delivers `installation.created`, as when the App was installed on the repository just now.
-    pub async fn install(&self) {
-        {
-            let mut state = self.shared.lock();
-            let shown = state
-                .repositories
-                .iter()
-                .filter(|repository| repository.fork_of.is_none());
-            let repositories: Value = shown
-                .map(|repository| {
-                    json!({
-                        "id": repository.id,
-                        "node_id": objects::node("Repository", repository.id),
-                        "name": repository.name,
-                        "full_name": repository.full_name(),
-                        "private": repository.private,
-                    })
-                })
-                .collect();
-            let payload = json!({
-                "action": "created",
-                "installation": super::apps::installation(&state, state.app().installations[0].0),
-                "repositories": repositories,
-                "sender": objects::account(&state, super::MAINTAINER),
-            });
-            state.notify_plainly("installation", payload);
-        }
-        self.delivered().await;
-    }
-
     /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
     pub async fn delivered(&self) {
         let issued = self.shared.lock().hooks.issued();

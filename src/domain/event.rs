@@ -71,6 +71,9 @@ pub enum Fact {
         /// Those that greenlight may not see any more: uninstalled, or taken from its list.
         #[serde(default)]
         removed: Vec<Repository>,
+        /// Whether greenlight may do nothing any more until that is taken back.
+        #[serde(default)]
+        is_suspended: bool,
     },
     Pinged,
 }

@@ -50,7 +50,10 @@ pub(super) async fn drive(app: &App, run: Run) -> Result<(), Broken> {
 }
 
 /// Ends a run where greenlight may not speak any more: nothing is posted, and nothing tries again.
-async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
+///
+/// # Errors
+/// When the journal cannot be written.
+pub(super) async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
     if run.end.is_none() {
         app.journal
             .append(run, Step::Ended(End::Cancelled { by: None }))

@@ -1,38 +1,77 @@
-//! Forgets a repository that greenlight may not see any more: its runs, its code, its packages.
+//! An installation changed: what greenlight may not see any more is forgotten, runs, code and packages; where it is
+//! suspended, all runs end without a word.
 
 use std::path::Path;
 use std::time::Duration;
 
 use super::desk::INSTALLED;
-use super::{App, Broken, Interrupt};
-use crate::domain::id::{PullRequestId, Repository};
+use super::retention::{MIRRORS, delete_bundles};
+use super::{App, Broken, Interrupt, drive};
+use crate::domain::id::{InstallationId, PullRequestId, Repository};
+use crate::journal;
 
 /// How long the work on it gets to stop.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 /// How often it is looked whether it did.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Stops what is at work on a repository, and deletes everything that belongs to it.
+/// Does what follows from a change of an installation.
 ///
 /// # Errors
 /// When the journal or the disk cannot be written.
-pub(super) async fn forget(app: &App, repository: &Repository) -> Result<(), Broken> {
-    let is_its = |pull_request: &PullRequestId| pull_request.repository.may_be(repository);
+pub(super) async fn installation_changed(
+    app: &App,
+    (installation, is_suspended): (Option<InstallationId>, bool),
+    removed: &[Repository],
+) -> Result<(), Broken> {
+    if is_suspended && installation.is_some() {
+        end_all(app, installation).await?;
+    }
+    for repository in removed {
+        forget(app, repository).await?;
+    }
+    Ok(())
+}
+
+/// Ends the runs of an installation that was suspended. Whoever is still at work there would only be refused.
+async fn end_all(app: &App, installation: Option<InstallationId>) -> Result<(), Broken> {
+    let runs = app.journal.open_runs().await?;
+    for mut run in runs.into_iter().filter(|run| run.started.installation == installation) {
+        let id = run.started.pull_request.clone();
+        stop(app, |other| other.may_be(&id)).await;
+        match drive::end_unsaid(app, &mut run).await {
+            // It went on meanwhile, and is refused when it asks for anything.
+            Err(Broken::Journal(journal::Error::Taken)) => {}
+            ended => ended?,
+        }
+    }
+    Ok(())
+}
+
+/// Stops what is at work, and waits until it has stopped.
+async fn stop(app: &App, is_meant: impl Fn(&PullRequestId) -> bool) {
     let stopped = async {
-        while app.interrupts.interrupt_where(is_its, &Interrupt::ShuttingDown) {
+        while app.interrupts.interrupt_where(&is_meant, &Interrupt::ShuttingDown) {
             tokio::time::sleep(LOOK).await;
         }
     };
     if tokio::time::timeout(LAST_WORDS, stopped).await.is_err() {
-        tracing::warn!(%repository, "work on a repository that was removed does not stop");
+        tracing::warn!("work does not stop where greenlight may do nothing any more");
     }
-    app.journal.forget(repository).await?;
+}
+
+/// Stops what is at work on a repository, and deletes everything that belongs to it.
+async fn forget(app: &App, repository: &Repository) -> Result<(), Broken> {
+    stop(app, |id| id.repository.may_be(repository)).await;
+    let runs = app.journal.forget(repository).await?;
+    // It may have been called something else when they were written.
+    delete_bundles(app, runs).await;
     let bundles = app
         .bundles
         .as_ref()
         .map(|folder| folder.join(repository.owner()).join(repository.name()));
     let folders = [
-        app.folder.join("mirrors").join(repository.key()),
+        app.folder.join(MIRRORS).join(repository.key()),
         app.folder.join(INSTALLED).join("github").join(repository.key()),
     ];
     for folder in folders.into_iter().chain(bundles) {

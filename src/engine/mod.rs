@@ -26,6 +26,7 @@ mod record;
 pub mod replay;
 mod resolve;
 mod retarget;
+mod retention;
 mod retry;
 mod set_up;
 mod settle;
@@ -41,9 +42,11 @@ use std::path::PathBuf;
 
 pub use identify::identify;
 pub use interrupt::{Interrupt, Interrupts};
+pub use retention::prune;
 pub use voices::{Piece, Voices};
 
 use crate::config::allow_list::AllowList;
+use crate::config::retention::Retention;
 use crate::domain::event::{Event, Fact, FailedChecks};
 use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId, RepositoryName};
 use crate::domain::mode::Mode;
@@ -74,6 +77,8 @@ pub struct App {
     pub voices: Voices,
     /// Where each run is written to for looking into it later; none writes none.
     pub bundles: Option<PathBuf>,
+    /// What is forgotten when.
+    pub retention: Retention,
 }
 
 /// What broke, as opposed to what was refused.
@@ -304,12 +309,9 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
             by,
             command,
         } => answer::given(app, (installation, may_work), &pull_request, (&head, &by, command)).await,
-        Fact::InstallationChanged { removed, .. } => {
-            for repository in &removed {
-                forget::forget(app, repository).await?;
-            }
-            Ok(())
-        }
+        Fact::InstallationChanged {
+            removed, is_suspended, ..
+        } => forget::installation_changed(app, (installation, is_suspended), &removed).await,
         Fact::Pinged => Ok(()),
     }
 }

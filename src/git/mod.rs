@@ -15,6 +15,7 @@ mod hunk;
 mod local;
 mod lookup;
 mod merge;
+mod mirrors;
 mod name;
 mod quoted;
 mod shown;
@@ -24,7 +25,7 @@ mod transfer;
 mod tree;
 mod tree_name;
 mod unified;
-mod wire;
+pub mod wire;
 mod working;
 
 use std::fs::File;
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 pub use local::LocalRepository;
 pub use merge::{Conflict, Merge};
+pub use mirrors::bound_mirrors;
 use secrecy::SecretString;
 pub use store::local_head;
 pub use tracked::tracked;

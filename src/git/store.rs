@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -27,17 +27,17 @@ const DAMAGED: &str = "damaged";
 /// What a fetch in progress is collected in, next to `objects`.
 pub(super) const INCOMING: &str = "incoming-";
 
+/// What is locked as long as somebody uses a mirror; its time is when somebody last began to.
+pub(super) const IN_USE: &str = "in-use";
+/// How often a mirror that was removed in the moment between is opened again.
+const MAX_ATTEMPTS: usize = 10;
+
 /// Cleans up if nobody else is there, makes the layout, and returns the lock that says somebody is.
 pub(super) fn open(directory: &Path) -> Result<File, Error> {
-    private::folder(directory).map_err(at(directory))?;
-    let path = directory.join("in-use");
-    let lock = private::file().open(&path).map_err(at(&path))?;
-    if lock.try_lock().is_ok() {
-        let cleaned = clean(directory);
-        lock.unlock().map_err(at(&path))?;
-        cleaned?;
-    }
-    lock.lock_shared().map_err(at(&path))?;
+    let path = directory.join(IN_USE);
+    let lock = lock(directory, &path)?;
+    // For the order of removal only.
+    let _ = lock.set_modified(jiff::Timestamp::now().into());
     for part in ["objects/pack", "objects/info", "refs/heads", "refs/commits"] {
         let path = directory.join(part);
         private::folder(&path).map_err(at(&path))?;
@@ -52,6 +52,31 @@ pub(super) fn open(directory: &Path) -> Result<File, Error> {
         }
     }
     Ok(lock)
+}
+
+/// Takes the lock of a mirror that is there: one of a mirror that was removed meanwhile keeps nobody away.
+fn lock(directory: &Path, path: &Path) -> Result<File, Error> {
+    for _ in 0..MAX_ATTEMPTS {
+        private::folder(directory).map_err(at(directory))?;
+        let lock = private::file().open(path).map_err(at(path))?;
+        if lock.try_lock().is_ok() {
+            let cleaned = clean(directory);
+            lock.unlock().map_err(at(path))?;
+            cleaned?;
+        }
+        lock.lock_shared().map_err(at(path))?;
+        if is_at(&lock, path) {
+            return Ok(lock);
+        }
+    }
+    let source = io::Error::other("it is removed again and again");
+    Err(at(path)(source))
+}
+
+/// Whether this is the file that a path leads to.
+fn is_at(file: &File, path: &Path) -> bool {
+    let same = |file: &fs::Metadata, path: &fs::Metadata| (file.dev(), file.ino()) == (path.dev(), path.ino());
+    matches!((file.metadata(), fs::symlink_metadata(path)), (Ok(file), Ok(path)) if same(&file, &path))
 }
 
 /// Removes what killed fetches left, and everything if the mirror is damaged or has grown too large.

@@ -288,7 +288,7 @@ async fn receive(mut response: Response, indexer: mpsc::Sender<Part>, max_bytes:
             });
         }
         answer.push(&chunk);
-        while let Some(part) = answer.next()? {
+        while let Some(part) = answer.part()? {
             let whole = part == Part::End;
             if indexer.send(part).await.is_err() {
                 return Ok(Delivery::Declined);

@@ -22,7 +22,7 @@ enum Packet {
 
 /// A piece of the server's answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     /// The server left out the parents of this commit.
     Shallow(CommitSha),
     /// The next bytes of the pack.
@@ -31,8 +31,9 @@ pub(super) enum Part {
     End,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Section {
+    #[default]
     Heading,
     Shallow,
     Pack,
@@ -71,14 +72,14 @@ fn push_line(body: &mut Vec<u8>, text: &str) {
 }
 
 /// Takes the answer apart while it arrives; never holds more than one packet and one network chunk.
-#[derive(Debug)]
-pub(super) struct Answer {
+#[derive(Debug, Default)]
+pub struct Answer {
     received: BytesMut,
     section: Section,
 }
 
 impl Answer {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             received: BytesMut::new(),
             section: Section::Heading,
@@ -86,7 +87,7 @@ impl Answer {
     }
 
     /// Adds what the network brought.
-    pub(super) fn push(&mut self, chunk: &[u8]) {
+    pub fn push(&mut self, chunk: &[u8]) {
         self.received.extend_from_slice(chunk);
     }
 
@@ -94,7 +95,7 @@ impl Answer {
     ///
     /// # Errors
     /// When the server reports an error, or does not speak this protocol.
-    pub(super) fn next(&mut self) -> Result<Option<Part>, Error> {
+    pub fn part(&mut self) -> Result<Option<Part>, Error> {
         while self.section != Section::Over {
             let Some(packet) = self.packet()? else { return Ok(None) };
             match (self.section, packet) {
@@ -181,7 +182,7 @@ mod tests {
         let mut parts = Vec::new();
         for chunk in answer.chunks(chunk) {
             reader.push(chunk);
-            while let Some(part) = reader.next()? {
+            while let Some(part) = reader.part()? {
                 parts.push(part);
             }
         }

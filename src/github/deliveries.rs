@@ -29,7 +29,7 @@ struct Attempt {
     event: String,
 }
 
-/// A delivery of which no attempt succeeded.
+/// A delivery of which no attempt succeeded, or that was not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missed {
     pub id: DeliveryId,
@@ -43,11 +43,12 @@ impl GitHub {
         self.as_app().is_some()
     }
 
-    /// The deliveries since a moment that never arrived, oldest first. Only an App can ask; with a token there are none.
+    /// The deliveries since a moment that never arrived, or that are among those that were not read, oldest first. Only an
+    /// App can ask; with a token there are none.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
-    pub async fn missed(&self, since: Timestamp) -> Result<Vec<Missed>, Error> {
+    pub async fn missed(&self, since: Timestamp, unread: &HashSet<DeliveryId>) -> Result<Vec<Missed>, Error> {
         let Some(app) = self.as_app() else {
             return Ok(Vec::new());
         };
@@ -67,7 +68,7 @@ impl GitHub {
                 break;
             }
         }
-        Ok(never_arrived(attempts))
+        Ok(never_arrived(attempts, unread))
     }
 
     /// Reads what was missed; none when it is of no concern to greenlight. It came over TLS with the App's own token, so
@@ -99,11 +100,12 @@ impl GitHub {
     }
 }
 
-/// Of attempts, newest first, the deliveries of which none succeeded, oldest first.
-fn never_arrived(attempts: Vec<Attempt>) -> Vec<Missed> {
+/// Of attempts, newest first, the deliveries of which none succeeded, oldest first. An attempt that was acknowledged and
+/// not read is none that succeeded.
+fn never_arrived(attempts: Vec<Attempt>, unread: &HashSet<DeliveryId>) -> Vec<Missed> {
     let arrived: HashSet<String> = attempts
         .iter()
-        .filter(|attempt| attempt.status == "OK")
+        .filter(|attempt| attempt.status == "OK" && !unread.contains(&DeliveryId(attempt.guid.clone())))
         .map(|attempt| attempt.guid.clone())
         .collect();
     let mut missed = BTreeMap::new();
@@ -236,9 +238,13 @@ mod tests {
             attempt(6, "b", "failed to connect to host"),
             attempt(5, "a", "Invalid HTTP Response: 503"),
         ];
-        let missed = never_arrived(attempts);
-        let ids: Vec<&str> = missed.iter().map(|missed| missed.id.0.as_str()).collect();
-        assert_eq!(ids, ["b", "c"]);
+        let ids = |unread: &[&str]| -> Vec<String> {
+            let unread = unread.iter().map(|id| DeliveryId((*id).into())).collect();
+            let missed = never_arrived(attempts.clone(), &unread);
+            missed.into_iter().map(|missed| missed.id.0).collect()
+        };
+        assert_eq!(ids(&[]), ["b", "c"]);
+        assert_eq!(ids(&["a", "z"]), ["a", "b", "c"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A step is appended at its place, and a place is taken once: of two that work on the same run, one is told so.
 //! The state of a run is never stored; it is folded from the steps (`domain::run`).
 
+mod arrivals;
 mod pushes;
 mod refs;
 mod retention;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::sqlite::{Sqlite, broken, number};
 use super::{Error, Journal};
-use crate::domain::id::Repository;
+use crate::domain::id::{Repository, RunId};
 
 impl Journal {
     /// Until when something was done that goes on for ever; none if it never was. Git refs keep no such marks.
@@ -31,24 +31,36 @@ impl Journal {
         }
     }
 
-    /// Deletes the deliveries that were worked off and the runs that are over, from before these moments.
+    /// Deletes the deliveries that were worked off and the runs that are over, from before these moments. Returns which
+    /// runs.
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<(), Error> {
+    pub async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<Vec<RunId>, Error> {
         match self {
             Self::Sqlite(sqlite) => sqlite.prune(deliveries_before, runs_before).await,
-            Self::Refs(_) => Ok(()),
+            Self::Refs(_) => Ok(Vec::new()),
         }
     }
 
-    /// Deletes all that is known of a repository.
+    /// Deletes all that is known of a repository. Returns which runs that was.
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn forget(&self, repository: &Repository) -> Result<(), Error> {
+    pub async fn forget(&self, repository: &Repository) -> Result<Vec<RunId>, Error> {
         match self {
             Self::Sqlite(sqlite) => sqlite.forget(repository).await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Overwrites what is left in the write-ahead log of what was forgotten.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn empty_the_log(&self) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.empty_the_log().await,
             Self::Refs(_) => Ok(()),
         }
     }
@@ -74,7 +86,7 @@ impl Sqlite {
         Ok(())
     }
 
-    async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<(), Error> {
+    async fn prune(&self, deliveries_before: Timestamp, runs_before: Timestamp) -> Result<Vec<RunId>, Error> {
         let mut transaction = self.pool.begin().await.map_err(broken)?;
         sqlx::query("DELETE FROM delivery WHERE done = 1 AND received < ?")
             .bind(deliveries_before.to_string())
@@ -87,6 +99,11 @@ impl Sqlite {
             .await
             .map_err(broken)?;
         let before = runs_before.to_string();
+        let runs = sqlx::query_scalar("SELECT id FROM run WHERE is_over = 1 AND started < ?")
+            .bind(&before)
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(broken)?;
         for statement in [
             "DELETE FROM step WHERE run IN (SELECT id FROM run WHERE is_over = 1 AND started < ?)",
             "DELETE FROM run WHERE is_over = 1 AND started < ?",
@@ -98,10 +115,11 @@ impl Sqlite {
                 .map_err(broken)?;
         }
         transaction.commit().await.map_err(broken)?;
-        self.empty_the_log().await
+        self.empty_the_log().await?;
+        Ok(runs.into_iter().map(RunId).collect())
     }
 
-    async fn forget(&self, repository: &Repository) -> Result<(), Error> {
+    async fn forget(&self, repository: &Repository) -> Result<Vec<RunId>, Error> {
         let unfinished = self.unfinished().await?;
         let id = number(repository.id)?;
         let name = repository.name.to_string();
@@ -109,6 +127,13 @@ impl Sqlite {
         let mut transaction = self.pool.begin().await.map_err(broken)?;
         // A name alone stands for runs that earlier versions wrote down.
         let meant = "(repository_id = ?1 OR (repository_id IS NULL AND repository = ?2 COLLATE NOCASE))";
+        let runs = format!("SELECT id FROM run WHERE {meant}");
+        let runs = sqlx::query_scalar(sqlx::AssertSqlSafe(runs))
+            .bind(id)
+            .bind(&name)
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(broken)?;
         for statement in [
             format!("DELETE FROM step WHERE run IN (SELECT id FROM run WHERE {meant})"),
             format!("DELETE FROM run WHERE {meant}"),
@@ -141,7 +166,8 @@ impl Sqlite {
             }
         }
         transaction.commit().await.map_err(broken)?;
-        self.empty_the_log().await
+        self.empty_the_log().await?;
+        Ok(runs.into_iter().map(RunId).collect())
     }
 
     /// Moves what is in the write-ahead log into the database and empties it: it holds what was deleted.

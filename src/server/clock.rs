@@ -11,6 +11,8 @@ use crate::engine;
 
 /// How often the clock of a service looks.
 pub const TICK: Duration = Duration::from_secs(60);
+/// How often what is old is deleted.
+const PRUNE: Duration = Duration::from_hours(24);
 /// A delivery younger than this is on its way into the queue.
 const MIN_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// What fails time and again is tried at every so many ticks at least.
@@ -41,6 +43,17 @@ pub async fn watch(queue: Queue, every: Duration) {
         // What met a rate limit is tried when that is reset, no earlier, and at once.
         let may_be_tried = |id: &str| queue.is_reset(id, now).unwrap_or_else(|| pauses.is_over(id));
         pick_up(&queue, now - MIN_AGE, is_due, may_be_tried).await;
+    }
+}
+
+/// Forgets what is old, at the start and every day.
+pub(super) async fn prune_on(queue: Queue) {
+    let mut tick = tokio::time::interval(PRUNE);
+    loop {
+        tick.tick().await;
+        if let Err(error) = engine::prune(queue.app(), Timestamp::now()).await {
+            tracing::warn!(%error, "what is old could not be deleted");
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::queue::Work;
 use super::workers::Share;
-use crate::domain::command::{self, Command};
-use crate::domain::event::{Event, Fact};
+use crate::domain::command::{self, Command, CommandError};
+use crate::domain::event::{Comment, Event, Fact};
 use crate::domain::id::{PullRequestId, Repository};
 use crate::domain::run::{Origin, Run};
 
@@ -49,13 +49,24 @@ impl Route {
         }
     }
 
+    /// The route of an event that there is anything to remember of: what people write to each other is not.
+    pub(super) fn of_concern(event: &Event) -> Option<Self> {
+        let Fact::CommentCreated(comment) = &event.fact else {
+            return Some(Self::of_event(event));
+        };
+        let commands = command::parse(&comment.body);
+        let is_of_concern = !comment.author_is_bot && !commands.is_empty();
+        is_of_concern.then(|| Self::of_comment(comment, &commands))
+    }
+
+    fn of_comment(comment: &Comment, commands: &[Result<Command, CommandError>]) -> Self {
+        let given: Vec<&Command> = commands.iter().flatten().collect();
+        Self::of_commands(&comment.pull_request, &given)
+    }
+
     pub(super) fn of_event(event: &Event) -> Self {
         match &event.fact {
-            Fact::CommentCreated(comment) => {
-                let commands = command::parse(&comment.body);
-                let given: Vec<&Command> = commands.iter().flatten().collect();
-                Self::of_commands(&comment.pull_request, &given)
-            }
+            Fact::CommentCreated(comment) => Self::of_comment(comment, &command::parse(&comment.body)),
             Fact::CommandGiven {
                 pull_request, command, ..
             } => Self::of_commands(pull_request, &[command]),
@@ -159,7 +170,7 @@ fn is_asked_for(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::event::{Comment, CommentPlace};
+    use crate::domain::event::CommentPlace;
     use crate::domain::id::{Account, DeliveryId};
 
     fn route(body: &str) -> Route {

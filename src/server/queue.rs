@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
+use super::again::{Again, log};
 use super::lane::{self, Needs, Route};
 use super::workers::{Worker, Workers};
 use crate::domain::event::{Event, Fact};
@@ -62,17 +63,10 @@ struct Held {
     lanes: HashMap<String, VecDeque<(Needs, Work)>>,
     /// What waits or is at work of a delivery: none is worked off twice at once.
     deliveries: HashMap<DeliveryId, Pieces>,
+    /// The deliveries that were acknowledged and are being read.
+    reading: HashSet<DeliveryId>,
     /// The deliveries and runs that met a rate limit of GitHub's, and when that is reset.
     limited: HashMap<String, Timestamp>,
-}
-
-/// Whether what broke is tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
-    Never,
-    /// When GitHub answers again, which nobody knows.
-    Sometime,
-    NotBefore(Timestamp),
 }
 
 /// A delivery about several pull requests is a piece of work in the lane of each.
@@ -161,6 +155,15 @@ impl Queue {
     /// # Errors
     /// When the queue is full or draining.
     pub async fn push(&self, work: Work) -> Result<(), QueueFull> {
+        // A comment is read for this, off the threads that answer webhooks.
+        let Ok((route, work)) = tokio::task::spawn_blocking(move || (Route::of(&work), work)).await else {
+            return Err(QueueFull);
+        };
+        self.push_as(route, work)
+    }
+
+    /// Puts work whose route is known into its lane.
+    pub(super) fn push_as(&self, route: Route, work: Work) -> Result<(), QueueFull> {
         if !self.has_room() {
             return Err(QueueFull);
         }
@@ -180,10 +183,6 @@ impl Queue {
             }
             self.interrupt(event);
         }
-        // A comment is read for this, off the threads that answer webhooks.
-        let Ok((route, work)) = tokio::task::spawn_blocking(move || (Route::of(&work), work)).await else {
-            return Err(QueueFull);
-        };
         if route.stops_first
             && let Work::Delivery(_, event) = &work
         {
@@ -192,6 +191,25 @@ impl Queue {
         }
         self.line_up(route, work);
         Ok(())
+    }
+
+    /// Reads a delivery that was acknowledged. What it resolves to says whether it was read.
+    pub(super) fn read_later(&self, id: DeliveryId, reading: impl Future<Output = bool> + Send + 'static) {
+        self.held().reading.insert(id.clone());
+        let queue = self.clone();
+        self.0.tasks.spawn(async move {
+            if reading.await
+                && let Err(error) = queue.app().journal.has_read(&id).await
+            {
+                tracing::error!(delivery.id = id.0, %error, "a delivery could not be marked as read");
+            }
+            queue.held().reading.remove(&id);
+        });
+    }
+
+    /// Whether a delivery that was acknowledged is being read.
+    pub(super) fn is_reading(&self, id: &DeliveryId) -> bool {
+        self.held().reading.contains(id)
     }
 
     fn line_up(&self, route: Route, work: Work) {
@@ -353,31 +371,4 @@ impl Queue {
 enum Place<'a> {
     Worker(#[expect(dead_code, reason = "held, not used")] Worker),
     Beside(#[expect(dead_code, reason = "held, not used")] SemaphorePermit<'a>),
-}
-
-/// Says what went wrong, and whether it is tried again.
-fn log<T: Default>(outcome: Result<Result<T, Broken>, JoinError>) -> (Again, T) {
-    let again = match outcome {
-        Ok(Ok(result)) => return (Again::Never, result),
-        Ok(Err(broken)) if broken.is_not_installed() => {
-            tracing::info!(reason = %broken, "nothing is done");
-            Again::Never
-        }
-        Ok(Err(broken)) => match broken.not_before() {
-            Some(until) => {
-                tracing::warn!(reason = %broken, "work waits");
-                Again::NotBefore(until)
-            }
-            None => {
-                tracing::error!(error = %broken, "work broke");
-                let may_pass = matches!(&broken, Broken::GitHub(error) if error.may_pass());
-                if may_pass { Again::Sometime } else { Again::Never }
-            }
-        },
-        Err(panicked) => {
-            tracing::error!(error = %panicked, "work ended in a panic");
-            Again::Never
-        }
-    };
-    (again, T::default())
 }

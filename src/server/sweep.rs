@@ -1,6 +1,6 @@
 //! Fetches what GitHub could not deliver, at the start and every few minutes. It would never come again by itself.
 //!
-//! An App reads the list of its deliveries. With a token there is none: then the comments are read that were written on
+//! What was acknowledged and not read before greenlight ended is asked for, too. An App reads the list of its deliveries. With a token there is none: then the comments are read that were written on
 //! pull requests with open runs.
 
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::is_of_concern;
+use super::lane::Route;
 use super::queue::{Queue, Work};
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
@@ -23,10 +23,6 @@ pub(super) const SWEEP: Duration = Duration::from_secs(180);
 const KEPT: SignedDuration = SignedDuration::from_hours(72);
 /// How far a look reaches back behind the last one: a delivery may be listed late, and clocks differ.
 const OVERLAP: SignedDuration = SignedDuration::from_mins(10);
-/// How long it is known that a delivery was worked off; what it said is forgotten at once.
-const DELIVERIES: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How long a run that is over is remembered, since it began.
-const RUNS: SignedDuration = SignedDuration::from_hours(180 * 24);
 /// The mark in the journal.
 const MARK: &str = "deliveries swept";
 
@@ -37,10 +33,9 @@ pub(super) async fn sweep_on(queue: Queue) {
     loop {
         tick.tick().await;
         sweep(&queue).await;
-        let now = Timestamp::now();
-        let pruned = queue.app().journal.prune(now - DELIVERIES, now - RUNS).await;
-        if let Err(error) = pruned {
-            tracing::warn!(%error, "the journal could not be pruned");
+        // What was worked off since is forgotten, also there.
+        if let Err(error) = queue.app().journal.empty_the_log().await {
+            tracing::warn!(%error, "the journal's log could not be emptied");
         }
     }
 }
@@ -57,9 +52,15 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
     let now = Timestamp::now();
     let mark = app.journal.mark(MARK).await?;
     let earliest = now - KEPT;
-    let since = mark.map_or(earliest, |mark| (mark - OVERLAP).max(earliest));
+    let mut since = mark.map_or(earliest, |mark| (mark - OVERLAP).max(earliest));
+    let unread = app.journal.unread().await?;
+    let left: Vec<_> = unread.into_iter().filter(|(id, _)| !queue.is_reading(id)).collect();
+    if let Some((_, oldest)) = left.first() {
+        since = since.min(*oldest - OVERLAP).max(earliest);
+    }
+    let left: HashSet<DeliveryId> = left.into_iter().map(|(id, _)| id).collect();
     if app.github.is_app() {
-        for missed in app.github.missed(since).await? {
+        for missed in app.github.missed(since, &left).await? {
             // What is known was admitted and only answered badly.
             if app.journal.knows(&missed.id).await? {
                 continue;
@@ -91,6 +92,15 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
             }
         }
     }
+    for id in left {
+        if !app.github.is_app() {
+            tracing::warn!(
+                delivery.id = id.0,
+                "greenlight ended before it read this: have it delivered again"
+            );
+        }
+        app.journal.has_read(&id).await?;
+    }
     app.journal.set_mark(MARK, now).await?;
     Ok(())
 }
@@ -98,16 +108,16 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
 /// Writes down what was missed and hands it to the queue; false if the queue is full.
 async fn take(queue: &Queue, id: DeliveryId, event: Event) -> Result<bool, Broken> {
     let app = queue.app();
-    let (is_of_concern, event) = match tokio::task::spawn_blocking(move || (is_of_concern(&event), event)).await {
+    let (route, event) = match tokio::task::spawn_blocking(move || (Route::of_concern(&event), event)).await {
         Ok(looked_at) => looked_at,
         Err(error) => return Err(Broken::Bug(error.to_string())),
     };
     let is_allowed = event
         .repository()
         .is_none_or(|repository| app.allow_list.allows(repository));
-    if !is_of_concern || !is_allowed {
+    let Some(route) = route.filter(|_| is_allowed) else {
         return Ok(true);
-    }
+    };
     if !queue.has_room() {
         return Ok(false);
     }
@@ -115,7 +125,7 @@ async fn take(queue: &Queue, id: DeliveryId, event: Event) -> Result<bool, Broke
     if app.journal.admit(&id, &event).await? == Admission::New {
         tracing::info!(delivery.id = id.0, "accepted late");
         // In the journal it is safe: if the queue has filled up meanwhile, the clock picks it up.
-        let _picked_up_later = queue.push(Work::Delivery(id, Box::new(event))).await;
+        let _picked_up_later = queue.push_as(route, Work::Delivery(id, Box::new(event)));
     }
     Ok(true)
 }

@@ -194,6 +194,13 @@ async fn make(
         .map_err(|error| at(request.store, error))
 }
 
+/// Removes what was installed in this directory of a repository and not used for long.
+pub fn remove_old_packages(directory: &Path) {
+    if let Ok(store) = Store::open(directory) {
+        store.remove_old("");
+    }
+}
+
 /// The registries that the machine's own tools are configured for.
 ///
 /// # Errors

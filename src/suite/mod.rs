@@ -32,7 +32,9 @@ pub use self::distil::{Distillate, Distiller, GreenLog, distil, distil_archive};
 pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, granted_hosts, packages, place};
 pub use self::find::{CiStep, Hints, NothingFound, Part, find, find_all, has_member, parts};
 pub use self::framework::Framework;
-pub use self::install::{InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan};
+pub use self::install::{
+    InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan, remove_old_packages,
+};
 pub use self::lend::lend;
 pub use self::read::{Report, read};
 pub use self::run::{Error, Suite, place_of_tests, prepare, run, run_fresh};

@@ -122,6 +122,8 @@ fn report_unavailable(backend: Backend, unusable: &Unusable) {
 
 /// Long enough for any machine; only a failure waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Before the time of a command is up that shows something first, it has to have begun, on a busy machine, too.
+const SLOW_START: Duration = Duration::from_secs(4);
 
 /// A sandbox, a workspace, and the bounds of the next run.
 struct Lab {

@@ -176,7 +176,8 @@ fn the_examples_become_these_facts() {
         added,
         Fact::InstallationChanged {
             repositories,
-            removed: Vec::new()
+            removed: Vec::new(),
+            is_suspended: false,
         }
     );
     let through_app = read("pull_request", &example("pull_request", "synchronize")).unwrap();

@@ -107,6 +107,7 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
     }
     let app = App {
         bundles: None,
+        retention: settings.retention,
         github: GitHub::new(&api, credentials).map_err(fault)?,
         journal: Journal::Sqlite(journal),
         sandbox,

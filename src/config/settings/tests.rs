@@ -142,3 +142,28 @@ fn a_dump_of_the_settings_shows_no_secret() {
     let settings = settings(&all).unwrap();
     assert!(!format!("{settings:?} {:?}", settings.model()).contains("sesame"));
 }
+
+#[test]
+fn what_is_kept_has_defaults_and_bounds() {
+    let kept = |pairs: &[(&str, &str)]| settings(pairs).unwrap().retention;
+    let days = |duration: std::time::Duration| duration.as_secs() / 86_400;
+    let default = kept(&[("GREENLIGHT_RETENTION_RUNS", "")]);
+    assert_eq!((days(default.deliveries), days(default.runs)), (30, 180));
+    assert_eq!(default.mirrors, 32 << 30);
+    let set = kept(&[
+        ("GREENLIGHT_RETENTION_DELIVERIES", "72h"),
+        ("GREENLIGHT_RETENTION_RUNS", "1y"),
+        ("GREENLIGHT_RETENTION_MIRRORS", "4GiB"),
+    ]);
+    assert_eq!((days(set.deliveries), days(set.runs), set.mirrors), (3, 365, 4 << 30));
+    for (setting, value, part) in [
+        ("GREENLIGHT_RETENTION_DELIVERIES", "2d", "set it to 3 to 3650 days"),
+        ("GREENLIGHT_RETENTION_DELIVERIES", "soon", "is no duration"),
+        ("GREENLIGHT_RETENTION_RUNS", "0s", "set it to 1 to 3650 days"),
+        ("GREENLIGHT_RETENTION_RUNS", "4000d", "too long"),
+        ("GREENLIGHT_RETENTION_MIRRORS", "4", "is no size"),
+        ("GREENLIGHT_RETENTION_MIRRORS", "1MiB", "set it to 4GiB to 64TiB"),
+    ] {
+        refused(&[(setting, value)], setting, part);
+    }
+}

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::super::retention::{self, MIRRORS};
 use super::super::{Broken, Context, drive};
 use super::originals::originals;
 use super::{COPIES, Desk, FETCH, INSTALLED, TREES};
@@ -27,7 +28,7 @@ use crate::suite::Hints;
 /// When GitHub or git cannot give them.
 pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSha]) -> Result<Mirror, Broken> {
     let (app, repository) = (context.app, &context.id().repository);
-    let mirror = Mirror::open(&app.folder.join("mirrors").join(repository.key()))?;
+    let mirror = Mirror::open(&app.folder.join(MIRRORS).join(repository.key()))?;
     if !commits.iter().all(|commit| mirror.has(commit)) {
         let url = app.github.clone_url(repository);
         let token = match app.github.clone_token(context.installation, repository).await? {
@@ -42,6 +43,7 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
                     Err(git::Error::Refused(_) | git::Error::Unreachable { .. }) => token,
                     fetched => {
                         fetched?;
+                        retention::bound_mirrors(app).await;
                         return Ok(mirror);
                     }
                 }
@@ -49,6 +51,7 @@ pub(in crate::engine) async fn mirror(context: &Context<'_>, commits: &[CommitSh
         };
         let token = Some(token);
         mirror.fetch(&Remote { url, token }, commits, &FETCH).await?;
+        retention::bound_mirrors(app).await;
     }
     Ok(mirror)
 }

@@ -6,12 +6,15 @@
 use crate::domain::event::{CheckSource, Comment, CommentPlace, Event, Fact, FailedChecks, RERUN};
 use crate::domain::id::{CommitSha, PullRequestId, Repository};
 
+/// GitHub takes comments of 65,536 characters; what is longer was written by nobody.
+const MAX_COMMENT: usize = 4 * 65_536;
+
 mod payload;
 mod signature;
 
 pub use payload::PayloadError;
 use payload::read;
-pub use signature::{EmptySecret, SignatureError, WebhookSecret, verify};
+pub use signature::{EmptySecret, SignatureError, Verification, WebhookSecret};
 
 /// Whether events of this kind are read at all. `kind` is the value of `X-GitHub-Event`.
 pub fn is_of_concern(kind: &str) -> bool {
@@ -116,7 +119,7 @@ fn issue_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError
         number: issue.number,
     };
     let place = (CommentPlace::Conversation, None);
-    Ok(Some(comment_created(pull_request, place, comment, sender)))
+    Ok(comment_created(pull_request, place, comment, sender))
 }
 
 fn review_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
@@ -134,20 +137,24 @@ fn review_comment(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadErro
         repository: repository.into(),
         number: pull_request.number,
     };
-    Ok(Some(comment_created(pull_request, place, comment, sender)))
+    Ok(comment_created(pull_request, place, comment, sender))
 }
 
+/// None for a comment that is longer than GitHub's may be.
 fn comment_created(
     pull_request: PullRequestId,
     (place, head): (CommentPlace, Option<CommitSha>),
     comment: payload::Comment,
     sender: Option<payload::Account>,
-) -> Fact {
+) -> Option<Fact> {
+    if comment.body.as_ref().is_some_and(|body| body.len() > MAX_COMMENT) {
+        return None;
+    }
     // A comment that an App wrote in somebody's name is not that person's word either.
     let author_is_bot = comment.user.is_bot()
         || sender.is_some_and(|sender| sender.is_bot())
         || comment.performed_via_github_app.is_some();
-    Fact::CommentCreated(Comment {
+    Some(Fact::CommentCreated(Comment {
         pull_request,
         id: comment.id,
         place,
@@ -156,7 +163,7 @@ fn comment_created(
         body: comment.body.unwrap_or_default(),
         head,
         written: comment.created_at.and_then(|at| at.parse().ok()),
-    })
+    }))
 }
 
 fn workflow_run(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
@@ -316,5 +323,9 @@ fn installation_changed(action: &str, body: &[u8]) -> Result<Option<Fact>, Paylo
     if action == "deleted" {
         removed.extend(all);
     }
-    Ok(Some(Fact::InstallationChanged { repositories, removed }))
+    Ok(Some(Fact::InstallationChanged {
+        repositories,
+        removed,
+        is_suspended: action == "suspend",
+    }))
 }

@@ -20,6 +20,12 @@ pub struct PayloadError {
 
 /// Reads the fields of `T` out of a payload, and passes over all others.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PayloadError> {
+    // To know where one is takes time for each field, also for those that are passed over.
+    serde_json::from_slice(body).or_else(|_| read_with_path(body))
+}
+
+/// Reads once more what cannot be read, and says where that shows.
+fn read_with_path<T: DeserializeOwned>(body: &[u8]) -> Result<T, PayloadError> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let reason = error.inner().to_string().chars().take(MAXIMUM_REASON).collect();

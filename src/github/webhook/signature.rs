@@ -47,25 +47,52 @@ impl fmt::Debug for WebhookSecret {
     }
 }
 
-/// Checks the value of `X-Hub-Signature-256`: HMAC-SHA256 over the body as it arrived, compared in constant time.
-/// <https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries>
-///
-/// # Errors
-/// When the header is missing, of another form (`sha1=` included), or made with another secret or for another body.
-pub fn verify(secret: &WebhookSecret, signature_header: Option<&[u8]>, body: &[u8]) -> Result<(), SignatureError> {
-    let header = signature_header.ok_or(SignatureError::Missing)?;
-    let digits = header.strip_prefix(b"sha256=").ok_or(SignatureError::Malformed)?;
-    let signature = <[u8; 32]>::from_hex(digits).map_err(|_| SignatureError::Malformed)?;
-    let key = secret.0.expose_secret().as_bytes();
-    let mac = Hmac::<Sha256>::new_from_slice(key).map_err(|_| SignatureError::Wrong)?;
-    mac.chain_update(body)
-        .verify_slice(&signature)
-        .map_err(|_| SignatureError::Wrong)
+/// Checks a signature while the body that it is of arrives.
+pub struct Verification {
+    mac: Hmac<Sha256>,
+    signature: [u8; 32],
+}
+
+impl Verification {
+    /// Begins with the value of `X-Hub-Signature-256`: HMAC-SHA256 over the body as it arrives.
+    /// <https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries>
+    ///
+    /// # Errors
+    /// When the header is missing, or of another form (`sha1=` included).
+    pub fn begin(secret: &WebhookSecret, header: Option<&[u8]>) -> Result<Self, SignatureError> {
+        let header = header.ok_or(SignatureError::Missing)?;
+        let digits = header.strip_prefix(b"sha256=").ok_or(SignatureError::Malformed)?;
+        let signature = <[u8; 32]>::from_hex(digits).map_err(|_| SignatureError::Malformed)?;
+        let key = secret.0.expose_secret().as_bytes();
+        let mac = Hmac::<Sha256>::new_from_slice(key).map_err(|_| SignatureError::Wrong)?;
+        Ok(Self { mac, signature })
+    }
+
+    /// Takes the next bytes of the body.
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.mac.update(bytes);
+    }
+
+    /// Compares in constant time.
+    ///
+    /// # Errors
+    /// When the signature was made with another secret or for another body.
+    pub fn end(self) -> Result<(), SignatureError> {
+        self.mac
+            .verify_slice(&self.signature)
+            .map_err(|_| SignatureError::Wrong)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn verify(secret: &WebhookSecret, header: Option<&[u8]>, body: &[u8]) -> Result<(), SignatureError> {
+        let mut verification = Verification::begin(secret, header)?;
+        body.chunks(5).for_each(|bytes| verification.take(bytes));
+        verification.end()
+    }
 
     fn sign(secret: &str, body: &[u8]) -> String {
         let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes())

@@ -21,6 +21,7 @@
 
 mod events;
 mod problem;
+mod tokens;
 mod view;
 mod who;
 

@@ -1,38 +1,25 @@
 //! Who is asking, and what they may: GitHub says both, and nothing of a token is kept but its digest, for a minute.
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::problem::Problem;
+use super::tokens::{Fingerprint, KNOWN_FOR, Known, Remembered, Tokens};
 use super::{Api, bearer};
 use crate::domain::id::{Account, InstallationId, Repository, RepositoryName};
 use crate::domain::permission::{Permission, authorize};
 use crate::github::{Client, Error, Person, TokenKind};
 
-/// How long it is believed whose token it is.
-const KNOWN_FOR: Duration = Duration::from_secs(60);
-/// How many tokens are known at once, and how many strangers are asked about at once.
-const MAX_KNOWN: usize = 1_000;
-const MAX_ASKED: usize = 8;
-/// How many tokens that are nobody's one address may show in a minute before the rest is refused unseen.
-const MAX_MADE_UP: u32 = 20;
 /// How long a token of GitHub's can be, and how it begins.
 /// <https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats>
 const TOKEN_LENGTH: std::ops::RangeInclusive<usize> = 10..=1_024;
 const TOKEN_PREFIXES: [&str; 5] = ["ghp_", "github_pat_", "gho_", "ghu_", "ghs_"];
-
-/// A token's SHA-256.
-type Fingerprint = [u8; 32];
 
 /// Whether this can be a token of GitHub's. Old ones are 40 hexadecimal digits.
 fn is_token(token: &str) -> bool {
@@ -50,26 +37,13 @@ enum Proof {
 }
 
 /// Knows for a minute whose token it was.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Who(Arc<Inner>);
 
+#[derive(Default)]
 struct Inner {
-    known: Mutex<HashMap<Fingerprint, (Instant, Option<Person>)>>,
-    proved: Mutex<HashMap<(Fingerprint, Proof), (Instant, bool)>>,
-    /// Until when made-up tokens of an address are counted, and how many there were.
-    made_up: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
-    asked: Semaphore,
-}
-
-impl Default for Who {
-    fn default() -> Self {
-        Self(Arc::new(Inner {
-            known: Mutex::default(),
-            proved: Mutex::default(),
-            made_up: Mutex::default(),
-            asked: Semaphore::new(MAX_ASKED),
-        }))
-    }
+    tokens: Tokens,
+    proved: Mutex<Remembered<(Fingerprint, Proof), bool>>,
 }
 
 impl Who {
@@ -78,77 +52,38 @@ impl Who {
             return Ok(None);
         }
         let fingerprint: Fingerprint = Sha256::digest(token).into();
-        if let Some(known) = self.known(&fingerprint) {
-            return Ok(known);
-        }
-        let place = self.0.asked.try_acquire();
-        if place.is_err() || self.has_made_up_too_many(from) {
-            return Err(Problem::Busy);
-        }
+        let tokens = &self.0.tokens;
+        let place = match tokens.look(&fingerprint, from, Instant::now()) {
+            Known::Somebodys(person) => return Ok(Some(*person)),
+            Known::Nobodys => return Ok(None),
+            Known::Refused => return Err(Problem::Busy),
+            Known::Strange(place) => Some(place),
+            Known::Welcome => tokens.place().await,
+        };
         let person = api.queue.app().github.who(SecretString::from(token)).await?;
-        if person.is_none() {
-            let mut all = self.0.made_up.lock().unwrap_or_else(PoisonError::into_inner);
-            let now = Instant::now();
-            let (until, count) = all
-                .get(&from)
-                .copied()
-                .filter(|(until, _)| *until > now)
-                .unwrap_or((now + KNOWN_FOR, 0));
-            if all.len() >= MAX_KNOWN {
-                all.retain(|_, (until, _)| *until > now);
-            }
-            if all.len() < MAX_KNOWN || all.contains_key(&from) {
-                all.insert(from, (until, count + 1));
-            }
-        }
-        let mut all = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-        keep(&mut all, fingerprint, person.clone());
+        drop(place);
+        tokens.note(fingerprint, person.as_ref(), (from, Instant::now()));
         Ok(person)
     }
 
     /// Whether a token shows what it has to, asked with itself.
     async fn proves(&self, api: &Api, caller: &Caller, proof: Proof) -> Result<bool, Problem> {
         let key = (Sha256::digest(caller.token.expose_secret()).into(), proof);
-        let known = {
-            let all = self.0.proved.lock().unwrap_or_else(PoisonError::into_inner);
-            all.get(&key).filter(|(until, _)| *until > Instant::now()).copied()
-        };
-        if let Some((_, shown)) = known {
-            return Ok(shown);
+        if let Some(shown) = self.proved().get(&key, Instant::now()) {
+            return Ok(*shown);
         }
-        let Ok(_place) = self.0.asked.try_acquire() else {
-            return Err(Problem::Busy);
-        };
+        let _place = self.0.tokens.place().await;
         let (github, token) = (&api.queue.app().github, caller.token.clone());
         let shown = match &key.1 {
             Proof::Reads(repository, number) => github.reads(token, (repository, *number)).await?,
             Proof::Writes(repository) => github.writes(token, repository, caller.kind).await?,
         };
-        let mut all = self.0.proved.lock().unwrap_or_else(PoisonError::into_inner);
-        keep(&mut all, key, shown);
+        self.proved().keep(key, shown, Instant::now(), KNOWN_FOR);
         Ok(shown)
     }
 
-    fn has_made_up_too_many(&self, from: Option<IpAddr>) -> bool {
-        let all = self.0.made_up.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&from)
-            .is_some_and(|(until, count)| *until > Instant::now() && *count >= MAX_MADE_UP)
-    }
-
-    fn known(&self, fingerprint: &Fingerprint) -> Option<Option<Person>> {
-        let all = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (until, person) = all.get(fingerprint)?;
-        (*until > Instant::now()).then(|| person.clone())
-    }
-}
-
-/// Keeps something for a minute, if there is room.
-fn keep<K: Hash + Eq, V>(all: &mut HashMap<K, (Instant, V)>, key: K, value: V) {
-    if all.len() >= MAX_KNOWN {
-        all.retain(|_, (until, _)| *until > Instant::now());
-    }
-    if all.len() < MAX_KNOWN {
-        all.insert(key, (Instant::now() + KNOWN_FOR, value));
+    fn proved(&self) -> MutexGuard<'_, Remembered<(Fingerprint, Proof), bool>> {
+        self.0.proved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// Removes what is old or too much, but nothing that may be in use.
-    fn remove_old(&self, except: &str) {
+    pub(super) fn remove_old(&self, except: &str) {
         let mut results: Vec<(Duration, String)> = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();

@@ -1,5 +1,7 @@
 //! `greenlight serve` as a process: started with settings right and wrong, met over HTTP, ended kindly and not.
 
+mod crowd;
+
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};

@@ -16,13 +16,12 @@ mod reuse;
 
 use std::collections::HashMap;
 use std::fs;
-use std::time::Duration;
 
 use bollard::query_parameters::{CreateContainerOptions, ListContainersOptions, StartContainerOptions};
 use bollard::{API_DEFAULT_VERSION, Docker};
 use greenlight::sandbox::{Backend, Choice, Outcome, Places, Sandbox};
 
-use super::{Alive, DAEMON, Lab, named_socket, places};
+use super::{Alive, DAEMON, Lab, SLOW_START, named_socket, places};
 
 const MIB: u64 = 1 << 20;
 
@@ -129,7 +128,7 @@ async fn podman_confines_too() {
     let lab = lab.limit(|limits| limits.memory = 96 * MIB);
     let bomb = lab.python("kept = []\nwhile True: kept.append(b'x' * (1 << 20))").await;
     assert_eq!(bomb.outcome, Outcome::OutOfMemory);
-    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(1));
+    let lab = lab.limit(|limits| limits.wall = SLOW_START);
     let mut alive = Alive::new(lab.path(), "alive");
     let output = lab.python(&format!("{DAEMON}\nwhile True: time.sleep(1000)")).await;
     assert_eq!(output.outcome, Outcome::TimedOut);

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
 use super::double::{child_of, double};
-use super::{Alive, DAEMON, Lab, places};
+use super::{Alive, DAEMON, Lab, SLOW_START, places};
 
 super::each_backend! {
     a_double_forked_daemon_dies_with_the_sandbox,
@@ -38,7 +38,7 @@ async fn a_double_forked_daemon_dies_with_the_sandbox(lab: Lab) {
 }
 
 async fn ignored_signals_do_not_outlive_the_timeout(lab: Lab) {
-    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(1));
+    let lab = lab.limit(|limits| limits.wall = SLOW_START);
     let mut alive = Alive::new(lab.path(), "alive");
     let output = lab.python(&format!("{DAEMON}\nwhile True: time.sleep(1000)")).await;
     assert_eq!(output.outcome, Outcome::TimedOut);

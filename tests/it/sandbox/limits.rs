@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use greenlight::sandbox::{Guarantee, Outcome, Property};
 
-use super::{Alive, Lab};
+use super::{Alive, Lab, SLOW_START};
 
 super::each_backend! {
     a_fork_bomb_is_capped,
@@ -68,7 +68,7 @@ fn capped(lab: &Lab) -> RangeInclusive<u32> {
 }
 
 async fn a_fork_bomb_that_never_stops_is_ended(lab: Lab) {
-    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(4));
+    let lab = lab.limit(|limits| limits.wall = SLOW_START);
     let mut alive = Alive::new(lab.path(), "alive");
     let script = "
 alive = open('alive', 'w')
@@ -310,7 +310,7 @@ async fn processor_time_is_bounded(lab: Lab) {
 }
 
 async fn the_time_of_what_was_killed_is_counted(lab: Lab) {
-    let lab = lab.limit(|limits| limits.wall = Duration::from_secs(2));
+    let lab = lab.limit(|limits| limits.wall = SLOW_START);
     let output = lab.sh("(while :; do :; done) & while :; do :; done").await;
     assert_eq!(output.outcome, Outcome::TimedOut);
     assert!(output.cpu >= Duration::from_millis(200), "{:?}", output.cpu);

@@ -1,11 +1,9 @@
 //! `--sandbox none`: no protection is claimed, and what can be bounded still is.
 
-use std::time::Duration;
-
 use greenlight::sandbox::{Guarantee, Outcome, Property};
 use tokio_util::sync::CancellationToken;
 
-use super::{Alive, Lab};
+use super::{Alive, Lab, SLOW_START};
 
 #[tokio::test]
 async fn nothing_is_promised() {
@@ -36,9 +34,7 @@ async fn the_environment_is_clean_all_the_same() {
 
 #[tokio::test]
 async fn descendants_that_ignore_signals_die_at_the_timeout() {
-    let lab = Lab::unconfined()
-        .await
-        .limit(|limits| limits.wall = Duration::from_millis(500));
+    let lab = Lab::unconfined().await.limit(|limits| limits.wall = SLOW_START);
     let mut alive = Alive::new(lab.path(), "alive");
     let script = "(trap '' TERM HUP INT; exec 7>alive; echo up >&7; setsid sh -c 'sleep 1000; sleep 1000' & sleep 1000) & sleep 1000";
     assert_eq!(lab.sh(script).await.outcome, Outcome::TimedOut);

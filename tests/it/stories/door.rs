@@ -245,3 +245,58 @@ async fn the_log_says_that_something_was_refused_and_not_what() {
     assert!(!log.contains("c4n4ry") && !log.contains(&"c".repeat(64)), "{log}");
     story.finish().await;
 }
+
+/// GitHub waits for the acknowledgement, so that it does not wait for how much a payload says.
+#[tokio::test]
+async fn a_large_payload_is_acknowledged_before_it_is_read_and_acted_on_once() {
+    let story = Story::new().await;
+    let mut payload = command(&story).await;
+    payload["installation"]["padding"] = json!("x".repeat(2 << 20));
+    let body = payload.to_string().into_bytes();
+    for _ in 0..2 {
+        assert_eq!(Knock::new("issue_comment", &body).at(&story).await, 202);
+        story.settle().await;
+        assert_eq!(story.runs().await.len(), 1);
+    }
+    story.review();
+    // That it makes no sense is found out too late to be said to GitHub.
+    let cut = &body[..body.len() - 1];
+    assert_eq!(Knock::new("issue_comment", cut).at(&story).await, 202);
+    story.settle().await;
+    assert!(story.log().contains("a payload cannot be read"), "{}", story.log());
+    // Who signs nothing, or asks for nothing, gets no place.
+    let unsigned = Knock {
+        signature: None,
+        ..Knock::new("issue_comment", &body)
+    };
+    assert_eq!(unsigned.at(&story).await, 401);
+    assert_eq!(Knock::new("gollum", &body).at(&story).await, 204);
+    payload["comment"]["body"] = json!("The canary c4n4ry sings.");
+    payload["comment"]["id"] = json!(1);
+    let said = payload.to_string().into_bytes();
+    assert_eq!(Knock::new("issue_comment", &said).at(&story).await, 202);
+    story.settle().await;
+    let journal = &story.process().queue.app().journal;
+    assert_eq!(journal.unread().await.unwrap(), []);
+    for name in ["greenlight.db", "greenlight.db-wal"] {
+        let kept = std::fs::read(story.folder().join(name)).unwrap();
+        assert!(!String::from_utf8_lossy(&kept).contains("c4n4ry"), "{name}");
+    }
+    story.finish().await;
+}
+
+/// Nobody can write a longer comment on GitHub, so that nobody wrote this one.
+#[tokio::test]
+async fn a_comment_that_is_longer_than_any_is_nobodys() {
+    let story = Story::new().await;
+    let mut payload = command(&story).await;
+    payload["comment"]["body"] = json!(format!("/greenlight fix\n{}", "<".repeat(300_000)));
+    let body = payload.to_string().into_bytes();
+    assert_eq!(Knock::new("issue_comment", &body).at(&story).await, 204);
+    payload["comment"]["body"] = json!(format!("/greenlight fix\n{}", "ä".repeat(60_000)));
+    let body = payload.to_string().into_bytes();
+    assert_eq!(Knock::new("issue_comment", &body).at(&story).await, 202);
+    story.settle().await;
+    assert_eq!(story.runs().await.len(), 1);
+    story.finish().await;
+}

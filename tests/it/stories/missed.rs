@@ -1,6 +1,7 @@
 //! What was said while greenlight was away is acted on when it is back, and once.
 
 use greenlight::demo::MAINTAINER;
+use greenlight::domain::id::DeliveryId;
 
 use crate::harness::story::{SECRET, Scene, Story};
 
@@ -47,6 +48,35 @@ async fn a_comment_answered_with_503_is_acted_on_after_the_start() {
     story.has_not_landed();
     story.sweep().await;
     story.has_landed();
+    story.finish().await;
+}
+
+/// GitHub holds for delivered what greenlight said yes to, and does not send it again.
+#[tokio::test]
+async fn what_was_acknowledged_and_not_read_is_read_after_a_restart() {
+    let mut story = Story::new().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/webhook", listener.local_addr().unwrap());
+    let says_yes = axum::Router::new().fallback(async || axum::http::StatusCode::ACCEPTED);
+    tokio::spawn(async move { axum::serve(listener, says_yes).await });
+    story.double.set_webhook(&url, SECRET);
+    let said = story.double.comment(story.number, MAINTAINER, "/greenlight fix");
+    said.await.unwrap();
+    story.double.delivered().await;
+    let delivery = story.double.last_delivery("issue_comment").unwrap();
+    assert_eq!(delivery.status, Some(202));
+    story.sweep().await;
+    assert!(story.runs().await.is_empty());
+    let id = DeliveryId(delivery.id);
+    story.process().queue.app().journal.arrive(&id).await.unwrap();
+    story.restart().await;
+    for _ in 0..2 {
+        story.sweep().await;
+        assert_eq!(story.runs().await.len(), 1);
+        let unread = story.process().queue.app().journal.unread().await.unwrap();
+        assert_eq!(unread, []);
+    }
+    story.review();
     story.finish().await;
 }
 

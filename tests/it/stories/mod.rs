@@ -12,6 +12,7 @@ mod door;
 mod explain;
 mod faults;
 mod fix;
+mod forgotten;
 mod guard;
 mod gullible;
 mod hostile;

@@ -1,6 +1,6 @@
 //! All workers are busy with tests that never end, and greenlight still answers, stops and takes a no.
 
-use greenlight::demo::{AUTHOR, CheckRunView, Double, MAINTAINER, NewPullRequest};
+use greenlight::demo::{AUTHOR, CheckRunView, Double, JobLog, MAINTAINER, NewPullRequest};
 
 use crate::harness::story::{Scene, Story};
 
@@ -131,6 +131,59 @@ async fn a_cancel_with_more_after_it_stops_at_once_and_the_rest_follows() {
     let both = "/greenlight cancel\n/greenlight retry";
     story.double.comment(busy, MAINTAINER, both).await.unwrap();
     until_read(&story, busy, "**Cancelled** by `mia`").await;
+    story.settle().await;
+    story.finish().await;
+}
+
+/// Nobody asked for what red CI sets off, however many pull requests it is red on.
+#[tokio::test]
+async fn red_ci_takes_half_of_the_workers_and_leaves_the_others_to_people() {
+    let config = "execution = \"sandbox\"\n[test]\ncommand = \"if test -e block; then sleep 3000; fi; true\"\n";
+    let story = Scene::default().config(config).workers(2).begin().await;
+    let (one, two) = (endless(&story, "first").await, endless(&story, "second").await);
+    for number in [one, two] {
+        let log = JobLog {
+            workflow: "CI",
+            job: "test",
+            step: "test",
+            log: "FAIL: test_change_is_given (test_fare.Fares.test_change_is_given)\n",
+        };
+        story.double.fail_ci(number, log).await.unwrap();
+    }
+    let working = |double: &Double| {
+        [one, two]
+            .into_iter()
+            .filter(|number| is_at_work(double, *number))
+            .count()
+    };
+    story.until("one at work", |double| working(double) == 1).await;
+    let asked = endless(&story, "third").await;
+    story
+        .double
+        .comment(asked, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    story.until("at work", |double| is_at_work(double, asked)).await;
+    assert_eq!(working(&story.double), 1);
+    // The other one comes when the first is done.
+    let (first, other) = if is_at_work(&story.double, one) {
+        (one, two)
+    } else {
+        (two, one)
+    };
+    story
+        .double
+        .comment(first, MAINTAINER, "/greenlight cancel")
+        .await
+        .unwrap();
+    story.until("its turn", |double| is_at_work(double, other)).await;
+    for number in [other, asked] {
+        story
+            .double
+            .comment(number, MAINTAINER, "/greenlight cancel")
+            .await
+            .unwrap();
+    }
     story.settle().await;
     story.finish().await;
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use greenlight::config::allow_list::AllowList;
+use greenlight::config::retention::Retention;
 use greenlight::domain::id::PullRequestId;
 use greenlight::domain::model::{Prices, Who};
 use greenlight::domain::run::Run;
@@ -130,6 +131,7 @@ async fn serve(settings: Settings, folder: &Path) -> (Queue, String) {
     });
     let app = App {
         bundles: Some(folder.join("bundles")),
+        retention: Retention::default(),
         github: GitHub::new(&settings.api.parse().unwrap(), settings.credentials).unwrap(),
         journal: Journal::Sqlite(Sqlite::open(&folder.join("greenlight.db")).await.unwrap()),
         sandbox: settings.sandbox,

@@ -1,0 +1,96 @@
+//! Forgets what is old, and keeps the mirrors within their bounds.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::desk::INSTALLED;
+use super::{App, Broken};
+use crate::domain::id::RunId;
+use crate::{git, suite};
+
+/// What the mirrors of repositories are below, in the data folder.
+pub(super) const MIRRORS: &str = "mirrors";
+
+/// Deletes the deliveries and runs that were long ago at this moment, the bundles of those runs, packages that were not
+/// used for long, and the mirrors that are too many.
+///
+/// # Errors
+/// When the journal cannot be written, or this process is ending.
+pub async fn prune(app: &App, now: Timestamp) -> Result<(), Broken> {
+    let before = |age| {
+        let age = SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX);
+        now.checked_sub(age).unwrap_or(Timestamp::MIN)
+    };
+    let retention = app.retention;
+    let runs = app
+        .journal
+        .prune(before(retention.deliveries), before(retention.runs))
+        .await?;
+    delete_bundles(app, runs).await;
+    bound_mirrors(app).await;
+    let installed = app.folder.join(INSTALLED).join("github");
+    in_background(move || {
+        repositories(&installed)
+            .iter()
+            .for_each(|folder| suite::remove_old_packages(folder));
+    })
+    .await;
+    Ok(())
+}
+
+/// Keeps the mirrors within their bound; one that is in use stays.
+pub(super) async fn bound_mirrors(app: &App) {
+    let (mirrors, bytes) = (app.folder.join(MIRRORS), app.retention.mirrors);
+    in_background(move || git::bound_mirrors(&mirrors, bytes)).await;
+}
+
+/// Deletes the bundles of these runs, wherever their repositories were called what.
+pub(super) async fn delete_bundles(app: &App, runs: Vec<RunId>) {
+    let Some(bundles) = app.bundles.clone().filter(|_| !runs.is_empty()) else {
+        return;
+    };
+    let runs: HashSet<RunId> = runs.into_iter().collect();
+    in_background(move || {
+        for file in repositories(&bundles).iter().flat_map(|folder| entries(folder)) {
+            let is_bundle = file.extension() == Some(OsStr::new("zip"));
+            let run = file.file_stem().map(|stem| RunId(stem.to_string_lossy().into_owned()));
+            if is_bundle
+                && run.is_some_and(|run| runs.contains(&run))
+                && let Err(error) = fs::remove_file(&file)
+            {
+                tracing::warn!(file = %file.display(), %error, "the bundle of a forgotten run stays");
+            }
+        }
+    })
+    .await;
+}
+
+/// The folders of repositories below one: `@` and the repository's number, or its name in its owner's folder.
+fn repositories(folder: &Path) -> Vec<PathBuf> {
+    let is_number = |path: &Path| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('@'))
+    };
+    let (numbers, owners): (Vec<PathBuf>, Vec<PathBuf>) = entries(folder).partition(|entry| is_number(entry));
+    let named = owners.iter().flat_map(|owner| entries(owner));
+    numbers
+        .into_iter()
+        .chain(named)
+        .filter(|entry| entry.is_dir())
+        .collect()
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+async fn in_background(work: impl FnOnce() + Send + 'static) {
+    if let Err(error) = tokio::task::spawn_blocking(work).await {
+        tracing::warn!(%error, "not all that is old could be deleted");
+    }
+}

@@ -1,0 +1,143 @@
+//! Keeps all mirrors together within bounds: what was used longest ago goes first, and what is in use stays.
+
+use std::fs::{self, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::store::IN_USE;
+use crate::private;
+
+/// More mirrors than this are not kept, however small they are.
+const MAX_MIRRORS: usize = 1_000;
+/// How deep mirrors lie below their folder: owner and repository, or a repository's number alone.
+const MAX_DEPTH: usize = 2;
+/// How deep the files of a mirror lie in it.
+const MAX_PARTS: usize = 8;
+/// What a mirror is called while it is removed.
+const REMOVED: &str = "removed-";
+
+struct Found {
+    used: SystemTime,
+    directory: PathBuf,
+    bytes: u64,
+}
+
+/// Removes the mirrors below a folder that were used longest ago, until the others have at most so many bytes together.
+/// What cannot be removed stays, and the log says so.
+pub fn bound_mirrors(folder: &Path, bytes: u64) {
+    let mut mirrors = Vec::new();
+    find(folder, MAX_DEPTH, &mut mirrors);
+    mirrors.sort_by_key(|found| found.used);
+    let (mut number, mut total) = (mirrors.len(), mirrors.iter().map(|found| found.bytes).sum::<u64>());
+    for found in mirrors {
+        if number <= MAX_MIRRORS && total <= bytes {
+            return;
+        }
+        match remove(folder, &found.directory) {
+            Ok(true) => {
+                tracing::info!(mirror = %found.directory.display(), found.bytes, "a mirror is removed to make room");
+                number -= 1;
+                total -= found.bytes;
+            }
+            Ok(false) => {}
+            Err(error) => tracing::warn!(mirror = %found.directory.display(), %error, "a mirror cannot be removed"),
+        }
+    }
+}
+
+fn find(folder: &Path, depth: usize, mirrors: &mut Vec<Found>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let directory = entry.path();
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        if entry.file_name().to_string_lossy().starts_with(REMOVED) {
+            // Left by an end in the middle.
+            let _ = fs::remove_dir_all(&directory);
+            continue;
+        }
+        match fs::metadata(directory.join(IN_USE)).and_then(|meta| meta.modified()) {
+            Ok(used) => {
+                let bytes = size(&directory, MAX_PARTS);
+                mirrors.push(Found { used, directory, bytes });
+            }
+            Err(_) if depth > 1 => find(&directory, depth - 1, mirrors),
+            Err(_) => {}
+        }
+    }
+}
+
+fn size(directory: &Path, depth: usize) -> u64 {
+    let mut bytes = 0;
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        bytes += match entry.metadata() {
+            Ok(meta) if meta.is_dir() && depth > 0 => size(&entry.path(), depth - 1),
+            Ok(meta) => meta.len(),
+            Err(_) => 0,
+        };
+    }
+    bytes
+}
+
+/// Removes a mirror that nobody uses; false if somebody does.
+fn remove(folder: &Path, directory: &Path) -> std::io::Result<bool> {
+    let lock = private::file().open(directory.join(IN_USE))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(false),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    // By one rename, so that whoever waits for the lock finds all of it or nothing.
+    let place = tempfile::Builder::new().prefix(REMOVED).tempdir_in(folder)?;
+    fs::rename(directory, place.path().join("mirror"))?;
+    drop(lock);
+    place.close()?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::Mirror;
+    use super::*;
+
+    /// A mirror with a pack of so many bytes, last used so many hours ago.
+    fn mirror(folder: &Path, name: &str, bytes: usize, hours: u64) -> Mirror {
+        let directory = folder.join(name);
+        let mirror = Mirror::open(&directory).unwrap();
+        fs::write(directory.join("objects/pack/pack-x.pack"), vec![0; bytes]).unwrap();
+        let used = SystemTime::from(jiff::Timestamp::now()) - Duration::from_secs(hours * 3_600);
+        let lock = private::file().open(directory.join(IN_USE)).unwrap();
+        lock.set_modified(used).unwrap();
+        mirror
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_goes_first_and_what_is_in_use_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let held = mirror(folder, "@1", 50_000, 9);
+        for (name, hours) in [("@2", 8), ("acme/old", 7), ("acme/new", 1), ("@3", 2)] {
+            drop(mirror(folder, name, 50_000, hours));
+        }
+        bound_mirrors(folder, 1 << 20);
+        assert!(folder.join("@2").exists());
+        bound_mirrors(folder, 170_000);
+        let is_there = |name: &str| folder.join(name).join("objects/pack/pack-x.pack").exists();
+        assert!(is_there("@1") && is_there("@3") && is_there("acme/new"));
+        assert!(!is_there("@2") && !is_there("acme/old"));
+        drop(held);
+        bound_mirrors(folder, 0);
+        assert!(!is_there("@1") && !is_there("@3") && !is_there("acme/new"));
+        // Who comes later finds an empty one.
+        let again = Mirror::open(&folder.join("@1")).unwrap();
+        assert!(!is_there("@1"));
+        drop(again);
+        let left = fs::read_dir(folder).unwrap().flatten();
+        assert!(
+            left.into_iter()
+                .all(|entry| !entry.file_name().to_string_lossy().starts_with(REMOVED))
+        );
+    }
+}

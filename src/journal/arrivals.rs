@@ -1,0 +1,84 @@
+//! Deliveries that were acknowledged before they were read, because they are large: that they are to be read, and nothing
+//! of what they say. What is left of them after a restart is asked for again.
+
+use jiff::Timestamp;
+use sqlx::Row as _;
+
+use super::sqlite::{Sqlite, broken};
+use super::{Admission, Error, Journal};
+use crate::domain::id::DeliveryId;
+
+impl Journal {
+    /// Writes down that a delivery is here and not read yet.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn arrive(&self, id: &DeliveryId) -> Result<Admission, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.arrive(id).await,
+            Self::Refs(_) => Ok(Admission::New),
+        }
+    }
+
+    /// The deliveries that are here and not read yet, and since when.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn unread(&self) -> Result<Vec<(DeliveryId, Timestamp)>, Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.unread().await,
+            Self::Refs(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Notes that a delivery was read; what is to be done about it was admitted before.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn has_read(&self, id: &DeliveryId) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.has_read(id).await,
+            Self::Refs(_) => Ok(()),
+        }
+    }
+}
+
+impl Sqlite {
+    async fn arrive(&self, id: &DeliveryId) -> Result<Admission, Error> {
+        let written = sqlx::query("INSERT INTO arrival (id, at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING")
+            .bind(&id.0)
+            .bind(Timestamp::now().to_string())
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(match written.rows_affected() {
+            1 => Admission::New,
+            _ => Admission::Known,
+        })
+    }
+
+    async fn unread(&self) -> Result<Vec<(DeliveryId, Timestamp)>, Error> {
+        let rows = sqlx::query("SELECT id, at FROM arrival ORDER BY at")
+            .fetch_all(&self.pool)
+            .await
+            .map_err(broken)?;
+        rows.iter()
+            .map(|row| {
+                let at: String = row.try_get("at").map_err(broken)?;
+                Ok((
+                    DeliveryId(row.try_get("id").map_err(broken)?),
+                    at.parse().map_err(broken)?,
+                ))
+            })
+            .collect()
+    }
+
+    async fn has_read(&self, id: &DeliveryId) -> Result<(), Error> {
+        sqlx::query("DELETE FROM arrival WHERE id = ?")
+            .bind(&id.0)
+            .execute(&self.pool)
+            .await
+            .map_err(broken)?;
+        Ok(())
+    }
+}

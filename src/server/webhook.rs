@@ -1,0 +1,238 @@
+//! Takes what GitHub delivers: the signature is checked while the body arrives, the delivery is written down, and only
+//! then is it acknowledged.
+//!
+//! GitHub waits for the acknowledgement, so that nothing a payload holds may delay it: a large one is read afterwards.
+//! What is written down of it meanwhile is its id alone, because what people write to each other is not kept.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use futures::StreamExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::lane::Route;
+use super::queue::{Queue, QueueFull, Work};
+use crate::domain::event::Event;
+use crate::domain::id::DeliveryId;
+use crate::github::webhook::{self, SignatureError, Verification, WebhookSecret};
+use crate::journal::{self, Admission};
+
+/// GitHub caps payloads at 25 MB.
+/// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#payload-cap>
+const MAX_PAYLOAD: usize = 25 * 1024 * 1024;
+/// A payload of this size is read in milliseconds, and needs no room of its own: the number of connections bounds how
+/// many there are.
+const SMALL_PAYLOAD: usize = 1024 * 1024;
+/// How many larger payloads are in memory at once, until they are read: whoever sends them has not shown a signature yet.
+const MAX_LARGE_PAYLOADS: usize = 10;
+
+const NO_ROOM: &str = "greenlight has no room for this now: have it delivered again later.";
+const NOT_WRITTEN: &str = "greenlight cannot write this down; its log says why. Have it delivered again later.";
+
+/// What the door is attended with.
+#[derive(Clone)]
+pub(super) struct Door {
+    queue: Queue,
+    secret: Arc<WebhookSecret>,
+    large_payloads: Arc<Semaphore>,
+}
+
+impl Door {
+    pub(super) fn new(queue: Queue, secret: WebhookSecret) -> Self {
+        Self {
+            queue,
+            secret: Arc::new(secret),
+            large_payloads: Arc::new(Semaphore::new(MAX_LARGE_PAYLOADS)),
+        }
+    }
+
+    pub(super) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Makes room for a large body before it is read; one that does not say how long it is may be large.
+    fn reserve(&self, headers: &HeaderMap) -> Result<Option<OwnedSemaphorePermit>, Refusal> {
+        if declared(headers).is_some_and(|length| length <= SMALL_PAYLOAD) {
+            return Ok(None);
+        }
+        let room = Arc::clone(&self.large_payloads).try_acquire_owned();
+        room.map(Some).map_err(|_| {
+            tracing::warn!("too many large payloads arrive at once");
+            refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM)
+        })
+    }
+}
+
+/// A status, and one sentence for whoever set the webhook up: GitHub shows both in its list of recent deliveries.
+type Refusal = (StatusCode, String);
+
+fn refuse(status: StatusCode, sentence: &str) -> Refusal {
+    (status, format!("{sentence}\n"))
+}
+
+fn unsigned(error: SignatureError) -> Refusal {
+    tracing::warn!(%error, "a delivery was refused");
+    let sentence = match error {
+        SignatureError::Missing => {
+            "There is no X-Hub-Signature-256 header: set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET."
+        }
+        SignatureError::Malformed => "The X-Hub-Signature-256 header is not `sha256=` and 64 hexadecimal digits.",
+        SignatureError::Wrong => {
+            "The signature does not fit: set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET."
+        }
+    };
+    refuse(StatusCode::UNAUTHORIZED, sentence)
+}
+
+/// How many bytes are to come, as far as that is said.
+fn declared(headers: &HeaderMap) -> Option<usize> {
+    let length = headers.get(header::CONTENT_LENGTH)?;
+    length.to_str().ok()?.parse().ok()
+}
+
+/// What a webhook of a repository sends unless it is told otherwise.
+/// <https://docs.github.com/en/webhooks/using-webhooks/creating-webhooks>
+fn is_form(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| {
+        kind.trim()
+            .to_ascii_lowercase()
+            .starts_with("application/x-www-form-urlencoded")
+    })
+}
+
+/// A delivery whose signature is right.
+struct Delivery {
+    id: String,
+    /// The value of `X-GitHub-Event`.
+    kind: String,
+    body: Vec<u8>,
+}
+
+pub(super) async fn post_webhook(State(door): State<Door>, request: Request) -> Result<StatusCode, Refusal> {
+    let room = door.reserve(request.headers())?;
+    let (parts, body) = request.into_parts();
+    let body = arrive(&door.secret, &parts.headers, body).await?;
+    let delivery = named(&parts.headers, body)?;
+    if !webhook::is_of_concern(&delivery.kind) {
+        tracing::debug!(delivery.id, delivery.kind, "not ours");
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    if !door.queue.has_room() {
+        tracing::warn!(delivery.id, "no room for a delivery");
+        return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM));
+    }
+    if delivery.body.len() <= SMALL_PAYLOAD {
+        drop(room);
+        return take(&door.queue, delivery).await;
+    }
+    let id = DeliveryId(delivery.id.clone());
+    if door.queue.app().journal.arrive(&id).await.map_err(not_written(&id.0))? == Admission::New {
+        let queue = door.queue.clone();
+        door.queue.read_later(id, async move {
+            let _room = room;
+            let read = take(&queue, delivery).await;
+            // What could not be written down is looked for again.
+            !matches!(read, Err((StatusCode::SERVICE_UNAVAILABLE, _)))
+        });
+    }
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// Checks the signature, before anything in the body is looked at.
+async fn arrive(secret: &WebhookSecret, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
+    let signature = headers.get("x-hub-signature-256").map(header::HeaderValue::as_bytes);
+    let mut verification = Verification::begin(secret, signature);
+    // Nothing is kept of what cannot be right, but it is read to its end: who sends it waits for the answer only then.
+    let mut kept = Vec::new();
+    if verification.is_ok() {
+        kept.reserve_exact(declared(headers).unwrap_or_default().min(MAX_PAYLOAD));
+    }
+    let (mut chunks, mut length) = (body.into_data_stream(), 0);
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| {
+            tracing::info!(%error, "a delivery was not read");
+            refuse(StatusCode::BAD_REQUEST, "The payload did not arrive whole.")
+        })?;
+        length += chunk.len();
+        if length > MAX_PAYLOAD {
+            tracing::info!("a delivery is too long");
+            let what = "The payload is longer than GitHub's may be.";
+            return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, what));
+        }
+        if let Ok(verification) = &mut verification {
+            verification.take(&chunk);
+            kept.extend_from_slice(&chunk);
+        }
+    }
+    verification.and_then(Verification::end).map_err(unsigned)?;
+    Ok(kept)
+}
+
+/// Takes what the header says of a delivery.
+fn named(headers: &HeaderMap, body: Vec<u8>) -> Result<Delivery, Refusal> {
+    if is_form(headers) {
+        tracing::warn!("a delivery is form-encoded");
+        let what = "The payload is form-encoded: set the content type of the webhook to application/json.";
+        return Err(refuse(StatusCode::BAD_REQUEST, what));
+    }
+    let header = |name: &str| headers.get(name)?.to_str().ok().map(str::to_string);
+    let id = header("x-github-delivery").filter(|id| !id.is_empty() && id.len() <= 100);
+    let (Some(kind), Some(id)) = (header("x-github-event"), id) else {
+        tracing::warn!("a delivery has no X-GitHub-Event or X-GitHub-Delivery header");
+        let what = "There is no X-GitHub-Event or X-GitHub-Delivery header: only GitHub's webhooks belong here.";
+        return Err(refuse(StatusCode::BAD_REQUEST, what));
+    };
+    Ok(Delivery { id, kind, body })
+}
+
+/// Reads a delivery, writes down what it says if that is to be acted on, and hands it to the queue.
+async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, Refusal> {
+    // Not on the threads that answer others.
+    let reading = tokio::task::spawn_blocking(move || read(&delivery).map(|read| (delivery.id, read)));
+    let (id, read) = reading.await.map_err(|error| {
+        tracing::error!(%error, "a payload was not read");
+        let what = "greenlight could not read this; its log says why.";
+        refuse(StatusCode::INTERNAL_SERVER_ERROR, what)
+    })??;
+    let app = queue.app();
+    let is_allowed = |event: &Event| {
+        event
+            .repository()
+            .is_none_or(|repository| app.allow_list.allows(repository))
+    };
+    let Some((event, route)) = read.filter(|(event, _)| is_allowed(event)) else {
+        tracing::debug!(delivery.id = id, "not ours");
+        return Ok(StatusCode::NO_CONTENT);
+    };
+    let id = event.identity(DeliveryId(id));
+    if app.journal.admit(&id, &event).await.map_err(not_written(&id.0))? == Admission::New {
+        tracing::info!(delivery.id = id.0, "accepted");
+        // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
+        let pushed = queue.push_as(route, Work::Delivery(id, Box::new(event)));
+        pushed.map_err(|QueueFull| refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM))?;
+    }
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// The event and its way through the queue; none if there is nothing to remember.
+fn read(delivery: &Delivery) -> Result<Option<(Event, Route)>, Refusal> {
+    let event = webhook::parse(&delivery.kind, &delivery.body).map_err(|error| {
+        tracing::warn!(delivery.id, event = delivery.kind, %error, "a payload cannot be read");
+        let what = "The payload is not the JSON that GitHub sends for this event.";
+        refuse(StatusCode::BAD_REQUEST, what)
+    })?;
+    Ok(event.and_then(|event| {
+        let route = Route::of_concern(&event)?;
+        Some((event, route))
+    }))
+}
+
+fn not_written(id: &str) -> impl FnOnce(journal::Error) -> Refusal {
+    move |error| {
+        tracing::error!(delivery.id = id, %error, "a delivery could not be written down");
+        refuse(StatusCode::SERVICE_UNAVAILABLE, NOT_WRITTEN)
+    }
+}

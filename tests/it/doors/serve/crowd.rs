@@ -1,0 +1,38 @@
+//! Many connections at once, of people who never say all that they began to.
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use super::*;
+
+/// More than are served at a time.
+const CROWD: usize = 400;
+
+const HALF: [&str; 4] = [
+    "",
+    "POST /webhook HTTP/1.1\r\nhost: x\r\n",
+    "POST /webhook HTTP/1.1\r\nhost: x\r\nx-hub-signature-256: sha256=00\r\ncontent-length: 1000\r\n\r\n{",
+    "POST /webhook HTTP/1.1\r\nhost: x\r\ncontent-length: 20000000\r\n\r\n{",
+];
+
+#[tokio::test]
+async fn half_sent_requests_keep_nobody_out() {
+    let stage = Stage::new("").await;
+    let door = stage.app().with("GREENLIGHT_LOG", "info,greenlight::server=debug");
+    let serving = Serving::start(&door).await;
+    let address = serving.url.strip_prefix("http://").unwrap();
+    let mut crowd = Vec::new();
+    for at in 0..CROWD {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(HALF[at % HALF.len()].as_bytes()).await.unwrap();
+        crowd.push(stream);
+        if at % 60 == 0 {
+            assert_eq!(serving.post("ping", b"{}".to_vec(), None).await, 202);
+        }
+    }
+    assert_eq!(serving.get("/healthz").await, 200);
+    assert_eq!(serving.post("ping", b"{}".to_vec(), None).await, 202);
+    // Nobody had to wait until their time was up.
+    let log = serving.log();
+    assert!(log.contains("a connection was closed to make room"), "{log}");
+}
