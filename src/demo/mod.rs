@@ -19,6 +19,7 @@ mod faults;
 mod git_data;
 mod git_http;
 mod graphql;
+mod history;
 mod limits;
 mod merging;
 mod moving;

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::comment::Verdict;
-use super::{App, Broken, Context, cancel, comment, drive, retry};
+use super::{App, Broken, Context, cancel, comment, drive, retry, vouch};
 use crate::domain::command::Command;
 use crate::domain::event::RERUN;
 use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
@@ -202,7 +202,8 @@ enum Found {
 }
 
 async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<SaidIn>) -> Result<Found, Broken> {
-    let runs = context.app.journal.runs_of(context.id()).await?;
+    let mut runs = context.app.journal.runs_of(context.id()).await?;
+    vouch::hold(context, &mut runs).await?;
     if let Some(run) = runs
         .iter()
         .find(|run| said_in.is_some_and(|said_in| run.answered_in.contains(&said_in.comment)))

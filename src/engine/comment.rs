@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{App, Broken, Context, answer, cancel, desk, drive, retry, start, undo};
+use super::{App, Broken, Context, answer, cancel, desk, drive, retry, start, undo, vouch};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::Refusal;
@@ -163,9 +163,10 @@ async fn carry_out(
 
 /// Whether the head of a fork moved after a comment was written: what its author consented to is the code they could see.
 /// Who pushes to the repository itself could give the command themselves. Events of comments on lines name the head, for
-/// the others the journal of deliveries knows the pushes.
+/// the others the journal of deliveries knows the pushes. Where there is none, GitHub is asked, whatever the branch.
 async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Timestamp) -> Result<bool, Broken> {
-    if !context.pull_request.is_from_fork() {
+    let is_own = context.app.journal.is_own();
+    if is_own && !context.pull_request.is_from_fork() {
         return Ok(false);
     }
     let head = &context.pull_request.head;
@@ -173,6 +174,9 @@ async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Ti
     let is_mine = |run: &Run| matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id);
     if context.app.journal.runs_of(context.id()).await?.iter().any(is_mine) {
         return Ok(false);
+    }
+    if !is_own {
+        return vouch::was_pushed_since(context, comment.written).await;
     }
     if let Some(seen) = &comment.head {
         return Ok(seen != head);

@@ -3,6 +3,7 @@
 //! A refusal is an answer, not an error. What breaks is logged once, by the door, and said in one short sentence without
 //! details; the run it belongs to ends and says so, so that nothing hangs.
 
+mod again;
 mod announce;
 mod answer;
 mod attempt;
@@ -32,6 +33,7 @@ mod stop;
 pub mod suggest;
 mod undo;
 mod voices;
+mod vouch;
 pub mod work;
 
 use std::io;

@@ -29,6 +29,8 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading
     let (client, repository) = (&context.client, &context.id().repository);
     let (told, tested) = match run.started.origin {
         Origin::Ci { workflow_run: Some(id) } => match client.workflow_run(repository, id).await {
+            // Which one it was is the journal's word.
+            Ok(told) if told.head_sha != run.started.head => return Ok(unread(Some(Tested::Unknown))),
             Ok(run) => (run.clone(), Some(tested(&run))),
             Err(error) => return unreadable(error),
         },

@@ -143,6 +143,23 @@ impl Journal {
         }
     }
 
+    /// Whether nobody but greenlight writes to it. To a git ref everybody does who may write to the repository.
+    pub fn is_own(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => true,
+            Self::Refs(_) => false,
+        }
+    }
+
+    /// Whether the step at this place of a run is known to be greenlight's own: of a git ref only what this process wrote
+    /// there itself. All else in it is a claim.
+    pub fn vouches_for(&self, run: &RunId, place: usize) -> bool {
+        match self {
+            Self::Sqlite(_) => true,
+            Self::Refs(refs) => refs.has_written(run, place),
+        }
+    }
+
     /// Begins a run, or finds it as it is when it was begun before.
     ///
     /// # Errors

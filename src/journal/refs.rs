@@ -1,5 +1,8 @@
 //! The journal in `refs/greenlight/pr-<number>`: what survives from one workflow run to the next.
 //!
+//! Whoever may write to the repository may write here, so what is read is a claim, apart from what this process wrote
+//! itself ([`Refs::has_written`]): `engine/vouch` asks GitHub before anything rests on it.
+//!
 //! `refs/greenlight/memory` has the runs that are over once more, without what was said in them: what the repository
 //! taught, and what was spent.
 //!
@@ -8,7 +11,8 @@
 //! or time, never an effect.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::PoisonError;
 
 use tokio::sync::Mutex;
 
@@ -34,6 +38,8 @@ const MAX_TRIES: usize = 5;
 pub struct Refs {
     client: Client,
     loaded: Mutex<HashMap<PullRequestId, Saved>>,
+    /// The places of runs that this process wrote to.
+    written: std::sync::Mutex<HashSet<(RunId, usize)>>,
 }
 
 impl Refs {
@@ -41,7 +47,18 @@ impl Refs {
         Self {
             client,
             loaded: Mutex::default(),
+            written: std::sync::Mutex::default(),
         }
+    }
+
+    pub(super) fn has_written(&self, run: &RunId, place: usize) -> bool {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.contains(&(run.clone(), place))
+    }
+
+    fn note_written(&self, run: &Run) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.insert((run.id().clone(), run.length));
     }
 
     pub(super) async fn begin(&self, started: &Started) -> Result<(), Error> {
@@ -81,6 +98,7 @@ impl Refs {
             return Ok(());
         }
         self.save(pull_request, saved, &file).await?;
+        self.note_written(run);
         if *step == Step::Announced
             && let Err(error) = self.remember(run).await
         {

@@ -61,6 +61,18 @@ pub fn more_marker<'a>(head: &CommitSha, source: &Source, ids: impl Iterator<Ite
     format!("<!-- greenlight:review head={head}{source} more={} -->", &digest[..12])
 }
 
+/// The hidden line by which greenlight's own comment says which request it shows, whole: an approval means what could be
+/// read when it was written.
+pub fn gate_marker(gate: &Gate) -> String {
+    format!("<!-- greenlight:gate {} {} -->", gate.id, gate.digest)
+}
+
+/// Whether a sticky comment shows this request, which it says below its own marker and nowhere else.
+pub fn shows(body: &str, gate: &Gate) -> bool {
+    let mut lines = body.lines().map(str::trim_end);
+    lines.next() == Some(STICKY_MARKER) && lines.next() == Some(gate_marker(gate).as_str())
+}
+
 /// The hidden marker of the answer to a comment.
 pub fn answer_marker(pull_request: &PullRequestId, comment: u64) -> String {
     format!("<!-- greenlight:answer to=#{}/{comment} -->", pull_request.number)
