@@ -5,6 +5,7 @@ use serde_json::json;
 use super::merging::test_merge;
 use super::play::{branch_tip, known};
 use super::state::{Job, Repository, State, WorkflowRun};
+use super::statuses::Status;
 use super::world::{DEFAULT_BRANCH, HOME, MAINTAINER};
 use super::{Double, DoubleError, actions, checks, objects};
 
@@ -117,6 +118,14 @@ impl Double {
             let head = head_of(state, number)?;
             let (id, now) = (state.fresh_id(), state.now());
             let sha = head.commit.to_string();
+            state.statuses.push(Status {
+                id,
+                repository: HOME,
+                commit: head.commit,
+                context: context.into(),
+                state: status.into(),
+                at: now.clone(),
+            });
             let home = state.repository(HOME);
             let payload = json!({
                 "id": id,

@@ -39,6 +39,7 @@ mod routing;
 mod rules;
 mod server;
 mod state;
+mod statuses;
 mod store;
 mod suggestions;
 mod threads;

@@ -14,6 +14,7 @@ use super::faults::Faults;
 use super::history::{Activity, Edit};
 use super::limits::Limits;
 use super::record::Recorder;
+use super::statuses::Status;
 use super::webhooks::Hooks;
 use super::world::Role;
 
@@ -229,6 +230,7 @@ pub(super) struct State {
     /// The texts that comments had, oldest first, once they were edited.
     pub(super) edits: BTreeMap<u64, Vec<Edit>>,
     pub(super) activities: Vec<Activity>,
+    pub(super) statuses: Vec<Status>,
     pub(super) reactions: BTreeMap<u64, Reaction>,
     pub(super) reviews: BTreeMap<u64, Review>,
     pub(super) review_comments: BTreeMap<u64, ReviewComment>,
@@ -267,6 +269,7 @@ impl State {
             comments: BTreeMap::new(),
             edits: BTreeMap::new(),
             activities: Vec::new(),
+            statuses: Vec::new(),
             reactions: BTreeMap::new(),
             reviews: BTreeMap::new(),
             review_comments: BTreeMap::new(),

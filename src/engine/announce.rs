@@ -53,7 +53,12 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
         title: text.title,
         summary: text.summary,
         annotations: annotations(run),
-        buttons: buttons(run, &runs),
+        // No event of a button starts a workflow, and a button leaves no word that could be read again.
+        buttons: if context.app.journal.is_own() {
+            buttons(run, &runs)
+        } else {
+            Vec::new()
+        },
     };
     said(context.client.check(&context.id().repository, &check).await)?;
     if let Some(End::Landed { commit }) = &run.end {

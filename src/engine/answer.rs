@@ -98,6 +98,10 @@ pub(super) async fn button(
     let Some(pressed) = Pressed::read(identifier) else {
         return Ok(());
     };
+    if !app.journal.is_own() {
+        tracing::warn!(login = %by, identifier, "a button was pressed, and here only comments count");
+        return Ok(());
+    }
     for id in pull_requests {
         let mut context = Context::of(app, installation, &id).await?;
         context.may_work = may_work;

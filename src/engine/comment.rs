@@ -96,7 +96,8 @@ async fn obey(
     };
     match command {
         Command::Help => return Ok(Ok(Some(reply::help()))),
-        Command::Status => return status(context).await,
+        // A git ref takes requests to read, which nobody makes for strangers.
+        Command::Status if context.app.journal.is_own() => return status(context).await,
         Command::Config => return config(context).await,
         _ => {}
     }
@@ -106,6 +107,7 @@ async fn obey(
         .permission(&context.id().repository, &comment.author)
         .await?;
     match authorize(command, &comment.author, comment.author_is_bot, permission) {
+        Ok(request) if request.is(&Command::Status) => status(context).await,
         Ok(request) => carry_out(context, (comment, received), request).await,
         Err(refusal) => Ok(Err(refusal)),
     }

@@ -109,7 +109,9 @@ pub enum Broken {
 impl Broken {
     fn github(&self) -> Option<&github::Error> {
         match self {
-            Self::GitHub(error) | Self::Land(github::LandError::GitHub(error)) => Some(error),
+            Self::GitHub(error)
+            | Self::Land(github::LandError::GitHub(error))
+            | Self::Journal(journal::Error::GitHub(error)) => Some(error),
             _ => None,
         }
     }

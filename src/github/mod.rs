@@ -5,6 +5,7 @@
 //! buttons, the collaborator permission), and so are the retries: octocrab would send a POST again at once.
 
 mod actions;
+mod before;
 mod checks;
 mod client;
 mod comments;

@@ -15,6 +15,7 @@ pub use sqlite::Sqlite;
 use crate::domain::event::Event;
 use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryName, RunId};
 use crate::domain::run::{Run, Started, Step};
+use crate::github;
 
 /// Why the journal could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,9 @@ pub enum Error {
     Taken,
     #[error("the journal cannot be used: {0}")]
     Broken(String),
+    /// GitHub keeps it, and did not do what was asked.
+    #[error("the journal cannot be used: {0}")]
+    GitHub(#[from] github::Error),
 }
 
 /// Whether a delivery is to be worked on.

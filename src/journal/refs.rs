@@ -120,8 +120,7 @@ impl Refs {
         let lesson = serde_json::to_string(&steps).map_err(|error| Error::Broken(error.to_string()))?;
         let place = memory(&run.started.pull_request.repository);
         for _ in 0..MAX_TRIES {
-            let loaded = self.client.load_state(&place).await;
-            let mut all = loaded.map_err(|error| Error::Broken(error.to_string()))?;
+            let mut all = self.client.load_state(&place).await?;
             let known = all.get(MEMORY).unwrap_or_default();
             let kept = known.lines().rev().take(MAX_REMEMBERED - 1).collect::<Vec<_>>();
             let lines = kept.into_iter().rev().chain([lesson.as_str()]).collect::<Vec<_>>();
@@ -130,15 +129,14 @@ impl Refs {
             match self.client.save_state(&place, all).await {
                 Ok(_) => return Ok(()),
                 Err(SaveError::Lost) => {}
-                Err(SaveError::GitHub(error)) => return Err(Error::Broken(error.to_string())),
+                Err(SaveError::GitHub(error)) => return Err(error.into()),
             }
         }
         Err(Error::Taken)
     }
 
     pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
-        let loaded = self.client.load_state(&memory(repository)).await;
-        let remembered = loaded.map_err(|error| Error::Broken(error.to_string()))?;
+        let remembered = self.client.load_state(&memory(repository)).await?;
         let mut runs = self.loaded_runs().await?;
         runs.retain(|run| run.started.pull_request.repository == *repository);
         for text in remembered.get(MEMORY).unwrap_or_default().lines() {
@@ -188,8 +186,7 @@ impl Refs {
     }
 
     async fn load(&self, pull_request: &PullRequestId) -> Result<Saved, Error> {
-        let loaded = self.client.load_state(&place(pull_request)).await;
-        let saved = loaded.map_err(|error| Error::Broken(error.to_string()))?;
+        let saved = self.client.load_state(&place(pull_request)).await?;
         self.loaded.lock().await.insert(pull_request.clone(), saved.clone());
         Ok(saved)
     }
@@ -214,7 +211,7 @@ impl Refs {
                 Err(SaveError::GitHub(error)) => {
                     // What is in memory may be behind; the next look reads the ref again.
                     self.loaded.lock().await.remove(pull_request);
-                    return Err(Error::Broken(error.to_string()));
+                    return Err(error.into());
                 }
             }
         }

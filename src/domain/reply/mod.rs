@@ -219,7 +219,7 @@ pub fn refusal(refusal: &Refusal) -> String {
 /// The answer to a command that somebody wrote before the head of a fork moved.
 pub fn pushed_since(head: &CommitSha) -> String {
     format!(
-        "The fork was pushed to after this comment, so nothing was started. Have a look at {}, and say it again if that \
+        "The branch was pushed to after this comment, as far as GitHub tells, so nothing was started. Have a look at {}, and say it again if that \
          commit may run.",
         head.short()
     )

@@ -80,6 +80,7 @@ fn unvouched(run: &Run) -> Option<String> {
 /// What is worth knowing beside what is said and asked, the most telling first.
 fn details(run: &Run) -> Vec<String> {
     let mut parts: Vec<String> = verdicts(run).into_iter().collect();
+    parts.extend(merged::not_read(run));
     parts.extend(search::unverified(run));
     if let Some(Some(evidence)) = run
         .proposal

@@ -5,6 +5,7 @@ mod account;
 mod forged;
 mod hostile;
 mod journal;
+mod ordinary;
 mod remembered;
 mod renamed;
 mod requests;
