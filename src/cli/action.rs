@@ -90,7 +90,11 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
     let app = app::app(&settings, github, Journal::Refs(Refs::new(client.clone())), sandbox)?;
     engine::handle(&app, event).await.map_err(refused)?;
     // The run this event was about. Where nothing was looked up for it, nothing is now.
-    let runs = app.journal.loaded_runs().await.map_err(|error| Exit::Fault(error.to_string()))?;
+    let runs = app
+        .journal
+        .loaded_runs()
+        .await
+        .map_err(|error| Exit::Fault(error.to_string()))?;
     if let Some(run) = runs.last() {
         let live = client.pull_request(&run.started.pull_request).await;
         let branch = live.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);

@@ -3,9 +3,8 @@
 use git2::Oid;
 use serde_json::{Value, json};
 
-use super::objects;
 use super::routing::{Answer, Call, Needs, Route, get};
-use super::store;
+use super::{objects, store};
 
 /// What a system said of a commit.
 #[derive(Debug, Clone)]

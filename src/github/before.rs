@@ -20,9 +20,13 @@ impl Client {
             parents: Vec<Object>,
         }
         let read = async |sha: &str| -> Result<Option<Commit>, Error> {
-            self.get_optional(&format!("/repos/{repository}/git/commits/{sha}")).await
+            self.get_optional(&format!("/repos/{repository}/git/commits/{sha}"))
+                .await
         };
-        let parents = read(commit.as_str()).await?.map(|commit| commit.parents).unwrap_or_default();
+        let parents = read(commit.as_str())
+            .await?
+            .map(|commit| commit.parents)
+            .unwrap_or_default();
         let [parent] = parents.as_slice() else {
             return Ok(None);
         };

@@ -95,11 +95,15 @@ pub(super) fn nothing(run: &Run) -> String {
 /// What was read of red CI before anything ran, as a sentence.
 /// Why it is not known what CI says of a head, where GitHub does not tell.
 pub(super) fn not_read(run: &Run) -> Option<String> {
-    let is_said = run.open_gates().first().is_some_and(|gate| matches!(gate.kind, GateKind::Search { .. }));
+    let is_said = run
+        .open_gates()
+        .first()
+        .is_some_and(|gate| matches!(gate.kind, GateKind::Search { .. }));
     match run.reading.as_ref().map(|reading| &reading.log) {
-        Some(Log::Refused { why }) if !is_said => {
-            Some(format!("I could not read what CI says. GitHub says: {}", redact::prose(why, 500)))
-        }
+        Some(Log::Refused { why }) if !is_said => Some(format!(
+            "I could not read what CI says. GitHub says: {}",
+            redact::prose(why, 500)
+        )),
         _ => None,
     }
 }

@@ -50,7 +50,7 @@ impl Announced {
         account.login == self.me || (is_bot && self.bots.contains(&account.login))
     }
 
-    /// Whether a request was shown at this moment, by greenlight's own hand, and for no longer than it stands.
+    /// Whether a request was shown at this moment, by no person's hand, and for no longer than it stands.
     pub(super) fn showed(&self, gate: &Gate, at: Timestamp, stands: SignedDuration) -> bool {
         self.comments.iter().any(|revisions| {
             // GitHub tells whole seconds: of what was said in the same one, any may have been read.
@@ -58,9 +58,11 @@ impl Announced {
                 let until = place.checked_sub(1).map(|newer| revisions[newer].from);
                 revision.from <= at && until.is_none_or(|until| until >= at)
             };
+            // The comment is greenlight's own. With another token it edits it as another App, which the owners of the
+            // repository let do that; what a person made of it is not its word.
             let is_shown = |revision: &Revision| {
-                let is_own = |by: &Actor| self.is_own(&by.account, by.is_bot);
-                revision.by.as_ref().is_some_and(is_own) && reply::shows(&revision.body, gate)
+                let is_app = |by: &Actor| by.is_bot || self.is_own(&by.account, by.is_bot);
+                revision.by.as_ref().is_some_and(is_app) && reply::shows(&revision.body, gate)
             };
             let was_shown = revisions
                 .iter()

@@ -166,6 +166,27 @@ async fn an_approval_from_before_the_request_is_about_something_else() {
     does_not_land(&stage, "showed this request").await;
 }
 
+/// Who may write to the repository may edit greenlight's own comment, too, and make it say what they like.
+#[tokio::test]
+async fn what_a_person_made_of_greenlights_comment_is_not_its_word() {
+    let stage = waiting(TWO).await;
+    let sticky = stage.answers().remove(0);
+    let mut shown = String::new();
+    forge(&stage, |steps| {
+        swap(steps, "def change(paid, fare):\n    return paid - fare  # and more\n");
+        shown = greenlight::domain::reply::gate_marker(&gate(steps));
+    })
+    .await;
+    let lines: Vec<&str> = sticky.body.lines().collect();
+    let forged = [lines[0], &shown, &lines[2..].join("\n")].join("\n");
+    stage.double.edit_comment(sticky.id, EVE, &forged).await.unwrap();
+    let text = "/greenlight approve";
+    let comment = stage.double.comment(stage.number, AUTHOR, text).await.unwrap();
+    let ada = last_author(&stage);
+    forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
+    does_not_land(&stage, "showed this request").await;
+}
+
 /// It was right once: for the head before, while that was asked about.
 #[tokio::test]
 async fn an_approval_of_an_older_head_is_none_of_a_newer_one() {

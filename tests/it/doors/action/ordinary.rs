@@ -73,7 +73,11 @@ async fn two_commands_to_fix_at_once_make_one_review() {
     let stage = Stage::new("").await;
     let mut steps = Vec::new();
     for login in [MAINTAINER, AUTHOR] {
-        stage.double.comment(stage.number, login, "/greenlight fix").await.unwrap();
+        stage
+            .double
+            .comment(stage.number, login, "/greenlight fix")
+            .await
+            .unwrap();
         steps.push(Step::new(&stage, &stage.double.last_delivery("issue_comment").unwrap()));
     }
     let (one, other) = tokio::join!(steps[0].run(), steps[1].run());
@@ -99,7 +103,11 @@ async fn a_stranger_reaches_neither_journal_nor_model() {
     }
     assert_eq!(model.requests().len(), 0);
     let answers = stage.answers();
-    assert!(answers.iter().all(|answer| answer.body.contains("may not do this")), "{}", stage.told());
+    assert!(
+        answers.iter().all(|answer| answer.body.contains("may not do this")),
+        "{}",
+        stage.told()
+    );
 }
 
 /// A push between a command and the start of its job: nobody saw that code when they wrote.
@@ -108,7 +116,11 @@ async fn a_push_after_the_command_is_not_executed_on_its_word() {
     for is_fork in [false, true] {
         let stage = Stage::opened("", |new| new.from_fork(is_fork)).await;
         let earlier = (stage.number, 30);
-        stage.double.comment_earlier(earlier, MAINTAINER, "/greenlight fix").await.unwrap();
+        stage
+            .double
+            .comment_earlier(earlier, MAINTAINER, "/greenlight fix")
+            .await
+            .unwrap();
         let step = Step::new(&stage, &stage.double.last_delivery("issue_comment").unwrap());
         stage
             .double
@@ -118,7 +130,11 @@ async fn a_push_after_the_command_is_not_executed_on_its_word() {
         step.run().await.with(0);
         let answers = stage.answers();
         assert_eq!(answers.len(), 1, "{}", stage.told());
-        assert!(answers[0].body.contains("pushed to after this comment"), "{}", stage.told());
+        assert!(
+            answers[0].body.contains("pushed to after this comment"),
+            "{}",
+            stage.told()
+        );
         assert_eq!(stage.double.reference("refs/greenlight/pr-1"), None);
     }
 }
