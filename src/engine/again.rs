@@ -40,7 +40,7 @@ pub(super) async fn verify(
         context.app.journal.append(run, seen).await?;
     }
     if !run.started.mode.is_debug() {
-        let judged = work::judge_again((desk, suite), (run, &proposal), &before, cancel).await?;
+        let judged = Box::pin(work::judge_again((desk, suite), (run, &proposal), &before, cancel)).await?;
         return Ok(told(run, judged));
     }
     if !triage.is_worked_on() && (before.outcome.is_red() || triage.merged.is_some()) {

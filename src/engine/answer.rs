@@ -207,7 +207,7 @@ enum Found {
 
 async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<SaidIn>) -> Result<Found, Broken> {
     let mut runs = context.app.journal.runs_of(context.id()).await?;
-    vouch::hold(context, &mut runs).await?;
+    Box::pin(vouch::hold(context, &mut runs)).await?;
     if let Some(run) = runs
         .iter()
         .find(|run| said_in.is_some_and(|said_in| run.answered_in.contains(&said_in.comment)))

@@ -97,7 +97,7 @@ async fn obey(
     match command {
         Command::Help => return Ok(Ok(Some(reply::help()))),
         // A git ref takes requests to read, which nobody makes for strangers.
-        Command::Status if context.app.journal.is_own() => return status(context).await,
+        Command::Status if context.app.journal.is_own() => return Box::pin(status(context)).await,
         Command::Config => return config(context).await,
         _ => {}
     }
@@ -107,8 +107,8 @@ async fn obey(
         .permission(&context.id().repository, &comment.author)
         .await?;
     match authorize(command, &comment.author, comment.author_is_bot, permission) {
-        Ok(request) if request.is(&Command::Status) => status(context).await,
-        Ok(request) => carry_out(context, (comment, received), request).await,
+        Ok(request) if request.is(&Command::Status) => Box::pin(status(context)).await,
+        Ok(request) => Box::pin(carry_out(context, (comment, received), request)).await,
         Err(refusal) => Ok(Err(refusal)),
     }
 }
@@ -178,7 +178,7 @@ async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Ti
         return Ok(false);
     }
     if !is_own {
-        return vouch::was_pushed_since(context, comment.written).await;
+        return Box::pin(vouch::was_pushed_since(context, comment.written)).await;
     }
     if let Some(seen) = &comment.head {
         return Ok(seen != head);

@@ -76,7 +76,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
     let mut working = context.app.interrupts.enter(context.id(), &run.started.head);
     // From here on a push interrupts; what was pushed before is seen by looking again.
     let context = &context.looked_at_again().await;
-    vouch::hold(context, std::slice::from_mut(&mut run)).await?;
+    Box::pin(vouch::hold(context, std::slice::from_mut(&mut run))).await?;
     if context.pull_request.is_from_fork() {
         run.forget_consent_by_config();
     }
@@ -137,9 +137,9 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             continue;
         }
         if !is_vouched && vouch::rests_on_a_word(&next) {
-            match vouch::doubts(context, run).await? {
+            match Box::pin(vouch::doubts(context, run)).await? {
                 Some(step) => journal.append(run, step).await?,
-                None => is_vouched = again::look(context, run).await?,
+                None => is_vouched = Box::pin(again::look(context, run)).await?,
             }
             continue;
         }
@@ -180,7 +180,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             Next::End(end) => Step::Ended(retry::or_passed_meanwhile(context, run, end).await?),
             Next::ReadLog => Step::Read(reading::read_log(context, run).await?),
             Next::PostReview => propose::post_review(context, run).await?,
-            Next::Land => land(context, run).await?,
+            Next::Land => Box::pin(land(context, run)).await?,
             Next::OpenGate(needed) => {
                 let step = propose::open_gate(context, run, needed, desk.as_ref()).await?;
                 budget::estimated(context, run, step, desk.as_ref()).await?

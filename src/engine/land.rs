@@ -17,7 +17,7 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     if let Some(tip) = merge::moved(context, run).await? {
         return Ok(Step::BaseMoved { tip });
     }
-    let approved_by = match vouch::for_landing(context, run).await? {
+    let approved_by = match Box::pin(vouch::for_landing(context, run)).await? {
         Ok(approved_by) => approved_by,
         Err(reason) => return Ok(Step::Ended(End::Refused { reason })),
     };

@@ -103,7 +103,7 @@ pub(super) async fn for_landing(context: &Context<'_>, run: &Run) -> Result<Resu
     }
     if !context.app.journal.is_own() {
         let announced = Announced::load(context).await?;
-        let unvouched = unvouched(context, run, asked, &announced).await?;
+        let unvouched = Box::pin(unvouched(context, run, asked, &announced)).await?;
         if let Some(Unvouched { by, why }) = unvouched.first() {
             return Ok(Err(format!("The approval of {by} does not count: {why}.")));
         }
