@@ -5,12 +5,13 @@ use jiff::Timestamp;
 use super::{App, Broken, Context, answer, cancel, desk, drive, retry, start, undo, vouch};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
-use crate::domain::gate::Refusal;
+use crate::domain::gate::{Gate, Refusal};
 use crate::domain::id::{Account, InstallationId};
 use crate::domain::mode::Mode;
 use crate::domain::permission::{Authorized, authorize};
 use crate::domain::reply;
-use crate::domain::run::{Consent, Origin, Run};
+use crate::domain::run::{Consent, End, Origin, Run, Step};
+use crate::journal;
 
 /// What a verb leads to: text for the one answer, a refusal, or nothing to say.
 pub(super) type Verdict = Result<Option<String>, Refusal>;
@@ -199,35 +200,49 @@ pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, m
     let mine = |run: &Run| run.started.mode == mode && run.started.origin == origin;
     // Delivered again, or taken up after a restart: this cause has had its effect on the others.
     if let Some(begun) = runs.iter().find(|run| mine(run)) {
+        Box::pin(take_over(context, begun, by)).await?;
         drive::drive_in(context, begun.clone()).await?;
         return Ok(Ok(None));
     }
-    let is_at_work = |run: &Run| run.end.is_none() && run.started.mode != Mode::Explain;
-    for mut run in runs.into_iter().filter(is_at_work) {
-        let waits_for_an_answer = run
-            .open_gates()
-            .iter()
-            .any(|gate| gate.head == context.pull_request.head)
-            && (run.proposal.is_some() || run.tests_first.is_some());
-        if waits_for_an_answer {
-            return Ok(Ok(Some(reply::status(Some(&run), &context.pull_request.head_branch))));
+    let is_at_work = |run: &&Run| run.end.is_none() && run.started.mode != Mode::Explain;
+    for run in runs.iter().filter(is_at_work) {
+        let is_of_head = |gate: &Gate| gate.head == context.pull_request.head;
+        let waits_for_an_answer = run.open_gates().iter().any(is_of_head);
+        if waits_for_an_answer && (run.proposal.is_some() || run.tests_first.is_some()) {
+            return Ok(Ok(Some(reply::status(Some(run), &context.pull_request.head_branch))));
         }
-        drive::end(
-            context,
-            &mut run,
-            crate::domain::run::End::Cancelled { by: Some(by.clone()) },
-        )
-        .await?;
-        context
-            .app
-            .journal
-            .append(&mut run, crate::domain::run::Step::Announced)
-            .await?;
     }
     let consent = Consent::Command { by: by.clone() };
     let run = start::start(context, &config, (origin, mode), consent).await?;
+    Box::pin(take_over(context, &run, by)).await?;
     drive::drive_in(context, run).await?;
     Ok(Ok(None))
+}
+
+/// How often a run of another process may go on while it is being ended.
+const MAX_TAKING_OVER: usize = 10;
+
+/// Ends what else is at work: what was begun before, and what another process began at the same time, when neither saw
+/// the other. The one whose start was written second sees both.
+async fn take_over(context: &Context<'_>, mine: &Run, by: &Account) -> Result<(), Broken> {
+    // Whatever is newer than a run that has ended goes on.
+    if mine.end.is_some() {
+        return Ok(());
+    }
+    for _ in 0..MAX_TAKING_OVER {
+        let runs = context.app.journal.runs_of(context.id()).await?;
+        let is_other = |run: &Run| run.end.is_none() && run.started.mode != Mode::Explain && run.id() != mine.id();
+        let Some(mut other) = runs.into_iter().find(is_other) else {
+            return Ok(());
+        };
+        let end = End::Cancelled { by: Some(by.clone()) };
+        match drive::end(context, &mut other, end).await {
+            Ok(()) => context.app.journal.append(&mut other, Step::Announced).await?,
+            Err(Broken::Journal(journal::Error::Taken)) => {}
+            Err(broken) => return Err(broken),
+        }
+    }
+    Ok(())
 }
 
 /// Has a model find out why the tests fail, beside whatever else goes on; without one, says what was seen.
