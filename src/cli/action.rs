@@ -8,8 +8,7 @@ use super::{Exit, annotation, app, hidden, terminal};
 use crate::config::environment::{Environment, WorkflowStep};
 use crate::config::flags::{Flags, GithubFlags, LogFlags, ModelFlags, RecordFlags, StorageFlags};
 use crate::config::settings::Settings;
-use crate::domain::event::{Event, Fact};
-use crate::domain::id::PullRequestId;
+use crate::domain::event::Event;
 use crate::domain::reply;
 use crate::domain::run::{End, Run};
 use crate::engine::{self, Broken};
@@ -89,14 +88,13 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
     let sandbox = app::sandbox(&settings).await?;
     hidden::tighten(&settings)?;
     let app = app::app(&settings, github, Journal::Refs(Refs::new(client.clone())), sandbox)?;
-    let named = pull_request(&event);
     engine::handle(&app, event).await.map_err(refused)?;
-    // The run this event was about: of the pull request it names, or of the one it led to.
-    let runs = match &named {
-        Some(id) => app.journal.runs_of(id).await,
-        None => app.journal.loaded_runs().await,
-    };
-    let runs = runs.map_err(|error| Exit::Fault(error.to_string()))?;
+    // The run this event was about. Where nothing was looked up for it, nothing is now.
+    let runs = app
+        .journal
+        .loaded_runs()
+        .await
+        .map_err(|error| Exit::Fault(error.to_string()))?;
     if let Some(run) = runs.last() {
         let live = client.pull_request(&run.started.pull_request).await;
         let branch = live.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);
@@ -139,27 +137,6 @@ fn event(step: &WorkflowStep) -> Result<Option<Event>, Exit> {
             "the payload in GITHUB_EVENT_PATH ({path}) cannot be used: {error}"
         ))
     })
-}
-
-fn pull_request(event: &Event) -> Option<PullRequestId> {
-    match &event.fact {
-        Fact::ChecksFailed(checks) => {
-            let number = *checks.pull_requests.first()?;
-            Some(PullRequestId {
-                repository: checks.repository.clone(),
-                number,
-            })
-        }
-        Fact::ButtonPressed {
-            repository,
-            pull_requests,
-            ..
-        } => Some(PullRequestId {
-            repository: repository.clone(),
-            number: *pull_requests.first()?,
-        }),
-        fact => fact.pull_request().cloned(),
-    }
 }
 
 /// Writes the outputs of the step and its summary.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::history::Edit;
 use super::limits::page;
 use super::routing::{Answer, Call, Needs, Route, delete, get, patch, post};
 use super::state::{Comment, Happening, State};
@@ -65,12 +66,18 @@ fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
 fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let comment = find(call)?;
     let login = call.login();
-    call.state.comments.remove(&comment.id);
-    if let Some(pull) = call.state.pull_mut(comment.repository, comment.number) {
-        pull.timeline.retain(|what| *what != Happening::Comment(comment.id));
-    }
-    notify(call.state, "deleted", &comment, &login, None);
+    take_away(call.state, comment.id, &login).ok_or_else(Answer::not_found)?;
     Ok(Answer::empty(204))
+}
+
+/// Takes a comment away and sends `issue_comment.deleted`; none when there is no such comment.
+pub(super) fn take_away(state: &mut State, id: u64, login: &str) -> Option<()> {
+    let comment = state.comments.remove(&id)?;
+    if let Some(pull) = state.pull_mut(comment.repository, comment.number) {
+        pull.timeline.retain(|what| *what != Happening::Comment(id));
+    }
+    notify(state, "deleted", &comment, login, None);
+    Some(())
 }
 
 fn find(call: &Call<'_>) -> Result<Comment, Answer> {
@@ -87,7 +94,18 @@ fn find(call: &Call<'_>) -> Result<Comment, Answer> {
 /// Writes a comment and sends `issue_comment.created`.
 pub(super) fn add(state: &mut State, repository: u64, number: u64, author: &str, body: &str) -> Comment {
     // Other dates are the story's own; when a comment was written is held against clocks of the present.
-    let (id, now) = (state.fresh_id(), objects::present());
+    add_at(state, (repository, number), author, body, objects::present())
+}
+
+/// The same with the time it is written at.
+pub(super) fn add_at(
+    state: &mut State,
+    (repository, number): (u64, u64),
+    author: &str,
+    body: &str,
+    now: String,
+) -> Comment {
+    let id = state.fresh_id();
     let comment = Comment {
         id,
         repository,
@@ -105,11 +123,23 @@ pub(super) fn add(state: &mut State, repository: u64, number: u64, author: &str,
 
 /// Changes a comment and sends `issue_comment.edited`; none when there is no such comment.
 pub(super) fn edit(state: &mut State, id: u64, editor: &str, body: &str) -> Option<Comment> {
-    let now = state.now();
+    let now = objects::present();
     let comment = state.comments.get_mut(&id)?;
     let before = std::mem::replace(&mut comment.body, body.into());
-    comment.updated_at = now;
+    comment.updated_at.clone_from(&now);
     let comment = comment.clone();
+    let was = Edit {
+        at: comment.created_at.clone(),
+        editor: comment.author.clone(),
+        body: before.clone(),
+    };
+    let (editor_login, body) = (editor.to_owned(), body.to_owned());
+    let edit = Edit {
+        at: now,
+        editor: editor_login,
+        body,
+    };
+    state.note_edit(id, was, edit);
     notify(state, "edited", &comment, editor, Some(before));
     Some(comment)
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::auth::{self, Credentials};
 use super::routing::{Answer, Call, Needs, Route, post};
 use super::world::Role;
-use super::{objects, update_refs};
+use super::{history, objects, update_refs};
 
 pub(super) const PATH: &str = "/graphql";
 
@@ -44,6 +44,9 @@ fn answer(call: &mut Call<'_>) -> Result<Answer, Answer> {
     }
     if let Some(answer) = update_refs::answer(call, &query) {
         return Ok(answer);
+    }
+    if history::is_asked_for(&query) {
+        return Ok(history::answer(call));
     }
     if !query.trim_start().starts_with("mutation") || !query.contains("minimizeComment(input: $input)") {
         let line = format!("the double does not know this query: {query}");

@@ -314,5 +314,12 @@ pub(super) fn short_commit(repository: &Repository, id: git2::Oid) -> Value {
 
 /// The present, in whole seconds.
 pub(super) fn present() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    ago(0)
+}
+
+/// So many seconds before the present.
+pub(super) fn ago(seconds: i64) -> String {
+    let now = jiff::Timestamp::now();
+    let then = now.checked_sub(jiff::SignedDuration::from_secs(seconds));
+    then.unwrap_or(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::ci::head_of;
 use super::state::Repository;
+use super::statuses::Status;
 use super::world::{HOME, OTHER_CI};
 use super::{Double, DoubleError, checks, objects};
 
@@ -23,6 +24,14 @@ impl Double {
             let head = head_of(state, number)?;
             let (id, now) = (state.fresh_id(), state.now());
             let sha = head.commit.to_string();
+            state.statuses.push(Status {
+                id,
+                repository: HOME,
+                commit: head.commit,
+                context: context.into(),
+                state: status.into(),
+                at: now.clone(),
+            });
             let home = state.repository(HOME);
             let payload = json!({
                 "id": id,

@@ -7,7 +7,7 @@ use git2::Oid;
 use super::state::{PullRequest, State};
 use super::store::{self, Change, NewCommit};
 use super::world::{DEFAULT_BRANCH, HOME};
-use super::{Double, DoubleError, comments, threads};
+use super::{Double, DoubleError, comments, objects, threads};
 
 impl Double {
     /// Commits these changes on the head of a pull request and pushes; delivers `pull_request.synchronize`.
@@ -117,6 +117,36 @@ impl Double {
         })?;
         self.delivered().await;
         Ok(id)
+    }
+
+    /// The same, written so many seconds ago.
+    ///
+    /// # Errors
+    /// When there is no such pull request.
+    pub async fn comment_earlier(
+        &self,
+        (number, seconds): (u64, i64),
+        login: &str,
+        body: &str,
+    ) -> Result<u64, DoubleError> {
+        let id = self.act(login, |state| {
+            known(state, number)?;
+            Ok(comments::add_at(state, (HOME, number), login, body, objects::ago(seconds)).id)
+        })?;
+        self.delivered().await;
+        Ok(id)
+    }
+
+    /// Deletes a comment; delivers `issue_comment.deleted`.
+    ///
+    /// # Errors
+    /// When there is no such comment.
+    pub async fn delete_comment(&self, id: u64, login: &str) -> Result<(), DoubleError> {
+        self.act(login, |state| {
+            comments::take_away(state, id, login).ok_or(DoubleError::Missing { what: "comment", id })
+        })?;
+        self.delivered().await;
+        Ok(())
     }
 
     /// Changes a comment; delivers `issue_comment.edited`.

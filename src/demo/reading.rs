@@ -276,7 +276,7 @@ fn comment_view(state: &State, id: u64) -> Option<CommentView> {
         author: comment.author.clone(),
         body: comment.body.clone(),
         reactions: reactions(state, id),
-        edited: comment.created_at != comment.updated_at,
+        edited: state.edits.contains_key(&id),
     })
 }
 

@@ -193,7 +193,12 @@ impl State {
         let Some(here) = self.repository(repository) else {
             return Ok(());
         };
+        let found = here.git.find_reference(name).ok();
+        let before = found.and_then(|reference| reference.target());
         here.git.reference(name, to, true, "moved")?;
+        if name.starts_with("refs/heads/") && before != Some(to) {
+            self.note_move(repository, name, (before, to), sender);
+        }
         let Some(branch) = name.strip_prefix("refs/heads/") else {
             return Ok(());
         };

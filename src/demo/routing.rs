@@ -125,10 +125,12 @@ pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<
         .skip(1)
         .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
         .collect();
-    let tables: [&'static [Route]; 13] = [
+    let tables: [&'static [Route]; 15] = [
         super::apps::ROUTES,
         super::deliveries::ROUTES,
         super::repositories::ROUTES,
+        super::history::ROUTES,
+        super::statuses::ROUTES,
         super::contents::ROUTES,
         super::pulls::ROUTES,
         super::comments::ROUTES,

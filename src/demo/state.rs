@@ -11,9 +11,11 @@ use tempfile::TempDir;
 
 pub(super) use super::accounts::{Account, App, Holder, Token};
 use super::faults::Faults;
+use super::history::{Activity, Edit};
 use super::limits::Limits;
 use super::protection::Protection;
 use super::record::Recorder;
+use super::statuses::Status;
 use super::webhooks::Hooks;
 use super::world::Role;
 
@@ -226,6 +228,10 @@ pub(super) struct State {
     /// Names that repositories had, in lower case.
     pub(super) moved: HashMap<String, u64>,
     pub(super) comments: BTreeMap<u64, Comment>,
+    /// The texts that comments had, oldest first, once they were edited.
+    pub(super) edits: BTreeMap<u64, Vec<Edit>>,
+    pub(super) activities: Vec<Activity>,
+    pub(super) statuses: Vec<Status>,
     pub(super) reactions: BTreeMap<u64, Reaction>,
     pub(super) reviews: BTreeMap<u64, Review>,
     pub(super) review_comments: BTreeMap<u64, ReviewComment>,
@@ -266,6 +272,9 @@ impl State {
             repositories: Vec::new(),
             moved: HashMap::new(),
             comments: BTreeMap::new(),
+            edits: BTreeMap::new(),
+            activities: Vec::new(),
+            statuses: Vec::new(),
             reactions: BTreeMap::new(),
             reviews: BTreeMap::new(),
             review_comments: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::history::Edit;
 use super::limits::page;
 use super::routing::{Answer, Call};
 use super::state::{Happening, Place, Review, ReviewComment, State};
@@ -64,13 +65,24 @@ pub(super) fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
 pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let comment = find(call)?;
     let body = call.comment_body()?;
-    let (now, login) = (call.state.now(), call.login());
+    let (now, login) = (objects::present(), call.login());
     let Some(comment) = call.state.review_comments.get_mut(&comment.id) else {
         return Err(Answer::not_found());
     };
-    let before = std::mem::replace(&mut comment.body, body);
-    comment.updated_at = now;
+    let before = std::mem::replace(&mut comment.body, body.clone());
+    comment.updated_at.clone_from(&now);
     let comment = comment.clone();
+    let was = Edit {
+        at: comment.created_at.clone(),
+        editor: comment.author.clone(),
+        body: before.clone(),
+    };
+    let edit = Edit {
+        at: now,
+        editor: login.clone(),
+        body,
+    };
+    call.state.note_edit(comment.id, was, edit);
     notify(call.state, "edited", &comment, &login, Some(before));
     Ok(Answer::ok(object(call.state, &comment)))
 }
@@ -124,6 +136,8 @@ pub(super) fn add_reply(state: &mut State, top: &ReviewComment, author: &str, bo
 /// Adds a comment under an id of its own and sends `pull_request_review_comment.created`. GitHub wraps each in a review.
 fn add(state: &mut State, comment: ReviewComment) -> ReviewComment {
     let (review, id, now) = (state.fresh_id(), state.fresh_id(), state.now());
+    // When a comment was written is held against clocks of the present.
+    let written = objects::present();
     let wrapper = Review {
         id: review,
         repository: comment.repository,
@@ -138,8 +152,8 @@ fn add(state: &mut State, comment: ReviewComment) -> ReviewComment {
     let comment = ReviewComment {
         id,
         review,
-        created_at: objects::present(),
-        updated_at: now,
+        created_at: written.clone(),
+        updated_at: written,
         ..comment
     };
     state.review_comments.insert(id, comment.clone());

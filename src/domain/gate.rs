@@ -100,6 +100,14 @@ impl GateKind {
         matches!(self, Self::ChangeTests { .. })
     }
 
+    /// Whether a commit comes of it.
+    pub fn lands(&self) -> bool {
+        match self {
+            Self::VerifyAndLand { .. } | Self::Land { .. } | Self::ChangeTests { .. } => true,
+            Self::Search { .. } | Self::Execute(_) | Self::Tests { .. } => false,
+        }
+    }
+
     /// What it is about in a word, for machines.
     pub fn name(&self) -> &'static str {
         match self {

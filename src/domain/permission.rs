@@ -37,6 +37,14 @@ impl<T> Authorized<T> {
         &self.by
     }
 
+    /// Whether this is what was asked for.
+    pub fn is(&self, request: &T) -> bool
+    where
+        T: PartialEq,
+    {
+        self.request == *request
+    }
+
     pub fn into_inner(self) -> T {
         self.request
     }

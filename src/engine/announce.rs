@@ -33,7 +33,12 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             .into_iter()
             .flatten()
             .collect();
-        let body = reply::marked(reply::STICKY_MARKER, &parts.join("\n\n"));
+        let gates = run.open_gates();
+        let marker = match gates.first() {
+            Some(gate) => format!("{}\n{}", reply::STICKY_MARKER, reply::gate_marker(gate)),
+            None => reply::STICKY_MARKER.into(),
+        };
+        let body = reply::marked(&marker, &parts.join("\n\n"));
         let accounts: Vec<Login> = runs.iter().filter_map(|run| run.started.writes_as.clone()).collect();
         let stuck = context
             .client
@@ -48,7 +53,12 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
         title: text.title,
         summary: text.summary,
         annotations: annotations(run),
-        buttons: buttons(run, &runs),
+        // No event of a button starts a workflow, and a button leaves no word that could be read again.
+        buttons: if context.app.journal.is_own() {
+            buttons(run, &runs)
+        } else {
+            Vec::new()
+        },
     };
     said(context.client.check(&context.id().repository, &check).await)?;
     if let Some(End::Landed { commit }) = &run.end {

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::comment::Verdict;
-use super::{App, Broken, Context, cancel, comment, drive, retry};
+use super::{App, Broken, Context, cancel, comment, drive, retry, vouch};
 use crate::domain::command::Command;
 use crate::domain::event::RERUN;
 use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
@@ -98,6 +98,10 @@ pub(super) async fn button(
     let Some(pressed) = Pressed::read(identifier) else {
         return Ok(());
     };
+    if !app.journal.is_own() {
+        tracing::warn!(login = %by, identifier, "a button was pressed, and here only comments count");
+        return Ok(());
+    }
     for id in pull_requests {
         let mut context = Context::of(app, installation, &id).await?;
         context.may_work = may_work;
@@ -202,7 +206,8 @@ enum Found {
 }
 
 async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<SaidIn>) -> Result<Found, Broken> {
-    let runs = context.app.journal.runs_of(context.id()).await?;
+    let mut runs = context.app.journal.runs_of(context.id()).await?;
+    Box::pin(vouch::hold(context, &mut runs)).await?;
     if let Some(run) = runs
         .iter()
         .find(|run| said_in.is_some_and(|said_in| run.answered_in.contains(&said_in.comment)))

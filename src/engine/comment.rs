@@ -2,16 +2,17 @@
 
 use jiff::Timestamp;
 
-use super::{App, Broken, Context, answer, cancel, desk, drive, retarget, retry, start, undo};
+use super::{App, Broken, Context, answer, cancel, desk, drive, retarget, retry, start, undo, vouch};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
-use crate::domain::gate::Refusal;
+use crate::domain::gate::{Gate, Refusal};
 use crate::domain::id::{Account, InstallationId};
 use crate::domain::mode::Mode;
 use crate::domain::permission::{Authorized, authorize};
 use crate::domain::reply;
 use crate::domain::run::{Consent, End, Origin, Run, Step};
 use crate::github::PullRequest;
+use crate::journal;
 
 /// What a verb leads to: text for the one answer, a refusal, or nothing to say.
 pub(super) type Verdict = Result<Option<String>, Refusal>;
@@ -97,7 +98,8 @@ async fn obey(
     };
     match command {
         Command::Help => return Ok(Ok(Some(reply::help()))),
-        Command::Status => return status(context).await,
+        // A git ref takes requests to read, which nobody makes for strangers.
+        Command::Status if context.app.journal.is_own() => return Box::pin(status(context)).await,
         Command::Config => return config(context).await,
         _ => {}
     }
@@ -107,7 +109,8 @@ async fn obey(
         .permission(&context.id().repository, &comment.author)
         .await?;
     match authorize(command, &comment.author, comment.author_is_bot, permission) {
-        Ok(request) => carry_out(context, (comment, received), request).await,
+        Ok(request) if request.is(&Command::Status) => Box::pin(status(context)).await,
+        Ok(request) => Box::pin(carry_out(context, (comment, received), request)).await,
         Err(refusal) => Ok(Err(refusal)),
     }
 }
@@ -164,9 +167,10 @@ async fn carry_out(
 
 /// Whether the head of a fork moved after a comment was written: what its author consented to is the code they could see.
 /// Who pushes to the repository itself could give the command themselves. Events of comments on lines name the head, for
-/// the others the journal of deliveries knows the pushes.
+/// the others the journal of deliveries knows the pushes. Where there is none, GitHub is asked, whatever the branch.
 async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Timestamp) -> Result<bool, Broken> {
-    if !context.pull_request.is_from_fork() {
+    let is_own = context.app.journal.is_own();
+    if is_own && !context.pull_request.is_from_fork() {
         return Ok(false);
     }
     let head = &context.pull_request.head;
@@ -174,6 +178,9 @@ async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Ti
     let is_mine = |run: &Run| matches!(run.started.origin, Origin::Comment { id, .. } if id == comment.id);
     if context.app.journal.runs_of(context.id()).await?.iter().any(is_mine) {
         return Ok(false);
+    }
+    if !is_own {
+        return Box::pin(vouch::was_pushed_since(context, comment.written)).await;
     }
     if let Some(seen) = &comment.head {
         return Ok(seen != head);
@@ -194,28 +201,52 @@ pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, m
     let mine = |run: &Run| run.started.mode == mode && run.started.origin == origin;
     // Delivered again, or taken up after a restart: this cause has had its effect on the others.
     if let Some(begun) = runs.iter().find(|run| mine(run)) {
+        Box::pin(take_over(context, begun, by)).await?;
         drive::drive_in(context, begun.clone()).await?;
         return Ok(Ok(None));
     }
-    let is_at_work = |run: &Run| run.end.is_none() && run.started.mode != Mode::Explain;
-    for mut run in runs.into_iter().filter(is_at_work) {
-        let waits_for_an_answer = run
-            .open_gates()
-            .iter()
-            .any(|gate| gate.head == context.pull_request.head)
-            && (run.proposal.is_some() || run.tests_first.is_some());
-        let void = retarget::end(&run, &context.pull_request);
-        if waits_for_an_answer && void.is_none() {
-            return Ok(Ok(Some(reply::status(Some(&run), &context.pull_request.head_branch))));
+    let is_at_work = |run: &&Run| run.end.is_none() && run.started.mode != Mode::Explain;
+    for run in runs.iter().filter(is_at_work) {
+        let is_of_head = |gate: &Gate| gate.head == context.pull_request.head;
+        let waits_for_an_answer = run.open_gates().iter().any(is_of_head)
+            && (run.proposal.is_some() || run.tests_first.is_some())
+            && retarget::end(run, &context.pull_request).is_none();
+        if waits_for_an_answer {
+            return Ok(Ok(Some(reply::status(Some(run), &context.pull_request.head_branch))));
         }
-        let end = void.unwrap_or_else(|| End::Cancelled { by: Some(by.clone()) });
-        drive::end(context, &mut run, end).await?;
-        context.app.journal.append(&mut run, Step::Announced).await?;
     }
     let consent = Consent::Command { by: by.clone() };
     let run = start::start(context, &config, (origin, mode), consent).await?;
+    Box::pin(take_over(context, &run, by)).await?;
     drive::drive_in(context, run).await?;
     Ok(Ok(None))
+}
+
+/// How often a run of another process may go on while it is being ended.
+const MAX_TAKING_OVER: usize = 10;
+
+/// Ends what else is at work: what was begun before, and what another process began at the same time, when neither saw
+/// the other. The one whose start was written second sees both.
+async fn take_over(context: &Context<'_>, mine: &Run, by: &Account) -> Result<(), Broken> {
+    // Whatever is newer than a run that has ended goes on.
+    if mine.end.is_some() {
+        return Ok(());
+    }
+    for _ in 0..MAX_TAKING_OVER {
+        let runs = context.app.journal.runs_of(context.id()).await?;
+        let is_other = |run: &Run| run.end.is_none() && run.started.mode != Mode::Explain && run.id() != mine.id();
+        let Some(mut other) = runs.into_iter().find(is_other) else {
+            return Ok(());
+        };
+        let void = retarget::end(&other, &context.pull_request);
+        let end = void.unwrap_or_else(|| End::Cancelled { by: Some(by.clone()) });
+        match drive::end(context, &mut other, end).await {
+            Ok(()) => context.app.journal.append(&mut other, Step::Announced).await?,
+            Err(Broken::Journal(journal::Error::Taken)) => {}
+            Err(broken) => return Err(broken),
+        }
+    }
+    Ok(())
 }
 
 /// Has a model find out why the tests fail, beside whatever else goes on; without one, says what was seen.

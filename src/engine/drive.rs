@@ -11,19 +11,19 @@ use super::interrupt::Working;
 use super::land::land;
 use super::set_up::set_up;
 use super::stop::stop;
-use super::work::{self, Red};
-use super::{App, Broken, Context, announce, attempt, base, budget, propose, reading, record, resolve, retry};
+use super::{
+    App, Broken, Context, again, announce, attempt, base, budget, propose, reading, record, resolve, retry, vouch,
+};
 use crate::agent::{Model as _, Speech};
 use crate::domain::clock::millis;
 use crate::domain::execution::Resolution;
 use crate::domain::gate::Answer;
 use crate::domain::id::PullRequestId;
 use crate::domain::memory::{self, Memory};
-use crate::domain::proposal::Evidence;
 use crate::domain::run::{End, GateNeeded, Next, Run, Step};
 use crate::domain::spend::Spend;
+use crate::journal;
 use crate::sandbox::Code;
-use crate::{journal, suite};
 
 /// A run of more steps than this is stuck.
 const MAX_STEPS: usize = 2_000;
@@ -79,6 +79,7 @@ pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), 
     let mut working = context.app.interrupts.enter(context.id(), &run.started.head);
     // From here on a push interrupts; what was pushed before is seen by looking again.
     let context = &context.looked_at_again().await;
+    Box::pin(vouch::hold(context, std::slice::from_mut(&mut run))).await?;
     if context.pull_request.is_from_fork() {
         run.forget_consent_by_config();
     }
@@ -125,12 +126,23 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
     let journal = &context.app.journal;
     expire(context, run).await?;
     let mut desk: Option<Desk> = None;
+    let mut is_vouched = context.app.journal.is_own();
     for _ in 0..MAX_STEPS {
-        let next = run.next(a_model_reads(context, run));
+        let mut next = run.next(a_model_reads(context, run));
+        if vouch::must_be_proved_again(context, run, &next) {
+            next = Next::Verify;
+        }
         if let Some(end) = stop(context, run, &next, working).await? {
             match end {
                 Some(end) => self::end(context, run, end).await?,
                 None => return Ok(()),
+            }
+            continue;
+        }
+        if !is_vouched && vouch::rests_on_a_word(&next) {
+            match Box::pin(vouch::doubts(context, run)).await? {
+                Some(step) => journal.append(run, step).await?,
+                None => is_vouched = Box::pin(again::look(context, run)).await?,
             }
             continue;
         }
@@ -171,7 +183,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             Next::End(end) => Step::Ended(retry::or_passed_meanwhile(context, run, end).await?),
             Next::ReadLog => Step::Read(reading::read_log(context, run).await?),
             Next::PostReview => propose::post_review(context, run).await?,
-            Next::Land => land(context, run).await?,
+            Next::Land => Box::pin(land(context, run)).await?,
             Next::OpenGate(needed) => {
                 let step = propose::open_gate(context, run, needed, desk.as_ref()).await?;
                 budget::estimated(context, run, step, desk.as_ref()).await?
@@ -290,61 +302,10 @@ async fn execute(
         (Next::Resolve(resolution), suite) => {
             resolve::resolve(context, run, (desk, suite.as_ref()), resolution, cancel).await?
         }
-        (Next::Verify, Some(suite)) => Box::pin(verify(context, run, (desk, suite), cancel)).await?,
+        (Next::Verify, Some(suite)) => Box::pin(again::verify(context, run, (desk, suite), cancel)).await?,
         _ => Box::pin(attempt::attempt(context, run, (desk, suite.as_ref()), cancel)).await?,
     };
     Ok((!cancel.is_cancelled()).then_some(step))
-}
-
-/// Runs what was approved: the head must be red by its own doing, the proposed tree green.
-async fn verify(
-    context: &Context<'_>,
-    run: &Run,
-    (desk, suite): (&Desk, &suite::Suite),
-    cancel: &tokio_util::sync::CancellationToken,
-) -> Result<Step, Broken> {
-    let Some(proposal) = &run.proposal else {
-        return Err(Broken::Bug("nothing to verify".into()));
-    };
-    let Reproduced { before, triage, ground } = Box::pin(base::reproduce(context, run, (desk, suite), cancel)).await?;
-    if !triage.is_worked_on() && (before.outcome.is_red() || triage.merged.is_some()) {
-        let reason = triage.why_not(&before);
-        return Ok(Step::Ended(End::GaveUp {
-            reason: format!("The suggestion was executed as approved, and there is nothing for it to mend: {reason}"),
-        }));
-    }
-    let (desk, suite) = ground.as_ref().map_or((desk, suite), |(desk, suite)| (desk, suite));
-    let patch = match &desk.merge {
-        None => proposal.patch.clone(),
-        Some(merge) => match merge.from_head(&proposal.patch).await? {
-            Ok(patch) => patch,
-            Err(conflict) => {
-                return Ok(Step::Ended(End::GaveUp {
-                    reason: format!(
-                        "With the suggestion, the branch conflicts with `{}` in {}",
-                        merge.branch,
-                        conflict.paths.join(", ")
-                    ),
-                }));
-            }
-        },
-    };
-    let red = Red {
-        head: &run.started.head,
-        before: &before,
-        triage: Some(&triage),
-        on_head: Some(&proposal.patch),
-    };
-    let proved = Box::pin(work::prove(desk, suite, (&patch, proposal.claim()), &red, cancel)).await?;
-    Ok(match proved {
-        Ok(evidence) => Step::Verified(Box::new(Evidence {
-            spent: Some(run.spent).filter(|spent| spent.turns > 0),
-            ..evidence
-        })),
-        Err(unfit) => Step::Ended(End::GaveUp {
-            reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
-        }),
-    })
 }
 
 /// What the runs of the repository taught, but for one that is under way.

@@ -1,6 +1,6 @@
 //! Commits what was approved, exactly as it was tested.
 
-use super::{Broken, Context, merge, propose, retarget};
+use super::{Broken, Context, merge, propose, retarget, vouch};
 use crate::domain::reply;
 use crate::domain::run::{End, Run, Step};
 use crate::github::{Error, LandError, Landing};
@@ -17,15 +17,10 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     if let Some(tip) = merge::moved(context, run).await? {
         return Ok(Step::BaseMoved { tip });
     }
-    let gate = run.gates.iter().rfind(|asked| !asked.gate.kind.is_for_the_model());
-    let approved_by = gate.map(|asked| asked.approved_by.clone()).unwrap_or_default();
-    for login in &approved_by {
-        let permission = context.client.permission(&context.id().repository, login).await?;
-        if !permission.may_approve() {
-            let reason = format!("{login} approved, but has no write access any more.");
-            return Ok(Step::Ended(End::Refused { reason }));
-        }
-    }
+    let approved_by = match Box::pin(vouch::for_landing(context, run)).await? {
+        Ok(approved_by) => approved_by,
+        Err(reason) => return Ok(Step::Ended(End::Refused { reason })),
+    };
     // What was read before the tests ran may be old by now.
     let pull_request = &context.client.pull_request(context.id()).await?;
     let Some(head_repository) = &pull_request.head_repository else {

@@ -3,6 +3,7 @@
 //! A refusal is an answer, not an error. What breaks is logged once, by the door, and said in one short sentence without
 //! details; the run it belongs to ends and says so, so that nothing hangs.
 
+mod again;
 mod announce;
 mod answer;
 mod attempt;
@@ -35,6 +36,7 @@ mod stop;
 pub mod suggest;
 mod undo;
 mod voices;
+mod vouch;
 pub mod work;
 
 use std::io;
@@ -114,7 +116,9 @@ pub enum Broken {
 impl Broken {
     fn github(&self) -> Option<&github::Error> {
         match self {
-            Self::GitHub(error) | Self::Land(github::LandError::GitHub(error)) => Some(error),
+            Self::GitHub(error)
+            | Self::Land(github::LandError::GitHub(error))
+            | Self::Journal(journal::Error::GitHub(error)) => Some(error),
             _ => None,
         }
     }

@@ -29,19 +29,27 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading
     let (client, repository) = (&context.client, &context.id().repository);
     let (told, tested) = match run.started.origin {
         Origin::Ci { workflow_run: Some(id) } => match client.workflow_run(repository, id).await {
+            // Which one it was is the journal's word.
+            Ok(told) if told.head_sha != run.started.head => return Ok(unread(Some(Tested::Unknown))),
             Ok(run) => (run.clone(), Some(tested(&run))),
             Err(error) => return unreadable(error),
         },
         Origin::Ci { workflow_run: None } => return Ok(unread(Some(Tested::Unknown))),
         // Somebody asked: what CI said of this head, if it has said anything.
         _ => {
-            let failed = client.failed_runs(repository, &run.started.head).await?;
+            let (failed, log) = match client.failed_runs(repository, &run.started.head).await {
+                Ok(failed) => (failed, Log::None),
+                // The suite can be run without it; whoever asked is told what is missing.
+                Err(error @ github::Error::Refused { .. }) => (Vec::new(), refused(&error)),
+                Err(error) => return Err(error.into()),
+            };
             let of_merge = failed.iter().map(tested).find(|tested| *tested == Tested::Merge);
             match failed.into_iter().next() {
                 Some(run) => (run.clone(), of_merge.or(Some(tested(&run)))),
                 None => {
                     let is_red = client.has_red_checks(repository, &run.started.head).await?;
-                    return Ok(unread(is_red.then_some(Tested::Unknown)));
+                    let unread = unread(is_red.then_some(Tested::Unknown));
+                    return Ok(Reading { log, ..unread });
                 }
             }
         }

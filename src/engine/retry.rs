@@ -20,9 +20,15 @@ pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
     let (repository, head) = (&context.id().repository, &context.pull_request.head);
     let workflow_run = match failed_on(&runs, head) {
         Some(seen) => seen,
-        None => match context.client.failed_runs(repository, head).await?.first() {
-            Some(red) => red.id,
-            None => return Ok(Err(Refusal::NoFailedJobs)),
+        None => match context.client.failed_runs(repository, head).await {
+            Ok(failed) => match failed.first() {
+                Some(red) => red.id,
+                None => return Ok(Err(Refusal::NoFailedJobs)),
+            },
+            Err(error) => match error.lacks() {
+                Some(lacks) => return Ok(Ok(Some(reply::not_permitted(&lacks.to_string())))),
+                None => return Err(error.into()),
+            },
         },
     };
     match context.client.rerun_failed_jobs(repository, workflow_run).await {

@@ -34,16 +34,21 @@ pub(super) async fn undo(context: &Context<'_>, by: &Account) -> Result<Verdict,
             },
         )
     }));
+    let repository = pull_request
+        .head_repository
+        .as_ref()
+        .unwrap_or(&pull_request.id.repository);
+    // What the journal says of the patch may be anybody's word: taken back is the tree that was there before.
+    let Some(tree) = context.client.tree_before(repository, commit).await? else {
+        return Ok(Err(Refusal::NothingToUndo));
+    };
     let landing = Landing {
-        repository: pull_request
-            .head_repository
-            .as_ref()
-            .unwrap_or(&pull_request.id.repository),
+        repository,
         branch: &pull_request.head_branch,
         // Where the branch is by now is looked up there: still here, or at the commit that took it back.
         head: commit,
         patch: &patch,
-        tree: None,
+        tree: Some(&tree),
         message: &format!("Undo {}\n\nAsked for by {by}.", commit.short()),
         run: &RunId(format!("{}-undo", run.id())),
     };
@@ -56,7 +61,7 @@ pub(super) async fn undo(context: &Context<'_>, by: &Account) -> Result<Verdict,
             announce::announce(context, &run).await?;
             Ok(Ok(Some(answer)))
         }
-        Err(LandError::HeadMoved { .. }) => Ok(Err(Refusal::NothingToUndo)),
+        Err(LandError::HeadMoved { .. } | LandError::OtherTree { .. }) => Ok(Err(Refusal::NothingToUndo)),
         Err(LandError::NotTaken { why }) => Ok(Ok(Some(reply::not_taken_back(commit, &why)))),
         Err(error) => Err(error.into()),
     }

@@ -146,11 +146,11 @@ impl Client {
         Ok(page.and_then(|page| page.workflow_runs.into_iter().next()))
     }
 
-    /// The workflow runs on a commit that ended red, the newest first; none where the token may not see them.
+    /// The workflow runs on a commit that ended red, the newest first.
     /// <https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-repository>
     ///
     /// # Errors
-    /// When GitHub cannot be reached.
+    /// When GitHub cannot be reached, or the token may not see them.
     pub async fn failed_runs(&self, repository: &RepositoryName, head: &CommitSha) -> Result<Vec<WorkflowRun>, Error> {
         #[derive(Deserialize)]
         struct Page {
@@ -158,11 +158,8 @@ impl Client {
         }
         // The query takes one status, and red is more than one.
         let route = format!("/repos/{repository}/actions/runs?head_sha={head}&status=completed&per_page=100&page=1");
-        let mut runs = match self.get_optional::<Page>(&route).await {
-            Ok(page) => page.map(|page| page.workflow_runs).unwrap_or_default(),
-            Err(Error::Refused { status: 403, .. }) => Vec::new(),
-            Err(error) => return Err(error),
-        };
+        let page: Option<Page> = self.get_optional(&route).await?;
+        let mut runs = page.map(|page| page.workflow_runs).unwrap_or_default();
         runs.retain(|run| is_red(run.conclusion.as_deref()));
         Ok(runs)
     }

@@ -57,8 +57,10 @@ impl Client {
         Ok(reference.and_then(|reference| reference.object.sha.parse().ok()))
     }
 
-    /// Whether a check run of any App but this one is red on a commit; false where the token may not see them.
+    /// Whether a check run of any App but this one, or a commit status, is red on a commit; false where the token may not
+    /// see them.
     /// <https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference>
+    /// <https://docs.github.com/en/rest/commits/statuses#get-the-combined-status-for-a-specific-reference>
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -72,6 +74,15 @@ impl Client {
             name: String,
             conclusion: Option<String>,
         }
+        #[derive(Deserialize)]
+        struct Combined {
+            statuses: Vec<Status>,
+        }
+        #[derive(Deserialize)]
+        struct Status {
+            context: String,
+            state: String,
+        }
         let route = format!("/repos/{repository}/commits/{head}/check-runs?filter=latest&per_page=100");
         let list: Option<List> = match self.get_optional(&route).await {
             Err(Error::Refused { status: 403, .. }) => None,
@@ -80,7 +91,18 @@ impl Client {
         let is_red = |check: &Check| {
             check.name != super::checks::NAME && matches!(check.conclusion.as_deref(), Some("failure" | "timed_out"))
         };
-        Ok(list.is_some_and(|list| list.check_runs.iter().any(is_red)))
+        if list.is_some_and(|list| list.check_runs.iter().any(is_red)) {
+            return Ok(true);
+        }
+        let route = format!("/repos/{repository}/commits/{head}/status?per_page=100");
+        let combined: Option<Combined> = match self.get_optional(&route).await {
+            Err(Error::Refused { status: 403, .. }) => None,
+            combined => combined?,
+        };
+        let is_red = |status: &Status| {
+            status.context != super::checks::NAME && matches!(status.state.as_str(), "failure" | "error")
+        };
+        Ok(combined.is_some_and(|combined| combined.statuses.iter().any(is_red)))
     }
 
     /// The files that a branch changed since a commit left it; none if GitHub does not tell them all.

@@ -5,6 +5,7 @@
 //! buttons, the collaborator permission), and so are the retries: octocrab would send a POST again at once.
 
 mod actions;
+mod before;
 mod checks;
 mod client;
 mod comments;
@@ -21,6 +22,7 @@ mod redirect;
 mod repositories;
 mod reviews;
 mod rules;
+mod said;
 pub mod state;
 mod stream;
 mod threads;
@@ -42,6 +44,7 @@ pub use people::{Person, TokenKind};
 pub use pulls::{ChangedFile, PullRequest};
 pub use repositories::Named;
 pub use reviews::{MAX_COMMENTS, NewReview, Review, ReviewComment};
+pub use said::{Actor, Push, Revision, Said};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 pub use stream::{Streamed, Take};

@@ -16,6 +16,7 @@ pub use sqlite::Sqlite;
 use crate::domain::event::Event;
 use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryName, RunId};
 use crate::domain::run::{Run, Started, Step};
+use crate::github;
 
 /// Why the journal could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,9 @@ pub enum Error {
     Taken,
     #[error("the journal cannot be used: {0}")]
     Broken(String),
+    /// GitHub keeps it, and did not do what was asked.
+    #[error("the journal cannot be used: {0}")]
+    GitHub(#[from] github::Error),
 }
 
 /// Whether a delivery is to be worked on.
@@ -141,6 +145,23 @@ impl Journal {
         match self {
             Self::Sqlite(sqlite) => sqlite.was_pushed_since(id, moment).await,
             Self::Refs(_) => Ok(false),
+        }
+    }
+
+    /// Whether nobody but greenlight writes to it. To a git ref everybody does who may write to the repository.
+    pub fn is_own(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => true,
+            Self::Refs(_) => false,
+        }
+    }
+
+    /// Whether the step at this place of a run is known to be greenlight's own: of a git ref only what this process wrote
+    /// there itself. All else in it is a claim.
+    pub fn vouches_for(&self, run: &RunId, place: usize) -> bool {
+        match self {
+            Self::Sqlite(_) => true,
+            Self::Refs(refs) => refs.has_written(run, place),
         }
     }
 

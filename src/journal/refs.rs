@@ -1,5 +1,8 @@
 //! The journal in `refs/greenlight/pr-<number>`: what survives from one workflow run to the next.
 //!
+//! Whoever may write to the repository may write here, so what is read is a claim, apart from what this process wrote
+//! itself ([`Refs::has_written`]): `engine/vouch` asks GitHub before anything rests on it.
+//!
 //! `refs/greenlight/memory` has the runs that are over once more, without what was said in them: what the repository
 //! taught, and what was spent.
 //!
@@ -8,7 +11,8 @@
 //! or time, never an effect.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::PoisonError;
 
 use tokio::sync::Mutex;
 
@@ -34,6 +38,8 @@ const MAX_TRIES: usize = 5;
 pub struct Refs {
     client: Client,
     loaded: Mutex<HashMap<PullRequestId, Saved>>,
+    /// The places of runs that this process wrote to.
+    written: std::sync::Mutex<HashSet<(RunId, usize)>>,
 }
 
 impl Refs {
@@ -41,7 +47,18 @@ impl Refs {
         Self {
             client,
             loaded: Mutex::default(),
+            written: std::sync::Mutex::default(),
         }
+    }
+
+    pub(super) fn has_written(&self, run: &RunId, place: usize) -> bool {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.contains(&(run.clone(), place))
+    }
+
+    fn note_written(&self, run: &Run) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.insert((run.id().clone(), run.length));
     }
 
     pub(super) async fn begin(&self, started: &Started) -> Result<(), Error> {
@@ -81,6 +98,7 @@ impl Refs {
             return Ok(());
         }
         self.save(pull_request, saved, &file).await?;
+        self.note_written(run);
         if *step == Step::Announced
             && let Err(error) = self.remember(run).await
         {
@@ -102,8 +120,7 @@ impl Refs {
         let lesson = serde_json::to_string(&steps).map_err(|error| Error::Broken(error.to_string()))?;
         let place = memory(&run.started.pull_request.repository);
         for _ in 0..MAX_TRIES {
-            let loaded = self.client.load_state(&place).await;
-            let mut all = loaded.map_err(|error| Error::Broken(error.to_string()))?;
+            let mut all = self.client.load_state(&place).await?;
             let known = all.get(MEMORY).unwrap_or_default();
             let kept = known.lines().rev().take(MAX_REMEMBERED - 1).collect::<Vec<_>>();
             let lines = kept.into_iter().rev().chain([lesson.as_str()]).collect::<Vec<_>>();
@@ -112,15 +129,14 @@ impl Refs {
             match self.client.save_state(&place, all).await {
                 Ok(_) => return Ok(()),
                 Err(SaveError::Lost) => {}
-                Err(SaveError::GitHub(error)) => return Err(Error::Broken(error.to_string())),
+                Err(SaveError::GitHub(error)) => return Err(error.into()),
             }
         }
         Err(Error::Taken)
     }
 
     pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
-        let loaded = self.client.load_state(&memory(repository)).await;
-        let remembered = loaded.map_err(|error| Error::Broken(error.to_string()))?;
+        let remembered = self.client.load_state(&memory(repository)).await?;
         let mut runs = self.loaded_runs().await?;
         runs.retain(|run| run.started.pull_request.repository == *repository);
         for text in remembered.get(MEMORY).unwrap_or_default().lines() {
@@ -170,8 +186,7 @@ impl Refs {
     }
 
     async fn load(&self, pull_request: &PullRequestId) -> Result<Saved, Error> {
-        let loaded = self.client.load_state(&place(pull_request)).await;
-        let saved = loaded.map_err(|error| Error::Broken(error.to_string()))?;
+        let saved = self.client.load_state(&place(pull_request)).await?;
         self.loaded.lock().await.insert(pull_request.clone(), saved.clone());
         Ok(saved)
     }
@@ -196,7 +211,7 @@ impl Refs {
                 Err(SaveError::GitHub(error)) => {
                     // What is in memory may be behind; the next look reads the ref again.
                     self.loaded.lock().await.remove(pull_request);
-                    return Err(Error::Broken(error.to_string()));
+                    return Err(error.into());
                 }
             }
         }

@@ -164,7 +164,7 @@ fn worker(repository: &Repository, is_asked_for: bool) -> Needs {
 
 /// Whether a person with write access asked for what a run does next: they began it, or approved something in it.
 fn is_asked_for(run: &Run) -> bool {
-    matches!(run.started.origin, Origin::Comment { .. }) || run.gates.iter().any(|asked| !asked.approved_by.is_empty())
+    matches!(run.started.origin, Origin::Comment { .. }) || run.gates.iter().any(|asked| !asked.approvals.is_empty())
 }
 
 #[cfg(test)]

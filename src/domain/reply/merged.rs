@@ -1,5 +1,6 @@
 //! What is said where a head is red only together with its base branch, and which of the two was run.
 
+use super::super::gate::GateKind;
 use super::super::proposal::Evidence;
 use super::super::redact;
 use super::super::run::{End, Log, Run};
@@ -92,6 +93,21 @@ pub(super) fn nothing(run: &Run) -> String {
 }
 
 /// What was read of red CI before anything ran, as a sentence.
+/// Why it is not known what CI says of a head, where GitHub does not tell.
+pub(super) fn not_read(run: &Run) -> Option<String> {
+    let is_said = run
+        .open_gates()
+        .first()
+        .is_some_and(|gate| matches!(gate.kind, GateKind::Search { .. }));
+    match run.reading.as_ref().map(|reading| &reading.log) {
+        Some(Log::Refused { why }) if !is_said => Some(format!(
+            "I could not read what CI says. GitHub says: {}",
+            redact::prose(why, 500)
+        )),
+        _ => None,
+    }
+}
+
 pub(super) fn was_read(run: &Run) -> String {
     let reading = run.reading.clone().unwrap_or_default();
     let nothing_ran = "nothing was executed";

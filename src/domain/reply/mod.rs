@@ -63,6 +63,18 @@ pub fn more_marker<'a>(head: &CommitSha, source: &Source, ids: impl Iterator<Ite
     format!("<!-- greenlight:review head={head}{source} more={} -->", &digest[..12])
 }
 
+/// The hidden line by which greenlight's own comment says which request it shows, whole: an approval means what could be
+/// read when it was written.
+pub fn gate_marker(gate: &Gate) -> String {
+    format!("<!-- greenlight:gate {} {} -->", gate.id, gate.digest)
+}
+
+/// Whether a sticky comment shows this request, which it says below its own marker and nowhere else.
+pub fn shows(body: &str, gate: &Gate) -> bool {
+    let mut lines = body.lines().map(str::trim_end);
+    lines.next() == Some(STICKY_MARKER) && lines.next() == Some(gate_marker(gate).as_str())
+}
+
 /// The hidden marker of the answer to a comment.
 pub fn answer_marker(pull_request: &PullRequestId, comment: u64) -> String {
     format!("<!-- greenlight:answer to=#{}/{comment} -->", pull_request.number)
@@ -209,7 +221,7 @@ pub fn refusal(refusal: &Refusal) -> String {
 /// The answer to a command that somebody wrote before the head of a fork moved.
 pub fn pushed_since(head: &CommitSha) -> String {
     format!(
-        "The fork was pushed to after this comment, so nothing was started. Have a look at {}, and say it again if that \
+        "The branch was pushed to after this comment, as far as GitHub tells, so nothing was started. Have a look at {}, and say it again if that \
          commit may run.",
         head.short()
     )

@@ -35,6 +35,7 @@ pub enum CheckState {
 pub fn sticky(run: &Run, branch: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.push(headline(run));
+    parts.extend(unvouched(run));
     let of_the_merge = [merged::only_together(run), merged::advice(run), merged::moved(run)];
     parts.extend(of_the_merge.into_iter().flatten());
     parts.extend(fates(run));
@@ -62,9 +63,24 @@ pub fn sticky(run: &Run, branch: &str) -> String {
     parts.join("\n\n")
 }
 
+/// Which approvals of what is asked now do not count.
+fn unvouched(run: &Run) -> Option<String> {
+    let asked = run.gates.last().filter(|asked| !asked.unvouched.is_empty())?;
+    let lines: Vec<String> = asked
+        .unvouched
+        .iter()
+        .map(|one| {
+            let by = redact::inline(one.by.as_str(), 60);
+            format!("The approval of {by} does not count: {}", sentence(&one.why))
+        })
+        .collect();
+    Some(lines.join("\n"))
+}
+
 /// What is worth knowing beside what is said and asked, the most telling first.
 fn details(run: &Run) -> Vec<String> {
     let mut parts: Vec<String> = verdicts(run).into_iter().collect();
+    parts.extend(merged::not_read(run));
     parts.extend(search::unverified(run));
     if let Some(Some(evidence)) = run
         .proposal

@@ -10,7 +10,8 @@ mod step;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use next::{GateNeeded, Next};
-pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Tested, TestsFirst};
+pub use rights::Rules;
+pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Tested, TestsFirst, Unvouched};
 
 use super::anchor::Fate;
 use super::execution::Deferred;
@@ -27,11 +28,21 @@ pub const MAX_REQUESTS: usize = 8;
 /// How often a rejected proposal may be followed by another one.
 pub const MAX_PROPOSALS: usize = 3;
 
+/// Somebody's word for a gate, and where it was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    pub by: Account,
+    /// None for a button, and for what was said elsewhere than on GitHub.
+    pub comment: Option<u64>,
+}
+
 /// A gate with what was said to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub gate: Gate,
-    pub approved_by: Vec<Account>,
+    pub approvals: Vec<Approval>,
+    /// Approvals that did not count when they were to be used.
+    pub unvouched: Vec<Unvouched>,
     pub rejected: Option<(Account, Option<String>)>,
     pub expired: bool,
 }
@@ -43,12 +54,24 @@ impl Asked {
 
     /// Whether this person approved it, by whatever login.
     pub fn has_approved(&self, by: &Account) -> bool {
-        self.approved_by.iter().any(|approver| approver.is(by))
+        self.approvals.iter().any(|approval| approval.by.is(by))
+    }
+
+    pub fn approved_by(&self) -> impl Iterator<Item = &Account> {
+        self.approvals.iter().map(|approval| &approval.by)
     }
 
     pub fn is_approved(&self) -> bool {
-        self.rejected.is_none() && !self.expired && self.approved_by.len() as u64 >= u64::from(self.gate.approvers)
+        self.rejected.is_none() && !self.expired && self.approvals.len() as u64 >= u64::from(self.gate.approvers)
     }
+}
+
+/// Where in the journal things are written down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    pub reading: Option<usize>,
+    pub reproduced: Option<usize>,
+    pub evidence: Option<usize>,
 }
 
 /// A proposal that was turned down, and why: context for the next attempt.
@@ -93,6 +116,8 @@ pub struct Run {
     /// How many of the gates were there when the last of the model's requests was answered.
     resolved_gates: usize,
     pub evidence: Option<Evidence>,
+    /// The places in the journal of what this rests on: who wrote them decides what they are worth.
+    pub places: Places,
     /// Where the base branch was when this landed, if it had moved since the tests ran.
     pub base_moved: Option<CommitSha>,
     pub end: Option<End>,
@@ -150,6 +175,7 @@ impl Run {
             gates: Vec::new(),
             resolved_gates: 0,
             evidence: None,
+            places: Places::default(),
             base_moved: None,
             end: None,
             announced: false,
@@ -161,11 +187,18 @@ impl Run {
 
     /// Adds one step to the fold.
     pub fn take(&mut self, step: Step) {
+        let place = self.length;
         self.length += 1;
         match step {
             Step::Started(_) => {}
-            Step::Read(reading) => self.reading = Some(reading),
-            Step::Reproduced { before, triage } => self.reproduced = Some((before, triage)),
+            Step::Read(reading) => {
+                self.reading = Some(reading);
+                self.places.reading = Some(place);
+            }
+            Step::Reproduced { before, triage } => {
+                self.reproduced = Some((before, triage));
+                self.places.reproduced = Some(place);
+            }
             Step::Said(item) => {
                 self.spent = self.spent + Spend::of_item(&item);
                 self.said.push(item);
@@ -188,6 +221,7 @@ impl Run {
             Step::Spent(spend) => self.spent = self.spent + spend,
             Step::Proposed(proposal) => {
                 self.evidence.clone_from(&proposal.evidence);
+                self.places.evidence = Some(place);
                 if proposal.found_by.is_some() {
                     // If it is turned down, the search goes on behind it; one that found nothing stays that way.
                     self.search = self.search.anew();
@@ -204,16 +238,21 @@ impl Run {
             Step::GateOpened(gate) => {
                 self.gates.push(Asked {
                     gate,
-                    approved_by: Vec::new(),
+                    approvals: Vec::new(),
+                    unvouched: Vec::new(),
                     rejected: None,
                     expired: false,
                 });
             }
             Step::Answered { gate, answer, comment } => {
                 self.answered_in.extend(comment);
-                self.answer(&gate, answer);
+                self.answer(&gate, answer, comment);
             }
-            Step::Verified(evidence) => self.evidence = Some(*evidence),
+            Step::Unvouched { gate, approvals } => self.take_back(&gate, approvals),
+            Step::Verified(evidence) => {
+                self.evidence = Some(*evidence);
+                self.places.evidence = Some(place);
+            }
             Step::BaseMoved { tip } => self.base_moved = Some(tip),
             Step::Ended(end) => self.end = Some(end),
             Step::Announced => self.announced = true,
@@ -231,13 +270,13 @@ impl Run {
         }
     }
 
-    fn answer(&mut self, id: &GateId, answer: Answer) {
+    fn answer(&mut self, id: &GateId, answer: Answer, comment: Option<u64>) {
         let Some(asked) = self.gates.iter_mut().rev().find(|asked| asked.gate.id == *id) else {
             return;
         };
         match answer {
             Answer::Approved { by } if asked.has_approved(&by) => {}
-            Answer::Approved { by } => asked.approved_by.push(by),
+            Answer::Approved { by } => asked.approvals.push(Approval { by, comment }),
             Answer::Expired => asked.expired = true,
             Answer::Rejected { by, reason } => {
                 asked.rejected = Some((by.clone(), reason.clone()));
@@ -262,21 +301,25 @@ impl Run {
         }
     }
 
+    /// Takes back approvals that nothing on GitHub vouches for: the gate waits for others.
+    fn take_back(&mut self, id: &GateId, unvouched: Vec<Unvouched>) {
+        if let Some(asked) = self.gates.iter_mut().rev().find(|asked| asked.gate.id == *id) {
+            asked
+                .approvals
+                .retain(|approval| !unvouched.iter().any(|one| one.by.is(&approval.by)));
+            asked.unvouched.extend(unvouched);
+        }
+    }
+
     pub fn id(&self) -> &RunId {
         &self.started.run
     }
 
     /// Whether anybody approved that the proposal lands.
     pub fn is_landing_approved(&self) -> bool {
-        let lands = |kind: &GateKind| {
-            matches!(
-                kind,
-                GateKind::VerifyAndLand { .. } | GateKind::Land { .. } | GateKind::ChangeTests { .. }
-            )
-        };
         self.gates
             .iter()
-            .any(|asked| lands(&asked.gate.kind) && !asked.approved_by.is_empty())
+            .any(|asked| asked.gate.kind.lands() && !asked.approvals.is_empty())
     }
 
     /// The gate of what the model waits for now: one of an earlier request for the very same thing is not it.

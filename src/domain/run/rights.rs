@@ -5,6 +5,15 @@ use jiff::Timestamp;
 use super::{Asked, Consent, Run};
 use crate::domain::gate::{GateKind, Terms};
 use crate::domain::id::Account;
+use crate::domain::mode::Mode;
+
+/// What a configuration says of the gates of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    pub approvers: u32,
+    pub gate_seconds: u64,
+    pub asks_about_tests: bool,
+}
 
 impl Run {
     /// Takes back a consent by configuration, however it came into the journal: none is good for a head that people
@@ -31,16 +40,41 @@ impl Run {
             Consent::None => None,
             Consent::Command { by } | Consent::Config { author: by } => Some(by),
         };
+        consent
+            .into_iter()
+            .chain(self.relied_on().flat_map(Asked::approved_by))
+            .collect()
+    }
+
+    /// The approved gates that something may be done by.
+    pub fn relied_on(&self) -> impl Iterator<Item = &Asked> {
         // What was allowed once, and is done, allows nothing more.
         let is_used_up = |at: usize, asked: &Asked| at < self.resolved_gates && asked.gate.kind.is_for_the_model();
         let gates = self.gates.iter().enumerate();
-        let approved = gates
-            .filter(|(at, asked)| asked.is_approved() && !is_used_up(*at, asked))
-            .map(|(_, asked)| asked);
-        consent
-            .into_iter()
-            .chain(approved.flat_map(|asked| &asked.approved_by))
-            .collect()
+        gates
+            .filter(move |(at, asked)| asked.is_approved() && !is_used_up(*at, asked))
+            .map(|(_, asked)| asked)
+    }
+
+    /// Puts what the configuration says in the place of what a journal says that others may write to. Nothing becomes
+    /// easier by it: of two numbers of approvers the larger one counts.
+    pub fn hold_to(&mut self, rules: &Rules) {
+        self.started.approvers = rules.approvers;
+        self.started.gate_seconds = rules.gate_seconds;
+        self.started.asks_about_tests |= rules.asks_about_tests && matches!(self.started.mode, Mode::Tdd { .. });
+        for asked in &mut self.gates {
+            asked.gate.approvers = asked.gate.approvers.max(rules.approvers);
+        }
+    }
+
+    /// Forgets what others are said to have seen and read, so that it is seen and read again.
+    pub fn forget_sightings(&mut self, is_own: impl Fn(usize) -> bool) {
+        if !self.places.reproduced.is_some_and(&is_own) {
+            self.reproduced = None;
+        }
+        if !self.places.reading.is_some_and(&is_own) {
+            self.reading = None;
+        }
     }
 
     /// The command, and its minutes, that an approved gate allows to run; none if a consent allows whatever it is.

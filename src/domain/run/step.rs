@@ -201,6 +201,14 @@ pub struct Settled {
     pub fate: Fate,
 }
 
+/// An approval that does not count, and why, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unvouched {
+    #[serde(flatten)]
+    pub by: Account,
+    pub why: String,
+}
+
 /// Tests that were written before the code they are for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestsFirst {
@@ -255,6 +263,11 @@ pub enum Step {
         gate: GateId,
         answer: Answer,
         comment: Option<u64>,
+    },
+    /// Nothing on GitHub vouches for these approvals, so they do not count.
+    Unvouched {
+        gate: GateId,
+        approvals: Vec<Unvouched>,
     },
     /// The approved tree was executed and is better.
     Verified(Box<Evidence>),

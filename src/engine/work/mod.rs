@@ -1,5 +1,6 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
+mod again;
 mod confirm;
 mod debug;
 mod history;
@@ -18,6 +19,7 @@ mod resolve;
 mod searched;
 mod tdd;
 
+pub use again::judge_again;
 use futures::future::BoxFuture;
 pub use prove::prove;
 pub use reproduce::{Base, LayOut, Wants, reproduce};

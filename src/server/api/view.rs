@@ -132,7 +132,7 @@ impl GateView {
             head: gate.head.clone(),
             digest: gate.digest.clone(),
             approvers: gate.approvers,
-            approved_by: asked.approved_by.iter().map(|by| by.login.clone()).collect(),
+            approved_by: asked.approved_by().map(|by| by.login.clone()).collect(),
             rejected_by: asked.rejected.as_ref().map(|(by, _)| by.login.clone()),
             reason: asked.rejected.as_ref().and_then(|(_, reason)| reason.clone()),
             opened: gate.opened,

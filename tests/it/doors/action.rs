@@ -2,8 +2,10 @@
 //! `workflows/*.yml` ask for. What one of them leaves for the next is in a git ref of the repository.
 
 mod account;
+mod forged;
 mod hostile;
 mod journal;
+mod ordinary;
 mod remembered;
 mod renamed;
 mod requests;

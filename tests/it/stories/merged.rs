@@ -243,6 +243,19 @@ async fn a_red_ci_that_is_green_everywhere_here_is_not_nothing_to_fix() {
     story.finish().await;
 }
 
+/// As classic Jenkins and others report it.
+#[tokio::test]
+async fn a_red_commit_status_is_red_ci_to_whoever_asks() {
+    let story = scene().begin().await;
+    for (status, tested) in [("success", None), ("failure", Some(Tested::Unknown))] {
+        let of = ("ci/jenkins", status);
+        story.double.report_status(story.number, of, MAINTAINER).await.unwrap();
+        story.maintainer_says("/greenlight fix").await;
+        assert_eq!(story.run().await.reading.unwrap().tested, tested);
+    }
+    story.finish().await;
+}
+
 #[tokio::test]
 async fn no_merge_is_run_where_ci_tests_the_head_or_the_head_shows_it() {
     let story = scene().begin().await;

@@ -15,7 +15,7 @@ pub(super) async fn with_model(stage: &Stage, model: &ScriptedModel, login: &str
     run(step, model).await
 }
 
-async fn run(mut step: Step, model: &ScriptedModel) -> (Step, Ended) {
+pub(super) async fn run(mut step: Step, model: &ScriptedModel) -> (Step, Ended) {
     let door = std::mem::replace(&mut step.door, Door::new());
     step.door = door
         .with("GREENLIGHT_MODEL", "scripted")

@@ -1,0 +1,89 @@
+//! What was said to be so is seen once more: the red tests, the log of CI, and that a proposal holds.
+
+use super::base::{self, Reproduced};
+use super::desk::Desk;
+use super::work::{self, Red};
+use super::{Broken, Context, reading};
+use crate::domain::proposal::Evidence;
+use crate::domain::run::{End, Run, Step};
+use crate::suite;
+
+/// Forgets what a journal says was seen, where others may have written that, and reads the log of CI once more: it says
+/// how the tests are run. True, once all that a run rests on is this process's own.
+///
+/// # Errors
+/// When GitHub or the journal cannot be used.
+pub(super) async fn look(context: &Context<'_>, run: &mut Run) -> Result<bool, Broken> {
+    let (journal, id, was_read) = (&context.app.journal, run.id().clone(), run.reading.is_some());
+    run.forget_sightings(|place| journal.vouches_for(&id, place));
+    if was_read && run.reading.is_none() {
+        let reading = reading::read_log(context, run).await?;
+        journal.append(run, Step::Read(reading)).await?;
+    }
+    Ok(true)
+}
+
+/// Runs what was approved: the head must be red by its own doing, the proposed tree green.
+pub(super) async fn verify(
+    context: &Context<'_>,
+    run: &mut Run,
+    (desk, suite): (&Desk, &suite::Suite),
+    cancel: &tokio_util::sync::CancellationToken,
+) -> Result<Step, Broken> {
+    let Some(proposal) = run.proposal.clone() else {
+        return Err(Broken::Bug("nothing to verify".into()));
+    };
+    let Reproduced { before, triage, ground } = Box::pin(base::reproduce(context, run, (desk, suite), cancel)).await?;
+    if run.places.reproduced.is_some() {
+        let (before, triage) = (before.clone(), triage.clone());
+        let seen = Step::Reproduced { before, triage };
+        context.app.journal.append(run, seen).await?;
+    }
+    if !run.started.mode.is_debug() {
+        let judged = Box::pin(work::judge_again((desk, suite), (run, &proposal), &before, cancel)).await?;
+        return Ok(told(run, judged));
+    }
+    if !triage.is_worked_on() && (before.outcome.is_red() || triage.merged.is_some()) {
+        let reason = triage.why_not(&before);
+        return Ok(Step::Ended(End::GaveUp {
+            reason: format!("The suggestion was executed as approved, and there is nothing for it to mend: {reason}"),
+        }));
+    }
+    let (desk, suite) = ground.as_ref().map_or((desk, suite), |(desk, suite)| (desk, suite));
+    let patch = match &desk.merge {
+        None => proposal.patch.clone(),
+        Some(merge) => match merge.from_head(&proposal.patch).await? {
+            Ok(patch) => patch,
+            Err(conflict) => {
+                return Ok(Step::Ended(End::GaveUp {
+                    reason: format!(
+                        "With the suggestion, the branch conflicts with `{}` in {}",
+                        merge.branch,
+                        conflict.paths.join(", ")
+                    ),
+                }));
+            }
+        },
+    };
+    let red = Red {
+        head: &run.started.head,
+        before: &before,
+        triage: Some(&triage),
+        on_head: Some(&proposal.patch),
+    };
+    let proved = Box::pin(work::prove(desk, suite, (&patch, proposal.claim()), &red, cancel)).await?;
+    Ok(told(run, proved))
+}
+
+/// What is written down of a proposal that was executed as approved.
+fn told(run: &Run, proved: Result<Evidence, impl std::fmt::Display>) -> Step {
+    match proved {
+        Ok(evidence) => Step::Verified(Box::new(Evidence {
+            spent: Some(run.spent).filter(|spent| spent.turns > 0),
+            ..evidence
+        })),
+        Err(unfit) => Step::Ended(End::GaveUp {
+            reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
+        }),
+    }
+}

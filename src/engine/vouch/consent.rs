@@ -1,0 +1,91 @@
+//! Whether code of a pull request may really run without an approval: somebody's word about this very head, or the
+//! configuration's as it is now.
+
+use jiff::Timestamp;
+
+use super::super::{Broken, Context, desk, start};
+use super::word::{self, Doubt};
+use crate::domain::command::Command;
+use crate::domain::id::CommitSha;
+use crate::domain::mode::Mode;
+use crate::domain::run::{Consent, Origin, Run};
+
+/// Whether the consent that a run began with holds; else why not, as a sentence.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn holds(context: &Context<'_>, run: &Run) -> Result<Result<(), String>, Broken> {
+    let doubt = match (&run.started.consent, &run.started.origin) {
+        (Consent::None, _) => return Ok(Ok(())),
+        (Consent::Command { by }, Origin::Comment { id, .. }) => match word::read(context, by, *id).await? {
+            Ok(word) if !word.commands.iter().flatten().any(|command| begins(command, run)) => {
+                Err("the comment does not ask for this".into())
+            }
+            Ok(word) => is_of_head(context, Some(word.written), &run.started.head).await?,
+            Err(doubt) => Err(doubt),
+        },
+        (Consent::Command { .. }, _) => Err("it was not said in a comment, and here only comments count".into()),
+        (Consent::Config { .. }, _) => match desk::config(&context.client, &context.pull_request).await? {
+            Ok(config) if start::consent_by_config(context, &config).await? != Consent::None => Ok(()),
+            _ => Err("the configuration of the base branch does not allow it".into()),
+        },
+    };
+    Ok(doubt.map_err(|doubt: Doubt| match &run.started.consent {
+        Consent::Command { by } => format!(
+            "{by} is said to have allowed this, but {doubt}. Nothing was executed. Say `/greenlight fix` again if it is meant."
+        ),
+        _ => format!("This was begun without anybody's word, but {doubt}. Nothing was executed."),
+    }))
+}
+
+/// Whether this is the command that begins such a run.
+fn begins(command: &Command, run: &Run) -> bool {
+    match (command, &run.started.mode) {
+        (Command::Fix, Mode::Debug) | (Command::Explain, Mode::Explain) => true,
+        (Command::Tdd { specification }, Mode::Tdd { specification: wanted }) => specification == wanted,
+        (
+            Command::Refactor { goal, path },
+            Mode::Refactor {
+                goal: wanted,
+                path: within,
+            },
+        ) => goal == wanted && path.as_deref() == within.as_ref().map(crate::domain::id::RepoPath::as_str),
+        _ => false,
+    }
+}
+
+/// Whether what was written then can be about this head: the branch was moved to it before, and not since.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn is_of_head(
+    context: &Context<'_>,
+    written: Option<Timestamp>,
+    head: &CommitSha,
+) -> Result<Result<(), Doubt>, Broken> {
+    let pull_request = &context.pull_request;
+    let is_from_fork = pull_request.is_from_fork();
+    let Some(repository) = &pull_request.head_repository else {
+        return Ok(Err("the repository of this branch is gone".into()));
+    };
+    let pushed = context.client.last_push(repository, &pull_request.head_branch).await?;
+    Ok(match (pushed, written) {
+        // Whoever can push to the repository itself could give the command themselves.
+        (None, _) if !is_from_fork => Ok(()),
+        (None, _) => Err("GitHub does not tell when this fork was pushed to".into()),
+        (Some(_), None) => Err("it is not known when it was said".into()),
+        (Some(push), Some(written)) => {
+            // GitHub tells whole seconds, and in the same one a stranger may have been second.
+            let is_before = if is_from_fork {
+                push.at < written
+            } else {
+                push.at <= written
+            };
+            if is_before && push.head == *head {
+                Ok(())
+            } else {
+                Err("there was a push after it was said".into())
+            }
+        }
+    })
+}

@@ -1,0 +1,100 @@
+//! One comment that is said to allow something, read again where it stands.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::{Broken, Context};
+use super::announced::Announced;
+use crate::domain::command::{self, Command, CommandError};
+use crate::domain::event::CommentPlace;
+use crate::domain::gate::Gate;
+use crate::domain::id::Account;
+use crate::domain::run::{Approval, Run};
+use crate::github::Said;
+
+/// Why something is not somebody's word, as the rest of a sentence.
+pub(super) type Doubt = String;
+
+/// What a comment says, once it is known to be its author's word.
+pub(super) struct Word {
+    pub(super) commands: Vec<Result<Command, CommandError>>,
+    pub(super) written: Timestamp,
+}
+
+/// Reads the comment that somebody's word is said to be in. They must have write access now.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn read(context: &Context<'_>, by: &Account, comment: u64) -> Result<Result<Word, Doubt>, Broken> {
+    let mut found = None;
+    // Both kinds of comments have numbers of their own, and which one was meant is only a claim, too.
+    for place in [CommentPlace::Conversation, CommentPlace::Review] {
+        let said = context.client.said(&context.id().repository, (place, comment)).await?;
+        let is_here = |said: &Said| said.number == Some(context.id().number);
+        match said {
+            Some(said) if is_here(&said) => {
+                found = Some(said);
+                break;
+            }
+            said => found = found.or(said),
+        }
+    }
+    let Some(said) = found else {
+        return Ok(Err("the comment it was said in is gone".into()));
+    };
+    if said.number != Some(context.id().number) {
+        return Ok(Err(
+            "the comment it is said to be in is not one of this pull request".into()
+        ));
+    }
+    if by.id.is_none() || said.author.id != by.id {
+        return Ok(Err("the comment it is said to be in is somebody else's".into()));
+    }
+    if said.is_bot {
+        return Ok(Err("a bot wrote it, and only people's words count".into()));
+    }
+    if said.is_edited {
+        return Ok(Err("the comment was edited, and only what nobody touched counts".into()));
+    }
+    let permission = context.client.permission(&context.id().repository, by).await?;
+    if !permission.may_approve() {
+        return Ok(Err("they have no write access any more".into()));
+    }
+    let (body, written) = (said.body, said.written);
+    let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
+        return Err(Broken::Bug("the commands of a comment were not read".into()));
+    };
+    Ok(Ok(Word { commands, written }))
+}
+
+/// Whether an approval is what its author wrote about exactly this gate, while it was shown.
+///
+/// # Errors
+/// When GitHub cannot be reached.
+pub(super) async fn approves(
+    context: &Context<'_>,
+    (run, gate): (&Run, &Gate),
+    approval: &Approval,
+    announced: &Announced,
+) -> Result<Result<(), Doubt>, Broken> {
+    let Some(comment) = approval.comment else {
+        return Ok(Err("it was not said in a comment, and here only comments count".into()));
+    };
+    let word = match read(context, &approval.by, comment).await? {
+        Ok(word) => word,
+        Err(doubt) => return Ok(Err(doubt)),
+    };
+    let means_it = |command: &Command| match command {
+        Command::Approve { gate: Some(named) } => *named == gate.id,
+        Command::Approve { gate: None } => !gate.kind.wants_its_name(),
+        _ => false,
+    };
+    if !word.commands.iter().flatten().any(means_it) {
+        return Ok(Err("the comment does not approve this request".into()));
+    }
+    let stands = i64::try_from(run.started.gate_seconds).map_or(SignedDuration::MAX, SignedDuration::from_secs);
+    if !announced.showed(gate, word.written, stands) {
+        let why = "the comment was not written while greenlight's own comment showed this request";
+        return Ok(Err(why.into()));
+    }
+    Ok(Ok(()))
+}

@@ -1,0 +1,80 @@
+//! Judges a proposal of a mode other than debug once more, by the mode's own rule and from nothing but its patch.
+
+use tokio_util::sync::CancellationToken;
+
+use super::model::{Bench, Judged, Submission, Unaccepted};
+use super::{Brief, Broken, Outcome, refactor, tdd};
+use crate::domain::memory::Memory;
+use crate::domain::mode::Mode;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{Claim, Evidence, Proposal};
+use crate::domain::run::Run;
+use crate::domain::search::Search;
+use crate::domain::spend::Spend;
+use crate::domain::test_run::TestRun;
+use crate::engine::desk::Desk;
+use crate::suite::Suite;
+
+/// Gives new evidence for a proposal, or why it does not hold any more.
+///
+/// # Errors
+/// When the sandbox cannot be used.
+pub async fn judge_again(
+    (desk, suite): (&Desk, &Suite),
+    (run, proposal): (&Run, &Proposal),
+    before: &TestRun,
+    cancel: &CancellationToken,
+) -> Result<Result<Evidence, String>, Broken> {
+    let (memory, search) = (Memory::default(), Search::default());
+    let brief = Brief {
+        mode: &run.started.mode,
+        tests_first: None,
+        turned_down_tests: &[],
+        may_ask: 0,
+        memory: &memory,
+        head: &run.started.head,
+        before: Some(before),
+        triage: None,
+        reading: None,
+        turned_down: &[],
+        uncounted: Spend::default(),
+        search: &search,
+        said: &[],
+    };
+    let bench = Bench {
+        desk,
+        suite: Some(suite),
+        brief: &brief,
+        name: "",
+        cancel,
+    };
+    let submitted = |patch: &Patch| Submission {
+        patch: patch.clone(),
+        summary: proposal.summary.clone(),
+        claim: Claim::Fix,
+    };
+    let judged = match (&run.started.mode, &proposal.tests_first) {
+        (Mode::Tdd { specification }, Some(first)) => {
+            match Box::pin(tdd::judge_tests(&bench, specification, submitted(&first.patch))).await? {
+                Ok(Outcome::TestsWritten(first)) => {
+                    Box::pin(tdd::judge_code(&bench, &first, submitted(&proposal.patch))).await?
+                }
+                other => other,
+            }
+        }
+        (Mode::Refactor { goal, path }, _) => {
+            let what = (goal.as_str(), path.as_ref());
+            Box::pin(refactor::judge(&bench, what, submitted(&proposal.patch))).await?
+        }
+        _ => return Err(Broken::Bug("there is no rule to judge this by".into())),
+    };
+    Ok(evidence(judged))
+}
+
+fn evidence(judged: Judged) -> Result<Evidence, String> {
+    match judged {
+        Ok(Outcome::Proposed(proposal)) => proposal.evidence.ok_or_else(|| "nothing was executed".into()),
+        Ok(_) => Err("it is not what this run is for".into()),
+        Err(Unaccepted { why, .. }) => Err(why),
+    }
+}

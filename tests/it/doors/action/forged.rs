@@ -1,0 +1,394 @@
+//! The journal in the git ref as somebody with write access to the repository makes it up. What it says is a claim: only
+//! what GitHub still shows of it executes or lands anything.
+
+use greenlight::demo::{AUTHOR, MAINTAINER, Role};
+use greenlight::domain::gate::{Answer, Gate, GateKind, Terms};
+use greenlight::domain::id::{Account, AccountId, Login};
+use greenlight::domain::patch::{FileChange, Patch};
+use greenlight::domain::run::{Consent, Origin, Run, Step as Journaled};
+use greenlight::github::state::Place;
+use greenlight::github::{Credentials, GitHub};
+
+use super::{ME, says_and_runs};
+use crate::doors::stage::Stage;
+
+/// Somebody with write access who means harm.
+const EVE: &str = "eve";
+const TWO: &str = "[gate]\napprovers = 2\n";
+
+/// A tested fix waits for approvals; somebody who means harm has write access as well.
+async fn waiting(config: &str) -> Stage {
+    let stage = Stage::new(config).await;
+    stage.double.set_role(EVE, Role::Write);
+    let (step, ended) = says_and_runs(&stage, MAINTAINER, "/greenlight fix").await;
+    ended.with(0);
+    assert_eq!(step.output("waits-for"), "land", "{}", stage.told());
+    stage
+}
+
+/// Rewrites the newest run in the ref with the token of somebody who may write to the repository.
+async fn forge(stage: &Stage, change: impl FnOnce(&mut Vec<Journaled>)) {
+    let token = stage.double.user_token(EVE);
+    let github = GitHub::new(&stage.double.url().parse().unwrap(), Credentials::Token(token.into())).unwrap();
+    let client = github.client(None, &"acme/rail".parse().unwrap()).await.unwrap();
+    let place = Place {
+        repository: "acme/rail".parse().unwrap(),
+        name: "pr-1".into(),
+    };
+    let mut saved = client.load_state(&place).await.unwrap();
+    let read = |text: &str| -> Vec<Journaled> {
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.collect()
+    };
+    let runs = saved.files().map(|(name, text)| (name.to_string(), read(text)));
+    let newest = runs.max_by_key(|(_, steps)| Run::fold(steps.clone()).unwrap().started.at);
+    let (name, mut steps) = newest.unwrap();
+    change(&mut steps);
+    let lines: Vec<String> = steps.iter().map(|step| serde_json::to_string(step).unwrap()).collect();
+    saved.put(&name, lines.join("\n") + "\n");
+    client.save_state(&place, saved).await.unwrap();
+}
+
+/// Whoever wrote the last comment.
+fn last_author(stage: &Stage) -> Account {
+    let comment = stage.double.last_delivery("issue_comment").unwrap().payload["comment"].clone();
+    Account {
+        id: comment["user"]["id"].as_u64().map(AccountId),
+        login: Login::new(comment["user"]["login"].as_str().unwrap()),
+    }
+}
+
+/// Who somebody is; they have to write a comment for that, which means nothing.
+async fn account(stage: &Stage, login: &str) -> (Account, u64) {
+    let id = stage.double.comment(stage.number, login, "Interesting.").await.unwrap();
+    (last_author(stage), id)
+}
+
+fn gate(steps: &[Journaled]) -> Gate {
+    Run::fold(steps.to_vec()).unwrap().gates.last().unwrap().gate.clone()
+}
+
+fn approved(steps: &[Journaled], by: &Account, comment: Option<u64>) -> Journaled {
+    Journaled::Answered {
+        gate: gate(steps).id,
+        answer: Answer::Approved { by: by.clone() },
+        comment,
+    }
+}
+
+/// The forger approves as well, which would be the last approval that is needed, and nothing lands.
+async fn does_not_land(stage: &Stage, said: &str) {
+    let (step, ended) = says_and_runs(stage, EVE, "/greenlight approve").await;
+    ended.with(0);
+    assert_ne!(step.output("state"), "landed", "{}", stage.told());
+    let sticky = stage.answers().into_iter().next().unwrap();
+    assert!(sticky.body.contains(said), "{said:?} is not in {}", sticky.body);
+    assert_ne!(
+        stage.double.file(stage.number, "fare.py").unwrap(),
+        crate::harness::story::FIXED.as_bytes()
+    );
+}
+
+async fn lands_with(stage: &Stage, login: &str) {
+    let (step, ended) = says_and_runs(stage, login, "/greenlight approve").await;
+    ended.with(0);
+    assert_eq!(step.output("state"), "landed", "{}", stage.told());
+    stage.has_landed_once(ME);
+}
+
+#[tokio::test]
+async fn two_people_who_really_approve_land_it() {
+    let stage = waiting(TWO).await;
+    let (step, ended) = says_and_runs(&stage, AUTHOR, "/greenlight approve").await;
+    ended.with(0);
+    assert_eq!(step.output("state"), "waiting", "{}", stage.told());
+    lands_with(&stage, MAINTAINER).await;
+    let message = stage.double.commits(stage.number).unwrap().pop().unwrap().message;
+    assert!(
+        message.contains("Approved-by: ada") && message.contains("Approved-by: mia"),
+        "{message}"
+    );
+}
+
+/// As the attack was seen: one line in the ref, for somebody who never said a word. Then that somebody does say it.
+#[tokio::test]
+async fn an_approval_without_a_comment_is_nobodys() {
+    let stage = waiting(TWO).await;
+    let (ada, _) = account(&stage, AUTHOR).await;
+    forge(&stage, |steps| steps.push(approved(steps, &ada, None))).await;
+    does_not_land(&stage, "not said in a comment").await;
+    lands_with(&stage, AUTHOR).await;
+}
+
+#[tokio::test]
+async fn an_approval_in_somebody_elses_comment_is_nobodys() {
+    let stage = waiting(TWO).await;
+    let (ada, _) = account(&stage, AUTHOR).await;
+    let comment = stage
+        .double
+        .comment(stage.number, EVE, "/greenlight approve")
+        .await
+        .unwrap();
+    forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
+    does_not_land(&stage, "somebody else's").await;
+}
+
+#[tokio::test]
+async fn an_approval_in_a_comment_that_says_something_else_is_none() {
+    let stage = waiting(TWO).await;
+    let (ada, comment) = account(&stage, AUTHOR).await;
+    forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
+    does_not_land(&stage, "does not approve this request").await;
+}
+
+/// Whoever may write to the repository may also edit other people's comments, within the second they were written in.
+#[tokio::test]
+async fn an_approval_in_an_edited_comment_is_nobodys() {
+    let stage = waiting(TWO).await;
+    let (ada, comment) = account(&stage, AUTHOR).await;
+    stage
+        .double
+        .edit_comment(comment, EVE, "/greenlight approve")
+        .await
+        .unwrap();
+    forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
+    does_not_land(&stage, "was edited").await;
+}
+
+#[tokio::test]
+async fn an_approval_from_before_the_request_is_about_something_else() {
+    let stage = waiting(TWO).await;
+    let earlier = (stage.number, 60);
+    let text = "/greenlight approve";
+    let comment = stage.double.comment_earlier(earlier, AUTHOR, text).await.unwrap();
+    let ada = last_author(&stage);
+    forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
+    does_not_land(&stage, "showed this request").await;
+}
+
+/// Who may write to the repository may edit greenlight's own comment, too, and make it say what they like.
+#[tokio::test]
+async fn what_a_person_made_of_greenlights_comment_is_not_its_word() {
+    let stage = waiting(TWO).await;
+    let sticky = stage.answers().remove(0);
+    let mut shown = String::new();
+    forge(&stage, |steps| {
+        swap(steps, "def change(paid, fare):\n    return paid - fare  # and more\n");
+        shown = greenlight::domain::reply::gate_marker(&gate(steps));
+    })
+    .await;
+    let lines: Vec<&str> = sticky.body.lines().collect();
+    let forged = [lines[0], &shown, &lines[2..].join("\n")].join("\n");
+    stage.double.edit_comment(sticky.id, EVE, &forged).await.unwrap();
+    let text = "/greenlight approve";
+    let comment = stage.double.comment(stage.number, AUTHOR, text).await.unwrap();
+    let ada = last_author(&stage);
+    forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
+    does_not_land(&stage, "showed this request").await;
+}
+
+/// It was right once: for the head before, while that was asked about.
+#[tokio::test]
+async fn an_approval_of_an_older_head_is_none_of_a_newer_one() {
+    let stage = waiting(TWO).await;
+    let earlier = (stage.number, 2);
+    let comment = stage
+        .double
+        .comment_earlier(earlier, AUTHOR, "/greenlight approve")
+        .await
+        .unwrap();
+    let ada = last_author(&stage);
+    stage
+        .double
+        .push(stage.number, AUTHOR, &[("NEWS.md", Some(b"News.\n"))])
+        .await
+        .unwrap();
+    says_and_runs(&stage, MAINTAINER, "/greenlight fix").await.1.with(0);
+    forge(&stage, |steps| {
+        // As if the request had been open all the time.
+        if let Some(Journaled::GateOpened(gate)) =
+            steps.iter_mut().rfind(|step| matches!(step, Journaled::GateOpened(_)))
+        {
+            gate.opened = "2026-01-01T00:00:00Z".parse().unwrap();
+        }
+        steps.push(approved(steps, &ada, Some(comment)));
+    })
+    .await;
+    does_not_land(&stage, "showed this request").await;
+}
+
+#[tokio::test]
+async fn an_approval_in_a_comment_that_was_deleted_is_gone() {
+    let stage = waiting(TWO).await;
+    says_and_runs(&stage, AUTHOR, "/greenlight approve").await.1.with(0);
+    let comments = stage.double.comments(stage.number);
+    let comment = comments.iter().rfind(|comment| comment.author == AUTHOR).unwrap().id;
+    stage.double.delete_comment(comment, AUTHOR).await.unwrap();
+    does_not_land(&stage, "is gone").await;
+}
+
+#[tokio::test]
+async fn a_bot_approves_nothing_whatever_it_may() {
+    let stage = waiting(TWO).await;
+    let bot = "helper[bot]";
+    stage.double.set_role(bot, Role::Write);
+    let comment = stage
+        .double
+        .comment(stage.number, bot, "/greenlight approve")
+        .await
+        .unwrap();
+    let bot = last_author(&stage);
+    forge(&stage, |steps| steps.push(approved(steps, &bot, Some(comment)))).await;
+    does_not_land(&stage, "a bot wrote it").await;
+}
+
+#[tokio::test]
+async fn somebody_who_lost_their_rights_does_not_count() {
+    let stage = waiting(TWO).await;
+    says_and_runs(&stage, AUTHOR, "/greenlight approve").await.1.with(0);
+    stage.double.set_role(AUTHOR, Role::Read);
+    does_not_land(&stage, "no write access any more").await;
+}
+
+/// How many have to approve is said by the base branch.
+#[tokio::test]
+async fn a_journal_cannot_do_with_fewer_approvers() {
+    let stage = waiting(TWO).await;
+    forge(&stage, |steps| {
+        for step in steps {
+            match step {
+                Journaled::Started(started) => started.approvers = 1,
+                Journaled::GateOpened(gate) => gate.approvers = 1,
+                _ => {}
+            }
+        }
+    })
+    .await;
+    does_not_land(&stage, "2 people have to approve").await;
+    lands_with(&stage, AUTHOR).await;
+}
+
+/// Puts another patch into the proposal, and makes everything in the journal fit it.
+fn swap(steps: &mut [Journaled], text: &str) {
+    let run = Run::fold(steps.to_vec()).unwrap();
+    let mut other = Patch::default();
+    for step in steps.iter_mut() {
+        match step {
+            Journaled::Proposed(proposal) => {
+                other = Patch::new(proposal.patch.files().map(|(path, change)| {
+                    let mut after = change.after.clone().unwrap();
+                    after.bytes = text.as_bytes().to_vec();
+                    let before = change.before.clone();
+                    (
+                        path.clone(),
+                        FileChange {
+                            before,
+                            after: Some(after),
+                        },
+                    )
+                }));
+                proposal.patch = other.clone();
+            }
+            Journaled::GateOpened(gate) => {
+                let terms = Terms {
+                    head: gate.head.clone(),
+                    approvers: gate.approvers,
+                    opened: gate.opened,
+                    expires: gate.expires,
+                };
+                let kind = GateKind::Land { files: 1 };
+                *gate = Gate::open(run.id(), 0, kind, &other.digest(), terms);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The approval is real, and of what was shown then; what is in the journal now is something else.
+#[tokio::test]
+async fn a_real_approval_lands_nothing_but_what_it_was_given_for() {
+    let stage = waiting(TWO).await;
+    says_and_runs(&stage, AUTHOR, "/greenlight approve").await.1.with(0);
+    forge(&stage, |steps| {
+        swap(steps, "def change(paid, fare):\n    return paid - fare  # and more\n");
+        let id = gate(steps).id;
+        for step in steps.iter_mut() {
+            if let Journaled::Answered { gate, .. } = step {
+                *gate = id.clone();
+            }
+        }
+    })
+    .await;
+    does_not_land(&stage, "showed this request").await;
+    // The patch alone, under the name of the request that was approved.
+    let stage = waiting(TWO).await;
+    says_and_runs(&stage, AUTHOR, "/greenlight approve").await.1.with(0);
+    forge(&stage, |steps| {
+        let gates: Vec<Journaled> = steps
+            .iter()
+            .filter(|step| matches!(step, Journaled::GateOpened(_)))
+            .cloned()
+            .collect();
+        swap(steps, "def change(paid, fare):\n    return paid - fare  # and more\n");
+        let place = steps
+            .iter()
+            .position(|step| matches!(step, Journaled::GateOpened(_)))
+            .unwrap();
+        steps[place] = gates[0].clone();
+    })
+    .await;
+    does_not_land(&stage, "not what is there now").await;
+}
+
+/// The journal says that it was tested, and one person is enough. It is tested again before it lands, and is red.
+#[tokio::test]
+async fn what_is_only_said_to_be_tested_does_not_land() {
+    let stage = waiting("").await;
+    forge(&stage, |steps| swap(steps, "def change(paid, fare):\n    return 0\n")).await;
+    // Shown first, so that somebody can approve it at all.
+    does_not_land(&stage, "does not count").await;
+    let (step, ended) = says_and_runs(&stage, EVE, "/greenlight approve").await;
+    ended.with(0);
+    assert_eq!(step.output("state"), "gave-up", "{}", stage.told());
+    assert!(stage.answers()[0].body.contains("does not hold"), "{}", stage.told());
+    assert_eq!(stage.double.commits(stage.number).unwrap().len(), 1);
+}
+
+/// Nothing runs by a consent that nobody gave, in whatever words the journal has it.
+#[tokio::test]
+async fn a_consent_that_nobody_gave_executes_nothing() {
+    for (text, said) in [
+        ("Interesting.", "does not ask for this"),
+        ("/greenlight fix", "there was a push after it was said"),
+    ] {
+        let stage = waiting("").await;
+        let earlier = (stage.number, 60);
+        let id = stage.double.comment_earlier(earlier, AUTHOR, text).await.unwrap();
+        let ada = last_author(&stage);
+        if text.starts_with('/') {
+            // Said on the head before.
+            stage
+                .double
+                .push(stage.number, AUTHOR, &[("NEWS.md", Some(b"News.\n"))])
+                .await
+                .unwrap();
+            says_and_runs(&stage, MAINTAINER, "/greenlight fix").await.1.with(0);
+        }
+        forge(&stage, |steps| {
+            let Some(Journaled::Started(started)) = steps.first_mut() else {
+                panic!("no start")
+            };
+            started.consent = Consent::Command { by: ada.clone() };
+            started.origin = Origin::Comment { id, by: ada.clone() };
+        })
+        .await;
+        let (step, ended) = says_and_runs(&stage, EVE, "/greenlight approve").await;
+        ended.with(0);
+        assert_eq!(step.output("state"), "refused", "{}", stage.told());
+        let sticky = &stage.answers()[0].body;
+        assert!(
+            sticky.contains(said) && sticky.contains("Nothing was executed"),
+            "{sticky}"
+        );
+    }
+}
