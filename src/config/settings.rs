@@ -38,6 +38,15 @@ impl SettingsError {
             remedy: remedy.into(),
         }
     }
+
+    /// The same, told of the flag where it was one that made the setting.
+    fn as_given(self, given: &[(&'static str, &'static str)]) -> Self {
+        let flag = given.iter().find(|(variable, _)| *variable == self.setting);
+        Self {
+            setting: flag.map_or(self.setting, |(_, flag)| flag),
+            ..self
+        }
+    }
 }
 
 /// Everything that was set, checked as far as that goes without asking anybody.
@@ -66,6 +75,8 @@ pub struct Settings {
     /// Where each run is written to.
     pub bundles: Option<PathBuf>,
     data_dir: Option<PathBuf>,
+    /// Which settings were made by flags: the variable of each, and the flag.
+    given: Vec<(&'static str, &'static str)>,
     engine: Who,
     model: Option<ModelSettings>,
 }
@@ -104,6 +115,12 @@ impl Settings {
     /// # Errors
     /// The first setting that is wrong. What is merely missing is no error here.
     pub fn new(flags: Flags, environment: &Environment) -> Result<Self, SettingsError> {
+        let given = flags.given();
+        let settings = Self::put_together(flags, environment).map_err(|error| error.as_given(&given))?;
+        Ok(Self { given, ..settings })
+    }
+
+    fn put_together(flags: Flags, environment: &Environment) -> Result<Self, SettingsError> {
         let Flags {
             github,
             webhook,
@@ -149,6 +166,7 @@ impl Settings {
             data_dir: storage
                 .data_dir
                 .or_else(|| environment.get("GREENLIGHT_DATA_DIR").map(PathBuf::from)),
+            given: Vec::new(),
             engine: engine(text(model.engine.clone(), &["GREENLIGHT_ENGINE"]).as_deref())?,
             model: ModelSettings::new(model, environment)?,
         })
@@ -245,7 +263,7 @@ impl Settings {
     pub fn database(&self) -> Result<PathBuf, SettingsError> {
         match &self.database_url {
             None => Ok(self.data_dir()?.join(DATABASE_NAME)),
-            Some(url) => sqlite_path(url.expose_secret()),
+            Some(url) => sqlite_path(url.expose_secret()).map_err(|error| error.as_given(&self.given)),
         }
     }
 }

@@ -107,7 +107,8 @@ pub(super) async fn hunt(
                 verdict,
                 (limit.min(started.saturating_add(quarry.estimate())), &mut *progress),
             );
-            if verdict == Verdict::Passes && passing.len() < MAX_PASSING {
+            let is_wanted = verdict == Verdict::Passes && passing.len() < MAX_PASSING;
+            if is_wanted && !gate.was_turned_down(&candidate) {
                 if window.is_none() {
                     window = Some(Window {
                         least: gate.least_rival(candidate.score),

@@ -38,8 +38,8 @@ pub(super) struct Arguments {
     /// Play the maintainer, too: approve the fix without asking. So it is without a terminal in any case
     #[arg(long)]
     approve: bool,
-    /// Only play GitHub, for a `greenlight serve` of your own that listens at this address
-    #[arg(long, value_name = "URL", value_parser = http_url)]
+    /// Only play GitHub, for a `greenlight serve` of your own that listens at this address, which then has the model
+    #[arg(long, value_name = "URL", value_parser = http_url, conflicts_with = "ModelFlags")]
     github_only: Option<url::Url>,
     #[command(flatten)]
     model: ModelFlags,
@@ -89,10 +89,20 @@ async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
     epilogue(&double, number, &narrator)
 }
 
+/// A URL, or host and port alone.
 fn http_url(text: &str) -> Result<url::Url, String> {
-    let url: url::Url = text.parse().map_err(|error: url::ParseError| error.to_string())?;
+    let wrong = || "it is no address such as http://127.0.0.1:8080".to_string();
+    let has_port = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    let whole = match text.contains("://") {
+        true => text.to_string(),
+        false if has_port => format!("http://{text}"),
+        false => return Err(wrong()),
+    };
+    let url: url::Url = whole.parse().map_err(|_| wrong())?;
     if !matches!(url.scheme(), "http" | "https") || !url.path().ends_with('/') {
-        return Err("it is no address such as http://127.0.0.1:8080".into());
+        return Err(wrong());
     }
     Ok(url)
 }

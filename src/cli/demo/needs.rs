@@ -13,7 +13,10 @@ use crate::sandbox::{Command, Limits, Outcome, Policy, Sandbox};
 /// Programs that `cargo test` of the story's project runs, and how one gets them.
 const PROGRAMS: [(&str, &str); 2] = [
     ("cargo", "install Rust (https://rustup.rs)"),
-    ("cc", "install a C compiler, whose linker Rust uses (such as the package `gcc`)"),
+    (
+        "cc",
+        "install a C compiler, whose linker Rust uses (such as the package `gcc`)",
+    ),
 ];
 /// More than enough for a program to say its version, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

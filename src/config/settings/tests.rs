@@ -142,3 +142,31 @@ fn a_dump_of_the_settings_shows_no_secret() {
     let settings = settings(&all).unwrap();
     assert!(!format!("{settings:?} {:?}", settings.model()).contains("sesame"));
 }
+
+#[test]
+fn a_mistake_is_told_of_what_was_used() {
+    let flags = Flags {
+        model: ModelFlags {
+            engine: Some("gpt".into()),
+            ..ModelFlags::default()
+        },
+        ..Flags::default()
+    };
+    let error = Settings::new(flags, &Environment::default()).unwrap_err().to_string();
+    assert_eq!(error, "--engine is no engine; use `auto`, `builtin` or `model`");
+    refused(&[("GREENLIGHT_ENGINE", "gpt")], "GREENLIGHT_ENGINE", "is no engine");
+    let flags = Flags {
+        github: GithubFlags {
+            private_key_file: Some("/nowhere.pem".into()),
+            ..GithubFlags::default()
+        },
+        ..Flags::default()
+    };
+    let error = Settings::new(flags, &Environment::default()).unwrap_err();
+    assert_eq!(error.setting, "--private-key-file");
+    refused(
+        &[("GREENLIGHT_PRIVATE_KEY_FILE", "/nowhere.pem")],
+        "GREENLIGHT_PRIVATE_KEY_FILE",
+        "names /nowhere.pem",
+    );
+}

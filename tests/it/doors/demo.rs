@@ -70,7 +70,10 @@ async fn with_nobody_there_the_maintainer_is_played_too() {
     );
     let (_, landed) = played.out.rsplit_once("Landed as commit ").unwrap();
     let (sha, rest) = landed.split_once('.').unwrap();
-    assert!(sha.len() == 40 && sha.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sha}");
+    assert!(
+        sha.len() == 40 && sha.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "{sha}"
+    );
     assert!(rest.contains("its tests and its check are green"), "{rest}");
 }
 
@@ -113,7 +116,11 @@ async fn without_a_toolchain_it_says_what_the_story_needs() {
         .with("HOME", home)
         .without("CARGO_HOME")
         .without("RUSTUP_HOME");
-    let played = door.run(["demo"]).await.with(2).saying("`cargo` is missing on this machine");
+    let played = door
+        .run(["demo"])
+        .await
+        .with(2)
+        .saying("`cargo` is missing on this machine");
     assert!(played.err.contains("https://rustup.rs"), "{}", played.err);
     // Before anything is played, and without a word that there is nothing to fix.
     assert!(!played.out.contains("acme/rail"), "{}", played.out);
@@ -128,7 +135,11 @@ async fn a_cargo_that_does_not_work_is_told_in_its_own_words() {
     let folder = door.data().join("bin");
     std::fs::create_dir(&folder).unwrap();
     let program = folder.join("cargo");
-    std::fs::write(&program, "#!/bin/sh\necho 'error: no toolchain is chosen' >&2; exit 1\n").unwrap();
+    std::fs::write(
+        &program,
+        "#!/bin/sh\necho 'error: no toolchain is chosen' >&2; exit 1\n",
+    )
+    .unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", folder.display());
     let home = folder.display().to_string();

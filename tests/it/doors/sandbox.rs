@@ -107,7 +107,7 @@ async fn what_cannot_be_had_is_refused_and_nothing_runs() {
         "{}",
         run.out
     );
-    let run = sandbox(directory.path(), &["--backend", "chroot", "--", "true"])
+    let run = sandbox(directory.path(), &["--sandbox", "chroot", "--", "true"])
         .await
         .with(2);
     run.saying("there is no sandbox \"chroot\"; there is native, bubblewrap");
@@ -240,7 +240,7 @@ async fn other_programs_of_its_user_cannot_read_its_environment() {
     let door = Door::new()
         .with("GREENLIGHT_DATA_DIR", folder.path().join("data").display().to_string())
         .with("GITHUB_TOKEN", "ghs_canary");
-    let run = ["sandbox", "--backend", "none", "--", "sleep", "1000"];
+    let run = ["sandbox", "--sandbox", "none", "--", "sleep", "1000"];
     // Root may read everything, so it becomes somebody else first.
     let mut command = if rustix::process::geteuid().is_root() {
         let become_somebody = [
