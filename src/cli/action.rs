@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Exit, annotation, app, hidden, terminal};
 use crate::config::environment::{Environment, WorkflowStep};
-use crate::config::flags::{DataFlags, Flags, GithubFlags, LogFlags, ModelFlags, RecordFlags};
+use crate::config::flags::{Flags, FolderFlags, GithubFlags, LogFlags, ModelFlags, RecordFlags};
 use crate::config::settings::Settings;
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::PullRequestId;
@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     record: RecordFlags,
     #[command(flatten)]
-    data: DataFlags,
+    data: FolderFlags,
     #[command(flatten)]
     model: ModelFlags,
     #[command(flatten)]

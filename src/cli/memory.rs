@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::local::kept;
 use super::{Exit, folder, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{DataFlags, Flags};
+use crate::config::flags::{Flags, FolderFlags};
 use crate::config::settings::Settings;
 use crate::domain::memory::{Fix, Memory, Rejection};
 use crate::domain::patch::Patch;
@@ -42,7 +42,7 @@ struct List {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    data: DataFlags,
+    data: FolderFlags,
 }
 
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ struct Forget {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    data: DataFlags,
+    data: FolderFlags,
 }
 
 pub(super) fn memory(arguments: Arguments) -> Exit {
@@ -126,7 +126,7 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
 }
 
 /// What is remembered of a checkout, and the file it is in.
-fn open(data: DataFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
+fn open(data: FolderFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
     let flags = Flags {
         storage: data.into(),
         ..Flags::default()

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{DataFlags, Flags, LogFlags, SandboxFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::Settings;
 use crate::engine::bundle;
@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    data: DataFlags,
+    data: FolderFlags,
     #[command(flatten)]
     sandbox: SandboxFlags,
     #[command(flatten)]

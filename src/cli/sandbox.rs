@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, hidden, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{DataFlags, Flags, LogFlags, SandboxFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::engine::desk::Desk;
 use crate::sandbox::{Captured, Code, Command, Guarantee, Network, Outcome, Output, Policy, Sandbox};
@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     sandbox: SandboxFlags,
     #[command(flatten)]
-    data: DataFlags,
+    data: FolderFlags,
     #[command(flatten)]
     log: LogFlags,
     /// The program and its arguments; it runs in a copy of the current directory, without what git ignores

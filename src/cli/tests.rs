@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{DataFlags, Flags, LogFlags, SandboxFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::test_run::Outcome;
 use crate::suite::TestCommand;
@@ -39,7 +39,7 @@ pub(super) struct Arguments {
     #[arg(long = "only", value_name = "TEST")]
     only: Vec<String>,
     #[command(flatten)]
-    data: DataFlags,
+    data: FolderFlags,
     #[command(flatten)]
     sandbox: SandboxFlags,
     #[command(flatten)]

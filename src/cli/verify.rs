@@ -15,7 +15,7 @@ use self::trees::{Named, Trees, read};
 use super::{Exit, app, folder, terminal};
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
-use crate::config::flags::{DataFlags, Flags, LogFlags, SandboxFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
 use crate::domain::id::{CommitSha, RepoPath};
@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    data: DataFlags,
+    data: FolderFlags,
     #[command(flatten)]
     sandbox: SandboxFlags,
     #[command(flatten)]

@@ -144,14 +144,14 @@ pub struct StorageFlags {
 
 /// The folder alone, for what needs no journal.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub struct DataFlags {
+pub struct FolderFlags {
     /// Folder for what is kept between runs: installed packages, and what was accepted or turned down [env: GREENLIGHT_DATA_DIR]
     #[arg(long, value_name = "PATH", help_heading = "Storage")]
     pub data_dir: Option<PathBuf>,
 }
 
-impl From<DataFlags> for StorageFlags {
-    fn from(DataFlags { data_dir }: DataFlags) -> Self {
+impl From<FolderFlags> for StorageFlags {
+    fn from(FolderFlags { data_dir }: FolderFlags) -> Self {
         Self {
             database_url: None,
             data_dir,

@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
 use super::runner::{Behaviour, Runner};
-use super::spelling::Spellings;
 use super::suspect::Ranking;
 use super::templates::Kind;
+use super::turned_down::TurnedDown;
 use super::{Task, explain};
 use crate::domain::search::Unverified;
 use crate::domain::test_run::{TestRun, is_better};
@@ -42,17 +42,12 @@ pub(super) struct Gate<'a> {
     pub(super) runner: &'a Runner<'a>,
     pub(super) ranking: &'a Ranking,
     /// What was turned down.
-    pub(super) turned_down: &'a Spellings<'a>,
+    pub(super) turned_down: &'a TurnedDown<'a>,
     /// Of whoever asked for the search; its time limit is another matter.
     pub(super) cancel: &'a CancellationToken,
 }
 
 impl Gate<'_> {
-    /// Whether somebody turned down what says the same.
-    pub(super) fn was_turned_down(&self, candidate: &Candidate) -> bool {
-        !self.task.turned_down.is_empty() && self.turned_down.have(&candidate.patch(self.task.checkout))
-    }
-
     /// How low a score may be for its candidate to be a rival of one with this score.
     pub(super) fn least_rival(&self, score: f32) -> f32 {
         match self.runner.can_compare() {

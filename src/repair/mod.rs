@@ -30,6 +30,7 @@ mod suspect;
 mod syntax;
 mod templates;
 mod tools;
+mod turned_down;
 mod warm;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,10 +45,10 @@ use self::evidence::Evidence;
 use self::gate::Gate;
 use self::hunt::Quarry;
 use self::runner::Runner;
-use self::spelling::Spellings;
 pub use self::spelling::is_spelled_like;
 use self::suspect::{Ranking, Suspect};
 pub use self::tools::{ToolFix, tool_fixes};
+use self::turned_down::TurnedDown;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
@@ -173,7 +174,7 @@ pub async fn search(
         let ranking = Ranking::of(&suspects);
         let printed = expected::texts(task.before);
         let mut candidates = Candidates::new((task.checkout, printed), suspects, (task.excluded, task.tried));
-        let turned_down = Spellings::new(task.checkout, task.turned_down);
+        let turned_down = TurnedDown::of(task);
         let gate = Gate {
             task,
             runner: &runner,

@@ -23,7 +23,7 @@ use super::recorder::Recorder;
 use super::work::{Present, work_until_done};
 use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{DataFlags, Flags, LogFlags, ModelFlags, SandboxFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, ModelFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
@@ -41,6 +41,7 @@ use crate::suite::Suite;
 
 /// What all of these verbs can be told.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Common {
     /// The checkout
     #[arg(default_value = ".")]
@@ -58,7 +59,7 @@ pub(super) struct Common {
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]
-    data: DataFlags,
+    data: FolderFlags,
     #[command(flatten)]
     model: ModelFlags,
     #[command(flatten)]
@@ -152,12 +153,10 @@ async fn try_to(
         memory: &desk.memory,
         recorder: &recorder,
     };
-    kept::tell_left_out(&asked);
     recorder.begin(mode, &head(&desk), &desk)?;
     let (before, triage) = asked.before.clone();
     recorder.take(Step::Reproduced { before, triage });
     let result = search(&asked, report, cancel).await;
-    let result = result.map_err(|exit| kept::with_left_out(exit, &asked, report));
     report.spend = recorder.spend();
     report.search = recorder.searched();
     if !arguments.json {
@@ -203,8 +202,19 @@ struct Asked<'a> {
     recorder: &'a Recorder,
 }
 
-/// Proposes, asks, and tries again with the reason when there is one. What it gives is approved, and not yet written.
+/// Works, and says what is left out of that because it was turned down.
 async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationToken) -> Result<Option<Proposal>, Exit> {
+    kept::tell_left_out(asked);
+    let proposal = Box::pin(approved(asked, report, cancel)).await;
+    proposal.map_err(|exit| kept::with_left_out(exit, asked, report))
+}
+
+/// Proposes, asks, and tries again with the reason when there is one. What it gives is approved, and not yet written.
+async fn approved(
+    asked: &Asked<'_>,
+    report: &mut Report,
+    cancel: &CancellationToken,
+) -> Result<Option<Proposal>, Exit> {
     let arguments = asked.arguments;
     let head = head(asked.desk);
     let tests_first = match asked.mode {

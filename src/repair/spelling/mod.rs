@@ -46,6 +46,10 @@ impl<'a> Spellings<'a> {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.patches.is_empty()
+    }
+
     /// Whether this says the same as one of them.
     pub(super) fn have(&self, patch: &Patch) -> bool {
         self.patches
