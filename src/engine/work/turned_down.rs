@@ -12,7 +12,7 @@ use crate::domain::test_run::TestRun;
 use crate::repair;
 
 /// So many are looked for in other spellings, the newest first.
-const MAX_COMPARED: usize = 20;
+const MAX_COMPARED: usize = 8;
 
 /// What is left out of a search.
 #[derive(Default)]

@@ -134,6 +134,11 @@ async fn what_was_used_is_named() {
         .with("GREENLIGHT_WORKERS", "0")
         .with("GREENLIGHT_WEBHOOK_SECRET", "s");
     door.run(["serve"]).await.with(2).saying("GREENLIGHT_WORKERS");
+    let door = Door::new().with("GREENLIGHT_LISTEN", "8080").with("GREENLIGHT_WEBHOOK_SECRET", "s");
+    door.run(["serve"]).await.with(2).saying("GREENLIGHT_LISTEN: it is no address");
+    // A name is an address; what is missing is something else.
+    let named = Door::new().run(["serve", "--listen", "localhost:8099"]).await.with(2);
+    assert!(named.err.contains("GREENLIGHT_WEBHOOK_SECRET is not set"), "{}", named.err);
 }
 
 /// Every flag of `serve` has a variable, so that a unit file needs no arguments.
@@ -156,12 +161,14 @@ async fn help_says_how_a_verb_ends_and_what_it_needs() {
         let help = door.run([verb, "--help"]).await.with(0).out;
         assert!(help.contains("Exit codes: "), "{verb}: {help}");
     }
+    // Lines are broken to the width of a page.
+    let flat = |help: String| help.split_whitespace().collect::<Vec<_>>().join(" ");
     for verb in ["tdd", "refactor", "explain"] {
-        let help = door.run([verb, "--help"]).await.with(0).out;
+        let help = flat(door.run([verb, "--help"]).await.with(0).out);
         assert!(help.contains("needs a model"), "{verb}: {help}");
     }
-    let explain = door.run(["explain", "--help"]).await.with(0).out;
+    let explain = flat(door.run(["explain", "--help"]).await.with(0).out);
     assert!(!explain.contains("working tree"), "{explain}");
-    let demo = door.run(["demo", "--help"]).await.with(0).out;
+    let demo = flat(door.run(["demo", "--help"]).await.with(0).out);
     assert!(demo.contains("without a terminal"), "{demo}");
 }

@@ -75,7 +75,7 @@ async fn scripts_get_one_document() {
 async fn every_end_has_a_code_of_its_own() {
     let directory = written(&[("greenlight.toml", b"[sandbox]\nmemory = \"64MiB\"\ndisk = \"64MiB\"\n")]);
     for (arguments, code, kind) in [
-        (&["--timeout", "1s", "--", "sleep", "1000"][..], 124, "timed_out"),
+        (&["--timeout", "1", "--", "sleep", "1000"][..], 124, "timed_out"),
         (
             &["--", "python3", "-c", "x = [b'x' * (1 << 20) for _ in range(1000)]"],
             137,
