@@ -48,7 +48,7 @@ struct List {
 #[derive(Debug, clap::Args)]
 struct Forget {
     /// The name that `greenlight memory list` shows, or its beginning
-    #[arg(value_name = "ID", required_unless_present = "all")]
+    #[arg(value_name = "ID")]
     id: Option<String>,
     /// The checkout; `.` if not given
     path: Option<PathBuf>,
@@ -86,6 +86,11 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
         (true, Some(_), Some(_)) => {
             return Err(Exit::Usage(
                 "name one thing to forget, or give `--all`, not both".into(),
+            ));
+        }
+        (false, None, _) => {
+            return Err(Exit::Usage(
+                "say what to forget: a name that `greenlight memory list` shows, or `--all`".into(),
             ));
         }
         (true, path, None) => (None, path.map(PathBuf::from)),

@@ -75,7 +75,8 @@ pub(super) fn said(mut outcome: Outcome, brief: &Brief<'_>) -> Outcome {
     if let Outcome::GaveUp { reason } | Outcome::NotFound { reason, .. } | Outcome::LimitReached { reason, .. } =
         &mut outcome
     {
-        *reason = format!("{}. {remark}", reason.trim_end_matches('.'));
+        let others = reason.replace("and none makes the tests pass", "and no other makes the tests pass");
+        *reason = format!("{}. {remark}", others.trim_end_matches('.'));
     }
     outcome
 }

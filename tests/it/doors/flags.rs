@@ -134,11 +134,20 @@ async fn what_was_used_is_named() {
         .with("GREENLIGHT_WORKERS", "0")
         .with("GREENLIGHT_WEBHOOK_SECRET", "s");
     door.run(["serve"]).await.with(2).saying("GREENLIGHT_WORKERS");
-    let door = Door::new().with("GREENLIGHT_LISTEN", "8080").with("GREENLIGHT_WEBHOOK_SECRET", "s");
-    door.run(["serve"]).await.with(2).saying("GREENLIGHT_LISTEN: it is no address");
+    let door = Door::new()
+        .with("GREENLIGHT_LISTEN", "8080")
+        .with("GREENLIGHT_WEBHOOK_SECRET", "s");
+    door.run(["serve"])
+        .await
+        .with(2)
+        .saying("GREENLIGHT_LISTEN: it is no address");
     // A name is an address; what is missing is something else.
     let named = Door::new().run(["serve", "--listen", "localhost:8099"]).await.with(2);
-    assert!(named.err.contains("GREENLIGHT_WEBHOOK_SECRET is not set"), "{}", named.err);
+    assert!(
+        named.err.contains("GREENLIGHT_WEBHOOK_SECRET is not set"),
+        "{}",
+        named.err
+    );
 }
 
 /// Every flag of `serve` has a variable, so that a unit file needs no arguments.
