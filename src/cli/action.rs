@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Exit, annotation, app, hidden, terminal};
 use crate::config::environment::{Environment, WorkflowStep};
-use crate::config::flags::{Flags, GithubFlags, LogFlags, ModelFlags, RecordFlags, StorageFlags};
+use crate::config::flags::{Flags, FolderFlags, GithubFlags, LogFlags, ModelFlags, RecordFlags};
 use crate::config::settings::Settings;
 use crate::domain::event::Event;
 use crate::domain::reply;
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     record: RecordFlags,
     #[command(flatten)]
-    storage: StorageFlags,
+    data: FolderFlags,
     #[command(flatten)]
     model: ModelFlags,
     #[command(flatten)]
@@ -50,7 +50,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
     let Arguments {
         github,
         record,
-        storage,
+        data,
         model,
         log,
     } = arguments;
@@ -58,7 +58,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
         Flags {
             github,
             record,
-            storage,
+            storage: data.into(),
             model,
             log,
             ..Flags::default()

@@ -2,6 +2,7 @@
 
 mod action;
 mod annotation;
+mod answer;
 mod app;
 mod demo;
 mod doctor;
@@ -12,6 +13,7 @@ mod folder;
 mod hidden;
 mod live;
 mod local;
+mod memory;
 mod patch_file;
 mod progress;
 mod ready;
@@ -43,16 +45,25 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Fix the failing tests of a local checkout
+    #[command(after_help = exit::HELP)]
     Fix(fix::Arguments),
-    /// Write the tests of a specification first, see them fail, then write the code that makes them pass
+    /// Write the tests of a specification first, see them fail, then write the code that makes them pass; needs a model
+    #[command(after_help = exit::HELP)]
     Tdd(tdd::Arguments),
-    /// Change a local checkout towards a goal, while its tests stay green and its interface stays as it is
+    /// Change a local checkout towards a goal, while its tests stay green and its interface stays as it is; needs a model
+    #[command(after_help = exit::HELP)]
     Refactor(refactor::Arguments),
-    /// Say why the tests of a local checkout fail, and on which lines that rests; nothing is changed
+    /// Say why the tests of a local checkout fail, and on which lines that rests; nothing is changed; needs a model
+    #[command(after_help = exit::HELP)]
     Explain(explain::Arguments),
+    /// Show what is remembered of a local checkout, such as fixes that were turned down, or forget it
+    #[command(after_help = exit::OF_MEMORY)]
+    Memory(memory::Arguments),
     /// Show how the tests of a checkout are run and why, run them confined, and show how the result was read
+    #[command(after_help = exit::OF_TESTS)]
     Tests(tests::Arguments),
     /// Recompute the evidence of a fix from a checkout that has it
+    #[command(after_help = exit::OF_VERIFY)]
     Verify(verify::Arguments),
     /// Play the whole story on this machine: no account, no key, no network
     Demo(demo::Arguments),
@@ -63,8 +74,10 @@ enum Verb {
     /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
     Suggest(suggest::Arguments),
     /// Run one command confined as a test run would be, and say what came of it
+    #[command(after_help = exit::OF_SANDBOX)]
     Sandbox(sandbox::Arguments),
     /// Go through a recorded run again, offline, and say what comes out differently
+    #[command(after_help = exit::OF_REPLAY)]
     Replay(replay::Arguments),
     /// Show which sandboxes work on this machine, what each guarantees, and what the others lack
     Doctor(doctor::Arguments),
@@ -87,6 +100,7 @@ pub fn main(cli: Cli) -> ExitCode {
             Verb::Tdd(arguments) => tdd::tdd(arguments).await.report(),
             Verb::Refactor(arguments) => refactor::refactor(arguments).await.report(),
             Verb::Explain(arguments) => explain::explain(arguments).await.report(),
+            Verb::Memory(arguments) => memory::memory(arguments).report(),
             Verb::Tests(arguments) => tests::tests(arguments).await.report(),
             Verb::Verify(arguments) => verify::verify(arguments).await.report(),
             Verb::Demo(arguments) => demo::demo(arguments).await.report(),

@@ -1,7 +1,7 @@
 //! `greenlight refactor`: changes a local checkout towards a goal while its tests stay green, and asks before it writes.
 
 use super::Exit;
-use super::local::{self, Common};
+use super::local::{self, Common, UpFront};
 use crate::domain::id::RepoPath;
 use crate::domain::mode::Mode;
 
@@ -12,12 +12,24 @@ pub(super) struct Arguments {
     /// Change nothing but this file or folder of the checkout
     #[arg(long = "in", value_name = "PATH")]
     within: Option<String>,
+    /// Approve up front: what the model asks to execute, and writing the result to the working tree
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     common: Common,
 }
 
 pub(super) async fn refactor(arguments: Arguments) -> Exit {
-    let Arguments { goal, within, common } = arguments;
+    let Arguments {
+        goal,
+        within,
+        yes,
+        common,
+    } = arguments;
+    let up_front = UpFront {
+        all_but_tests: yes,
+        tests: false,
+    };
     let goal = goal.trim().to_string();
     if goal.is_empty() {
         return Exit::Usage("the goal is empty; say what is to become better".into());
@@ -27,7 +39,7 @@ pub(super) async fn refactor(arguments: Arguments) -> Exit {
         path.parse::<RepoPath>()
     });
     match path.transpose() {
-        Ok(path) => local::work(common, Mode::Refactor { goal, path }).await,
+        Ok(path) => local::work(common, up_front, Mode::Refactor { goal, path }).await,
         Err(error) => Exit::Usage(format!("--in takes a path below the checkout: {error}")),
     }
 }

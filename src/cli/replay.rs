@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::repository::RepoConfig;
 use crate::config::settings::Settings;
 use crate::engine::bundle;
@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    storage: StorageFlags,
+    data: FolderFlags,
     #[command(flatten)]
     sandbox: SandboxFlags,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(super) async fn replay(arguments: Arguments) -> Exit {
 
 async fn try_replay(arguments: &Arguments, cancel: &CancellationToken) -> Result<(), Exit> {
     let flags = Flags {
-        storage: arguments.storage.clone(),
+        storage: arguments.data.clone().into(),
         sandbox: arguments.sandbox.clone(),
         log: arguments.log.clone(),
         ..Flags::default()

@@ -1,7 +1,7 @@
 //! `greenlight sandbox`: runs one command exactly as a test run would be confined, so that anybody can try to break out.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, hidden, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::engine::desk::Desk;
 use crate::sandbox::{Captured, Code, Command, Guarantee, Network, Outcome, Output, Policy, Sandbox};
@@ -21,23 +21,19 @@ const GRACE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// How to confine it, see `--sandbox` of the other subcommands; `auto` takes the best one here
-    #[arg(long, value_name = "BACKEND")]
-    backend: Option<String>,
     /// What it can reach: nothing, its own processes, or besides them the package registries, through a proxy
     #[arg(long, value_enum, default_value_t = Reach::Loopback)]
     network: Reach,
-    /// How long it may take; as long as a test run if not given
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    /// How long it may take, such as `90s` or `5m`; a number alone is seconds. As long as a test run if not given
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Socket of a Docker or Podman engine on this machine, if not at a usual place [env: GREENLIGHT_DOCKER_SOCKET]
-    #[arg(long, value_name = "PATH")]
-    docker_socket: Option<PathBuf>,
     #[command(flatten)]
-    storage: StorageFlags,
+    sandbox: SandboxFlags,
+    #[command(flatten)]
+    data: FolderFlags,
     #[command(flatten)]
     log: LogFlags,
     /// The program and its arguments; it runs in a copy of the current directory, without what git ignores
@@ -50,6 +46,13 @@ enum Reach {
     None,
     Loopback,
     Registries,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.trim().parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    humantime::parse_duration(text).map_err(|error| format!("{error}; write it as `2s` or `5m`"))
 }
 
 /// A run and how it was confined.
@@ -81,11 +84,8 @@ pub(super) async fn sandbox(arguments: Arguments) -> Result<ExitCode, Exit> {
 
 async fn run(arguments: Arguments, cancel: &CancellationToken) -> Result<u8, Exit> {
     let flags = Flags {
-        storage: arguments.storage,
-        sandbox: SandboxFlags {
-            sandbox: arguments.backend,
-            docker_socket: arguments.docker_socket,
-        },
+        storage: arguments.data.into(),
+        sandbox: arguments.sandbox,
         log: arguments.log,
         ..Flags::default()
     };

@@ -1,6 +1,5 @@
 //! `greenlight serve`: the webhook service.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use secrecy::ExposeSecret as _;
@@ -14,14 +13,18 @@ use crate::github::webhook::WebhookSecret;
 use crate::journal::{Journal, Sqlite};
 use crate::server::{self, Queue};
 
+const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
+const DEFAULT_WORKERS: usize = 2;
+const MAX_WORKERS: usize = 64;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Where to listen; put a TLS proxy in front
-    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    listen: SocketAddr,
-    /// How many pull requests are worked on at a time
-    #[arg(long, default_value_t = 2, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=64))]
-    workers: u16,
+    /// Where to listen, as host and port; put a TLS proxy in front. 127.0.0.1:8080 if not set [env: GREENLIGHT_LISTEN]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<String>,
+    /// How many pull requests are worked on at a time, 64 at most; 2 if not set [env: GREENLIGHT_WORKERS]
+    #[arg(long, value_name = "NUMBER", value_parser = workers)]
+    workers: Option<usize>,
     #[command(flatten)]
     flags: Flags,
 }
@@ -34,7 +37,11 @@ pub(super) async fn serve(arguments: Arguments) -> Exit {
 }
 
 async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
-    let settings = Settings::new(arguments.flags, &Environment::of_this_process())?;
+    let environment = Environment::of_this_process();
+    let settings = Settings::new(arguments.flags, &environment)?;
+    let listen = set(arguments.listen, (&environment, "GREENLIGHT_LISTEN"), address)?;
+    let listen = listen.unwrap_or_else(|| DEFAULT_ADDRESS.into());
+    let workers = set(arguments.workers, (&environment, "GREENLIGHT_WORKERS"), workers)?.unwrap_or(DEFAULT_WORKERS);
     terminal::start_logging(&settings, None);
     let secret = settings.webhook_secret()?;
     let secret =
@@ -61,15 +68,50 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     })?;
     let github = app::github(&settings).await?;
     let app = Arc::new(app::app(&settings, github, Journal::Sqlite(journal), sandbox)?);
-    let listener = TcpListener::bind(arguments.listen).await.map_err(|error| {
+    let listener = TcpListener::bind(&listen).await.map_err(|error| {
         Exit::Usage(format!(
-            "cannot listen on {}: {error}; choose another with --listen",
-            arguments.listen
+            "cannot listen on {listen}: {error}; choose another with --listen (GREENLIGHT_LISTEN)"
         ))
     })?;
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
     tracing::info!(%address, model = app.model.as_ref().map(|(_, name)| name.as_str()), "listening");
-    let queue = Queue::new(app, usize::from(arguments.workers));
+    let queue = Queue::new(app, workers);
     server::serve(listener, queue, secret, terminal::stopped()).await;
     Ok(())
+}
+
+/// Host and port; the host may be a name, which is looked up when it is listened at.
+fn address(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let is_address = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    match is_address {
+        true => Ok(text.to_string()),
+        false => Err("it is no address such as 127.0.0.1:8080 or localhost:8080".into()),
+    }
+}
+
+fn workers(text: &str) -> Result<usize, String> {
+    let number = text
+        .trim()
+        .parse()
+        .ok()
+        .filter(|number| (1..=MAX_WORKERS).contains(number));
+    number.ok_or_else(|| format!("it is no number from 1 to {MAX_WORKERS}"))
+}
+
+/// What the flag says, or else the variable.
+fn set<T>(
+    flag: Option<T>,
+    (environment, variable): (&Environment, &str),
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, Exit> {
+    match (flag, environment.get(variable)) {
+        (Some(value), _) => Ok(Some(value)),
+        (None, Some(text)) => read(text)
+            .map(Some)
+            .map_err(|problem| Exit::Usage(format!("{variable}: {problem}"))),
+        (None, None) => Ok(None),
+    }
 }

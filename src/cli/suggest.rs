@@ -25,8 +25,13 @@ pub(super) struct Arguments {
     /// The patch for the head: a unified diff as git, `diff -u` or a formatter prints it; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     patch: PathBuf,
-    /// What the pull request is merged into; its diff begins where the histories part. Not needed with --pull-request
-    #[arg(long, value_name = "REV", required_unless_present = "pull_request")]
+    /// What the pull request is merged into; its diff begins where the histories part. With --pull-request GitHub knows
+    #[arg(
+        long,
+        value_name = "REV",
+        required_unless_present = "pull_request",
+        conflicts_with = "pull_request"
+    )]
     base: Option<String>,
     /// What the pull request proposes, and what the patch applies to
     #[arg(long, value_name = "REV", default_value = "HEAD")]

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Exit;
-use super::local::{self, Common};
+use super::local::{self, Common, UpFront};
 use crate::domain::command::MAXIMUM_TEXT;
 use crate::domain::mode::Mode;
 
@@ -18,15 +18,22 @@ pub(super) struct Arguments {
     /// The file with the specification; `-` reads it from standard input
     #[arg(long, value_name = "FILE")]
     spec: PathBuf,
+    /// Approve up front: what the model asks to execute, and writing the result to the working tree
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     common: Common,
 }
 
 pub(super) async fn tdd(arguments: Arguments) -> Exit {
-    let Arguments { spec, common } = arguments;
+    let Arguments { spec, yes, common } = arguments;
+    let up_front = UpFront {
+        all_but_tests: yes,
+        tests: false,
+    };
     let read = tokio::task::spawn_blocking(move || specification(&spec)).await;
     match read {
-        Ok(Ok(specification)) => local::work(common, Mode::Tdd { specification }).await,
+        Ok(Ok(specification)) => local::work(common, up_front, Mode::Tdd { specification }).await,
         Ok(Err(exit)) => exit,
         Err(error) => Exit::Fault(error.to_string()),
     }

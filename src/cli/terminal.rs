@@ -109,6 +109,11 @@ pub(super) fn somebody_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
+/// Whether somebody sees everything, and can answer.
+pub(super) fn somebody_reads_and_types() -> bool {
+    somebody_is_there() && std::io::stdout().is_terminal()
+}
+
 /// Whether somebody sees what is told.
 pub(super) fn somebody_watches() -> bool {
     std::io::stderr().is_terminal()

@@ -3,6 +3,7 @@
 //!
 //! Nothing is judged and nothing is changed: one run, as it came out.
 
+mod named;
 mod report;
 mod whole;
 
@@ -13,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::test_run::Outcome;
-use crate::suite::{self, TestCommand};
+use crate::suite::TestCommand;
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -31,13 +32,14 @@ pub(super) struct Arguments {
     #[arg(long)]
     install: bool,
     /// Only show what would be run and why
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["install", "only"])]
     list: bool,
-    /// Run the tests of these names alone, as the framework writes them; may be given several times
+    /// Run only this test: its name as the framework writes it, the last part of that, or a part that only one test has;
+    /// may be given several times
     #[arg(long = "only", value_name = "TEST")]
     only: Vec<String>,
     #[command(flatten)]
-    storage: StorageFlags,
+    data: FolderFlags,
     #[command(flatten)]
     sandbox: SandboxFlags,
     #[command(flatten)]
@@ -57,7 +59,7 @@ pub(super) async fn tests(arguments: Arguments) -> Exit {
 
 async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
     let flags = Flags {
-        storage: arguments.storage.clone(),
+        storage: arguments.data.clone().into(),
         sandbox: arguments.sandbox.clone(),
         log: arguments.log.clone(),
         ..Flags::default()
@@ -93,9 +95,7 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     let mut suite = desk.suite(&sandbox, command);
     ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
-    let run = suite::run_fresh(&suite, &desk.checkout, &arguments.only, cancel)
-        .await
-        .map_err(|error| Exit::Fault(error.to_string()))?;
+    let run = named::run(&suite, &desk.checkout, &arguments.only, cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

@@ -15,7 +15,7 @@ use self::trees::{Named, Trees, read};
 use super::{Exit, app, folder, terminal};
 use crate::checkout::Checkout;
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
 use crate::domain::id::{CommitSha, RepoPath};
@@ -31,8 +31,8 @@ pub(super) struct Arguments {
     /// The checkout, or a folder in it
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// The commit that was red
-    #[arg(long, value_name = "REV")]
+    /// The commit that was red; what is not committed yet is then the patch
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
     /// The patch, as a unified diff on that commit; `-` reads standard input. Otherwise the working directory counts
     #[arg(long, value_name = "FILE", conflicts_with = "tree")]
@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    storage: StorageFlags,
+    data: FolderFlags,
     #[command(flatten)]
     sandbox: SandboxFlags,
     #[command(flatten)]
@@ -123,7 +123,7 @@ pub(super) async fn verify(arguments: Arguments) -> Exit {
 
 async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<Found, Exit> {
     let flags = Flags {
-        storage: arguments.storage.clone(),
+        storage: arguments.data.clone().into(),
         sandbox: arguments.sandbox.clone(),
         log: arguments.log.clone(),
         ..Flags::default()
@@ -145,7 +145,8 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
     if patch.is_empty() {
         return Err(Exit::Usage(format!(
-            "nothing changes {}: check out the branch with the suggestions committed, or give --patch or --tree",
+            "nothing changes {}: name the commit that was red with --head, such as --head HEAD~1 where the suggestions are \
+             committed, or give --patch or --tree",
             head.short()
         )));
     }

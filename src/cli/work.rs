@@ -8,6 +8,7 @@ use futures::FutureExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::answer::{Answer, Question};
 use super::progress::SoFar;
 use super::recorder::Recorder;
 use super::{Exit, live, terminal};
@@ -167,21 +168,18 @@ async fn ask(
         terminal::tell("allowed up front (--yes)");
         return Ok(Resolution::Approved);
     }
-    let answer = tokio::select! {
-        answer = terminal::ask("\nAllow exactly this, once? [y]es, [n]o, or why not:") => answer,
-        () = cancel.cancelled() => return Err(Exit::Stopped),
+    let question = Question {
+        text: "Allow exactly this, once?",
+        word: None,
+        wants_reasons: true,
+        another: None,
     };
-    Ok(answer.map_or(Resolution::NoAnswer, |answer| meant(&answer)))
-}
-
-fn meant(answer: &str) -> Resolution {
-    match answer.to_lowercase().as_str() {
-        "y" | "yes" => Resolution::Approved,
-        "" | "n" | "no" => Resolution::Rejected { reason: None },
-        _ => Resolution::Rejected {
-            reason: Some(answer.to_string()),
-        },
-    }
+    Ok(match question.ask(cancel).await? {
+        None => Resolution::NoAnswer,
+        Some(Answer::Yes) => Resolution::Approved,
+        Some(Answer::No) => Resolution::Rejected { reason: None },
+        Some(Answer::Because(reason)) => Resolution::Rejected { reason: Some(reason) },
+    })
 }
 
 fn show(desk: &Desk, execution: &Execution) {
@@ -236,15 +234,6 @@ fn indented(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_answer_is_yes_no_or_a_reason() {
-        assert_eq!(meant("Y"), Resolution::Approved);
-        assert_eq!(meant("no"), Resolution::Rejected { reason: None });
-        assert_eq!(meant(""), Resolution::Rejected { reason: None });
-        let reason = Some("yes, but later".to_string());
-        assert_eq!(meant("yes, but later"), Resolution::Rejected { reason });
-    }
 
     #[test]
     fn approved_up_front_needs_nobody() {

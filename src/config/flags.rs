@@ -26,6 +26,76 @@ pub struct Flags {
     pub log: LogFlags,
 }
 
+impl Flags {
+    /// The settings that flags make: the variable that would make each otherwise, and the flag. Files of secrets are
+    /// told apart where they are read.
+    pub(super) fn given(&self) -> Vec<(&'static str, &'static str)> {
+        let Self {
+            github,
+            webhook,
+            record,
+            storage,
+            model,
+            sandbox,
+            log,
+        } = self;
+        let all = [
+            (
+                github.github_api_url.is_some(),
+                "GREENLIGHT_GITHUB_API_URL",
+                "--github-api-url",
+            ),
+            (github.app_id.is_some(), "GREENLIGHT_APP_ID", "--app-id"),
+            (
+                webhook.repositories.is_some(),
+                "GREENLIGHT_REPOSITORIES",
+                "--repositories",
+            ),
+            (record.bundles.is_some(), "GREENLIGHT_BUNDLES", "--bundles"),
+            (
+                storage.database_url.is_some(),
+                "GREENLIGHT_DATABASE_URL",
+                "--database-url",
+            ),
+            (storage.data_dir.is_some(), "GREENLIGHT_DATA_DIR", "--data-dir"),
+            (model.engine.is_some(), "GREENLIGHT_ENGINE", "--engine"),
+            (model.model.is_some(), "GREENLIGHT_MODEL", "--model"),
+            (
+                model.model_base_url.is_some(),
+                "GREENLIGHT_MODEL_BASE_URL",
+                "--model-base-url",
+            ),
+            (
+                model.model_fallbacks.is_some(),
+                "GREENLIGHT_MODEL_FALLBACKS",
+                "--model-fallbacks",
+            ),
+            (model.model_api.is_some(), "GREENLIGHT_MODEL_API", "--model-api"),
+            (model.model_tools.is_some(), "GREENLIGHT_MODEL_TOOLS", "--model-tools"),
+            (
+                model.model_prices.is_some(),
+                "GREENLIGHT_MODEL_PRICES",
+                "--model-prices",
+            ),
+            (
+                model.model_context.is_some(),
+                "GREENLIGHT_MODEL_CONTEXT",
+                "--model-context",
+            ),
+            (sandbox.sandbox.is_some(), "GREENLIGHT_SANDBOX", "--sandbox"),
+            (
+                sandbox.docker_socket.is_some(),
+                "GREENLIGHT_DOCKER_SOCKET",
+                "--docker-socket",
+            ),
+            (log.log.is_some(), "GREENLIGHT_LOG", "--log"),
+            (log.log_format.is_some(), "GREENLIGHT_LOG_FORMAT", "--log-format"),
+        ];
+        let given = all.into_iter().filter(|(is_given, ..)| *is_given);
+        given.map(|(_, variable, flag)| (variable, flag)).collect()
+    }
+}
+
 /// How GitHub is reached.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct GithubFlags {
@@ -89,6 +159,23 @@ pub struct RetentionFlags {
     pub retention_mirrors: Option<String>,
 }
 
+/// The folder alone, for what needs no journal.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct FolderFlags {
+    /// Folder for what is kept between runs: installed packages, and what was accepted or turned down [env: GREENLIGHT_DATA_DIR]
+    #[arg(long, value_name = "PATH", help_heading = "Storage")]
+    pub data_dir: Option<PathBuf>,
+}
+
+impl From<FolderFlags> for StorageFlags {
+    fn from(FolderFlags { data_dir }: FolderFlags) -> Self {
+        Self {
+            database_url: None,
+            data_dir,
+        }
+    }
+}
+
 /// Which model thinks; without one the built-in repair engine works alone.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ModelFlags {
@@ -129,7 +216,7 @@ pub struct ModelFlags {
 pub struct SandboxFlags {
     /// `auto` for the best one here, or `native`, `bubblewrap`, `docker`, `podman`, `landlock`, or `none`, which runs
     /// tests as you, with no protection at all [env: GREENLIGHT_SANDBOX]
-    #[arg(long, value_name = "BACKEND", help_heading = "Sandbox")]
+    #[arg(long, alias = "backend", value_name = "BACKEND", help_heading = "Sandbox")]
     pub sandbox: Option<String>,
     /// Socket of a Docker or Podman engine on this machine, if not at a usual place [env: GREENLIGHT_DOCKER_SOCKET]
     #[arg(long, value_name = "PATH", help_heading = "Sandbox")]

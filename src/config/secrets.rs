@@ -77,13 +77,13 @@ impl SecretSource {
     ) -> Result<Option<SecretString>, SettingsError> {
         let (own, file) = (environment.get(self.variable), environment.get(self.file_variable));
         let text = match (flag, own, file) {
-            (Some(path), _, _) => self.read_file(path)?,
+            (Some(path), _, _) => self.read_file(path, self.flag)?,
             (None, Some(_), Some(_)) => {
                 let problem = format!("is set, and {} too", self.file_variable);
                 return Err(SettingsError::new(self.variable, problem, "set only one of the two"));
             }
             (None, Some(value), None) => value.into(),
-            (None, None, Some(path)) => self.read_file(Path::new(path))?,
+            (None, None, Some(path)) => self.read_file(Path::new(path), self.file_variable)?,
             (None, None, None) => match self.common.and_then(|name| environment.get(name)) {
                 Some(value) => value.into(),
                 None => return Ok(None),
@@ -99,12 +99,12 @@ impl SecretSource {
         Ok((!secret.is_empty()).then(|| SecretString::from(secret)))
     }
 
-    /// Reads a file without the line end that editors and `echo` leave behind.
-    fn read_file(&self, path: &Path) -> Result<String, SettingsError> {
+    /// Reads a file without the line end that editors and `echo` leave behind. A mistake is told of what named the file.
+    fn read_file(&self, path: &Path, named_by: &'static str) -> Result<String, SettingsError> {
         let unreadable = |reason: &dyn fmt::Display| {
             let problem = format!("names {}, which cannot be used: {reason}", path.display());
             let remedy = format!("name a readable file, or put the value into {}", self.variable);
-            SettingsError::new(self.flag, problem, remedy)
+            SettingsError::new(named_by, problem, remedy)
         };
         let mut text = String::new();
         let file = File::open(path).map_err(|error| unreadable(&error))?;

@@ -39,6 +39,15 @@ impl SettingsError {
             remedy: remedy.into(),
         }
     }
+
+    /// The same, told of the flag where it was one that made the setting.
+    fn as_given(self, given: &[(&'static str, &'static str)]) -> Self {
+        let flag = given.iter().find(|(variable, _)| *variable == self.setting);
+        Self {
+            setting: flag.map_or(self.setting, |(_, flag)| flag),
+            ..self
+        }
+    }
 }
 
 /// Everything that was set, checked as far as that goes without asking anybody.
@@ -69,6 +78,8 @@ pub struct Settings {
     data_dir: Option<PathBuf>,
     /// What is forgotten when.
     pub retention: Retention,
+    /// Which settings were made by flags: the variable of each, and the flag.
+    given: Vec<(&'static str, &'static str)>,
     engine: Who,
     model: Option<ModelSettings>,
 }
@@ -107,6 +118,12 @@ impl Settings {
     /// # Errors
     /// The first setting that is wrong. What is merely missing is no error here.
     pub fn new(flags: Flags, environment: &Environment) -> Result<Self, SettingsError> {
+        let given = flags.given();
+        let settings = Self::put_together(flags, environment).map_err(|error| error.as_given(&given))?;
+        Ok(Self { given, ..settings })
+    }
+
+    fn put_together(flags: Flags, environment: &Environment) -> Result<Self, SettingsError> {
         let Flags {
             github,
             webhook,
@@ -154,6 +171,7 @@ impl Settings {
                 .data_dir
                 .or_else(|| environment.get("GREENLIGHT_DATA_DIR").map(PathBuf::from)),
             retention: Retention::new(retention, environment)?,
+            given: Vec::new(),
             engine: engine(text(model.engine.clone(), &["GREENLIGHT_ENGINE"]).as_deref())?,
             model: ModelSettings::new(model, environment)?,
         })
@@ -250,7 +268,7 @@ impl Settings {
     pub fn database(&self) -> Result<PathBuf, SettingsError> {
         match &self.database_url {
             None => Ok(self.data_dir()?.join(DATABASE_NAME)),
-            Some(url) => sqlite_path(url.expose_secret()),
+            Some(url) => sqlite_path(url.expose_secret()).map_err(|error| error.as_given(&self.given)),
         }
     }
 }

@@ -76,8 +76,35 @@ pub struct Rejection {
     pub fingerprint: Option<Fingerprint>,
     /// [`Patch::digest`] of what was turned down.
     pub patch: String,
+    /// What was turned down, to know it in other words; none in what earlier versions kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<Patch>,
+    /// What it was said to do. Untrusted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
     pub reason: String,
     pub at: Timestamp,
+}
+
+impl Fix {
+    /// The short name that people type.
+    pub fn id(&self) -> String {
+        id("fix", Some(&self.fingerprint), &self.patch.digest())
+    }
+}
+
+impl Rejection {
+    /// The short name that people type.
+    pub fn id(&self) -> String {
+        id("rejection", self.fingerprint.as_ref(), &self.patch)
+    }
+}
+
+/// The same for the same patch of the same failure, in hex.
+fn id(kind: &str, fingerprint: Option<&Fingerprint>, patch: &str) -> String {
+    let failure = fingerprint.map_or("", |fingerprint| fingerprint.0.as_str());
+    let hash = Sha256::digest(format!("{kind}\n{failure}\n{patch}"));
+    hex::encode(&hash[..4])
 }
 
 /// What a repository taught.
@@ -161,6 +188,8 @@ impl Memory {
             self.rejections.push(Rejection {
                 fingerprint: fingerprint.clone(),
                 patch: proposal.patch.digest(),
+                edit: Some(proposal.patch.clone()),
+                summary: redact::bounded(&proposal.summary, 500),
                 reason: redact::bounded(reason, 500),
                 at: run.started.at,
             });
@@ -186,23 +215,37 @@ impl Memory {
 
     /// The part of it that is about this very failure.
     pub fn about(&self, red: &TestRun) -> Self {
-        let fingerprint = Fingerprint::of(red);
-        let is_same = |down: &&Rejection| fingerprint.is_some() && down.fingerprint == fingerprint;
         Self {
             fixes: self.fixes_of(red).into_iter().cloned().collect(),
-            rejections: self.rejections.iter().filter(is_same).cloned().collect(),
+            rejections: self.turned_down(red).cloned().collect(),
             ..Self::default()
         }
     }
 
-    /// What was turned down of this very failure: the digests of the patches, and the reasons, newest first.
-    pub fn turned_down(&self, red: &TestRun) -> (Vec<String>, Vec<String>) {
+    /// What was turned down of this very failure, newest first.
+    pub fn turned_down(&self, red: &TestRun) -> impl Iterator<Item = &Rejection> {
         let fingerprint = Fingerprint::of(red);
-        let same = self
-            .rejections
+        self.rejections
             .iter()
-            .filter(|down| fingerprint.is_some() && down.fingerprint == fingerprint);
-        same.map(|down| (down.patch.clone(), down.reason.clone())).unzip()
+            .filter(move |down| fingerprint.is_some() && down.fingerprint == fingerprint)
+    }
+
+    /// Forgets the fix or the rejection whose short name begins with this, if that is one alone. What was forgotten is
+    /// said by its names; more than one are all that it could have been.
+    pub fn forget(&mut self, name: &str) -> Vec<String> {
+        let is_meant = |id: &String| !name.is_empty() && id.starts_with(name);
+        let ids = self.fixes.iter().map(Fix::id);
+        let mut meant: Vec<String> = ids
+            .chain(self.rejections.iter().map(Rejection::id))
+            .filter(is_meant)
+            .collect();
+        meant.sort_unstable();
+        meant.dedup();
+        if let [one] = meant.as_slice() {
+            self.fixes.retain(|fix| fix.id() != *one);
+            self.rejections.retain(|down| down.id() != *one);
+        }
+        meant
     }
 
     /// Keeps no more of each kind than there is use for.
@@ -255,5 +298,34 @@ mod tests {
             assert_ne!(Fingerprint::of(&one), Fingerprint::of(&other));
         }
         assert_eq!(Fingerprint::of(&red(&[])), None);
+    }
+
+    #[test]
+    fn one_thing_is_forgotten_by_its_name() {
+        let down = |patch: &str| Rejection {
+            fingerprint: None,
+            patch: patch.into(),
+            edit: None,
+            summary: String::new(),
+            reason: String::new(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let mut memory = Memory {
+            rejections: vec![down("a"), down("b")],
+            ..Memory::default()
+        };
+        let id = memory.rejections[0].id();
+        assert_eq!(memory.forget(""), Vec::<String>::new());
+        assert_eq!(memory.forget("zzzz"), Vec::<String>::new());
+        assert_eq!(memory.forget(&id), [id.clone()]);
+        assert_eq!(memory.rejections, [down("b")]);
+        assert_eq!(memory.forget(&id), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_an_earlier_version_kept_of_a_rejection_is_still_read() {
+        let old = r#"{"fingerprint":null,"patch":"d","reason":"uglier","at":"2026-01-02T03:04:05Z"}"#;
+        let read: Rejection = serde_json::from_str(old).unwrap();
+        assert_eq!((read.edit, read.reason.as_str()), (None, "uglier"));
     }
 }

@@ -10,6 +10,7 @@ use super::candidates::Candidate;
 use super::runner::{Behaviour, Runner};
 use super::suspect::Ranking;
 use super::templates::Kind;
+use super::turned_down::TurnedDown;
 use super::{Task, explain};
 use crate::domain::search::Unverified;
 use crate::domain::test_run::{TestRun, is_better};
@@ -40,6 +41,8 @@ pub(super) struct Gate<'a> {
     pub(super) task: &'a Task<'a>,
     pub(super) runner: &'a Runner<'a>,
     pub(super) ranking: &'a Ranking,
+    /// What was turned down.
+    pub(super) turned_down: &'a TurnedDown<'a>,
     /// Of whoever asked for the search; its time limit is another matter.
     pub(super) cancel: &'a CancellationToken,
 }

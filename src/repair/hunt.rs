@@ -71,6 +71,7 @@ pub(super) async fn hunt(
     let mut passing: Vec<Candidate> = Vec::new();
     let mut window: Option<Window> = None;
     let mut judging = FuturesOrdered::new();
+    let mut compared = 0;
     let (mut is_done, mut is_settled) = (false, false);
     loop {
         while !is_done && judging.len() < gate.runner.lanes() && started < limit && !stop.is_cancelled() {
@@ -83,6 +84,9 @@ pub(super) async fn hunt(
         }
         let Some(judged) = judging.next().await else {
             let Some(_open) = window.take() else { break };
+            let new = (&mut passing, compared);
+            gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
+            compared = passing.len();
             match gate.decide(&passing, stop).await? {
                 Decision::Propose(index, after) => {
                     let candidate = passing.swap_remove(index);
@@ -107,7 +111,8 @@ pub(super) async fn hunt(
                 verdict,
                 (limit.min(started.saturating_add(quarry.estimate())), &mut *progress),
             );
-            if verdict == Verdict::Passes && passing.len() < MAX_PASSING {
+            let is_wanted = verdict == Verdict::Passes && passing.len() < MAX_PASSING;
+            if is_wanted && !gate.turned_down.has(&candidate) {
                 if window.is_none() {
                     window = Some(Window {
                         least: gate.least_rival(candidate.score),
@@ -122,6 +127,8 @@ pub(super) async fn hunt(
             least < window.least || tried.candidates >= window.tried || Instant::now() >= window.until
         });
     }
+    let new = (&mut passing, compared);
+    gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
     let is_complete = is_settled || (!stop.is_cancelled() && quarry.next().is_none());
     // What was found is said even when the time is up.
     tried.unverified = gate.findings(&passing, stop).await?;

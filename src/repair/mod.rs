@@ -25,10 +25,12 @@ mod rows;
 mod runner;
 mod schemata;
 mod spectrum;
+mod spelling;
 mod suspect;
 mod syntax;
 mod templates;
 mod tools;
+mod turned_down;
 mod warm;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,8 +45,10 @@ use self::evidence::Evidence;
 use self::gate::Gate;
 use self::hunt::Quarry;
 use self::runner::Runner;
+pub use self::spelling::is_spelled_like;
 use self::suspect::{Ranking, Suspect};
 pub use self::tools::{ToolFix, tool_fixes};
+use self::turned_down::TurnedDown;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
@@ -80,6 +84,8 @@ pub struct Task<'a> {
     pub protected: &'a (dyn Fn(&RepoPath) -> bool + Sync),
     /// Digests of patches that were rejected before ([`Patch::digest`]).
     pub excluded: &'a [String],
+    /// Patches of this tree that were rejected before: what says the same in other words, or does the same, is left out.
+    pub turned_down: &'a [Patch],
     /// Digests of candidates that were tried before, as [`Progress`] told them, and are not tried again.
     pub tried: &'a [String],
 }
@@ -168,10 +174,12 @@ pub async fn search(
         let ranking = Ranking::of(&suspects);
         let printed = expected::texts(task.before);
         let mut candidates = Candidates::new((task.checkout, printed), suspects, (task.excluded, task.tried));
+        let turned_down = TurnedDown::of(task);
         let gate = Gate {
             task,
             runner: &runner,
             ranking: &ranking,
+            turned_down: &turned_down,
             cancel,
         };
         let mut quarry = Quarry {

@@ -48,6 +48,10 @@ impl Source {
         Some(Self { language, text, tree })
     }
 
+    pub(super) fn root(&self) -> Node<'_> {
+        self.tree.root_node()
+    }
+
     pub(super) fn text_of(&self, node: Node<'_>) -> &str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }

@@ -38,7 +38,7 @@ pub use self::install::{
 pub use self::lend::lend;
 pub use self::read::{Report, read};
 pub use self::run::{Error, Suite, place_of_tests, prepare, run, run_fresh};
-pub use self::select::package;
+pub use self::select::{narrows, package};
 pub use self::text::clean;
 pub use self::workflow::{Failed, ReadFile, failed_step};
 use crate::domain::id::RepoPath;

@@ -1,11 +1,13 @@
 //! `greenlight demo`: the whole story on one machine, told as it happens.
 //!
 //! Only GitHub is played, on loopback; everything else is what `greenlight serve` runs. With `--github-only` the
-//! playing half runs alone, for a `greenlight serve` in another process.
+//! playing half runs alone, for a `greenlight serve` in another process. Where nobody can type, the maintainer is played,
+//! too.
 
 mod elsewhere;
 mod markdown;
 mod narrator;
+mod needs;
 mod scenery;
 
 use std::sync::Arc;
@@ -33,11 +35,11 @@ const MAX_COMMENTS: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Play the maintainer, too: approve the fix without asking
+    /// Play the maintainer, too: approve the fix without asking. So it is without a terminal in any case
     #[arg(long)]
     approve: bool,
-    /// Only play GitHub, for a `greenlight serve` of your own that listens at this address
-    #[arg(long, value_name = "URL", value_parser = http_url)]
+    /// Only play GitHub, for a `greenlight serve` of your own that listens at this address, which then has the model
+    #[arg(long, value_name = "URL", value_parser = http_url, conflicts_with = "ModelFlags")]
     github_only: Option<url::Url>,
     #[command(flatten)]
     model: ModelFlags,
@@ -65,6 +67,7 @@ async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
     let narrator = Narrator::new(double.clone());
     let listening = tokio::spawn(narrator.clone().listen());
 
+    let is_alone = !terminal::somebody_reads_and_types();
     let queue = match &arguments.github_only {
         None => Some(open_door(&double, &settings, folder.path()).await?),
         Some(url) => {
@@ -72,18 +75,34 @@ async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
             None
         }
     };
+    if is_alone && !arguments.approve {
+        narrator.say(&format!(
+            "There is no terminal to type at, so the maintainer, {MAINTAINER}, is played, too."
+        ));
+    }
     let number = scenery::red_pull_request(&double, &narrator).await.map_err(fault)?;
-    let result = converse(&arguments, (&double, number), queue.as_ref(), &narrator).await;
+    let by_itself = arguments.approve || is_alone;
+    let result = converse(by_itself, (&double, number), queue.as_ref(), &narrator).await;
     narrator.catch_up();
     listening.abort();
     result?;
     epilogue(&double, number, &narrator)
 }
 
+/// A URL, or host and port alone.
 fn http_url(text: &str) -> Result<url::Url, String> {
-    let url: url::Url = text.parse().map_err(|error: url::ParseError| error.to_string())?;
+    let wrong = || "it is no address such as http://127.0.0.1:8080".to_string();
+    let has_port = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    let whole = match text.contains("://") {
+        true => text.to_string(),
+        false if has_port => format!("http://{text}"),
+        false => return Err(wrong()),
+    };
+    let url: url::Url = whole.parse().map_err(|_| wrong())?;
     if !matches!(url.scheme(), "http" | "https") || !url.path().ends_with('/') {
-        return Err("it is no address such as http://127.0.0.1:8080".into());
+        return Err(wrong());
     }
     Ok(url)
 }
@@ -102,8 +121,9 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
     let api = double.url().parse().map_err(fault)?;
     let journal = Sqlite::open(&folder.join("greenlight.db")).await.map_err(fault)?;
     let sandbox = app::sandbox(settings).await?;
-    if let Err(unusable) = &sandbox {
-        return Err(Exit::Refused(unusable.to_string()));
+    match &sandbox {
+        Ok(sandbox) => needs::check(sandbox, folder).await?,
+        Err(unusable) => return Err(Exit::Refused(unusable.to_string())),
     }
     let app = App {
         bundles: None,
@@ -127,9 +147,9 @@ async fn open_door(double: &Double, settings: &Settings, folder: &std::path::Pat
     Ok(queue)
 }
 
-/// Comments, until the story is over: typed on a terminal, or played with `--approve`.
+/// Comments, until the story is over: typed on a terminal, or played.
 async fn converse(
-    arguments: &Arguments,
+    by_itself: bool,
     (double, number): (&Double, u64),
     queue: Option<&Queue>,
     narrator: &Narrator,
@@ -144,9 +164,9 @@ async fn converse(
         if !narrator.waits_for_an_answer() {
             return Ok(());
         }
-        let comment = if arguments.approve {
+        let comment = if by_itself {
             "/greenlight approve".to_string()
-        } else if terminal::somebody_is_there() {
+        } else {
             let question = format!(
                 "\nYou are {MAINTAINER}. Your comment (/greenlight approve, /greenlight reject <reason>, /greenlight help):"
             );
@@ -155,10 +175,6 @@ async fn converse(
                 Some(_) => continue,
                 None => return Err(Exit::Refused("not approved; nothing was committed".into())),
             }
-        } else {
-            return Err(Exit::Refused(
-                "nobody is here to approve; `greenlight demo --approve` plays the maintainer".into(),
-            ));
         };
         // The comment itself is told, too. What is no command gets no answer.
         since = (!command::parse(&comment).is_empty()).then(|| narrator.times() + 1);
@@ -188,17 +204,10 @@ fn epilogue(double: &Double, number: u64, narrator: &Narrator) -> Result<(), Exi
     let commits = double.commits(number).map_err(fault)?;
     if is_green && commits.len() > 1 {
         narrator.say(&format!(
-            "The head of the branch is {} now; its tests and its check are green.",
-            &head[..7]
+            "Landed as commit {head}. That is the head of the branch now; its tests and its check are green."
         ));
         return Ok(());
     }
     let why = check.and_then(|check| check.title).unwrap_or_default();
-    if double.reviews(number).is_empty() && why.contains("missing on this machine") {
-        return Err(Exit::Usage(
-            "the story's repository is a Rust one: install Rust (https://rustup.rs), so that `cargo test` can run"
-                .into(),
-        ));
-    }
     Err(Exit::NoFix(format!("the pull request is as red as before: {why}")))
 }

@@ -1,27 +1,95 @@
 //! What a local checkout taught, in a file of greenlight's own folder: accepted fixes and reasons of rejections.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::super::terminal;
+use super::super::{Exit, terminal};
 use super::Asked;
 use super::report::Report;
 use crate::domain::id::RunId;
 use crate::domain::memory::{Fingerprint, Fix, Memory, Rejection};
+use crate::domain::redact;
 use crate::private;
 
 /// A larger file is not read, in bytes.
 const MAX_FILE: u64 = 16 << 20;
+/// Bytes of a summary that are kept.
+const MAX_SUMMARY: usize = 500;
+
+/// Where what a checkout taught is kept, beside the packages that were installed for it.
+pub(in super::super) fn file(packages: &Path) -> PathBuf {
+    packages.with_extension("memory.json")
+}
 
 /// What is remembered; nothing if that cannot be read, which costs no more than trying it again.
 pub(super) fn recall(file: &Path) -> Memory {
-    let is_small = fs::metadata(file).is_ok_and(|meta| meta.len() <= MAX_FILE);
-    let text = is_small.then(|| fs::read(file).ok()).flatten();
-    text.and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or_default()
+    read(file).unwrap_or_default()
+}
+
+/// What is remembered; nothing where nothing is yet.
+///
+/// # Errors
+/// When there is a file that cannot be read, or is none of these.
+pub(in super::super) fn read(file: &Path) -> io::Result<Memory> {
+    let meta = match fs::metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Memory::default()),
+        meta => meta?,
+    };
+    if meta.len() > MAX_FILE {
+        return Err(io::Error::other("it is too large"));
+    }
+    Ok(serde_json::from_slice(&fs::read(file)?)?)
+}
+
+/// How many fixes of this failure somebody turned down, so that they are left out.
+pub(super) fn left_out(asked: &Asked<'_>, report: &Report) -> usize {
+    if !asked.mode.is_debug() {
+        return 0;
+    }
+    let (before, _) = asked.before;
+    let earlier = asked.memory.turned_down(before).map(|down| down.patch.clone());
+    let now = report.turned_down.iter().map(|(proposal, _)| proposal.patch.digest());
+    earlier.chain(now).collect::<BTreeSet<_>>().len()
+}
+
+/// Says before the work what is left out of it.
+pub(super) fn tell_left_out(asked: &Asked<'_>) {
+    match left_out(asked, &Report::default()) {
+        0 => {}
+        1 => terminal::tell(&format!(
+            "note: 1 fix turned down earlier is left out; {}",
+            remedy(asked)
+        )),
+        count => terminal::tell(&format!(
+            "note: {count} fixes turned down earlier are left out; {}",
+            remedy(asked)
+        )),
+    }
+}
+
+/// The same end; where nothing was found because something is left out, it says what to do about that.
+pub(super) fn with_left_out(exit: Exit, asked: &Asked<'_>, report: &mut Report) -> Exit {
+    report.left_out = left_out(asked, report);
+    match exit {
+        Exit::NoFix(_) | Exit::Limit(_) if report.left_out > 0 => {
+            exit.reworded(|text| format!("{}: {}", text.trim_end_matches('.'), remedy(asked)))
+        }
+        exit => exit,
+    }
+}
+
+fn remedy(asked: &Asked<'_>) -> String {
+    let path = match &asked.arguments.path {
+        path if path == Path::new(".") => String::new(),
+        path => format!(" {}", path.display()),
+    };
+    format!(
+        "`greenlight memory list{path}` shows what was turned down, `greenlight memory forget ID{path}` has it offered again"
+    )
 }
 
 /// Adds what this run taught.
@@ -49,12 +117,14 @@ pub(super) fn learn(file: &Path, asked: &Asked<'_>, report: &Report) {
         );
         memory.test_command.clone_from(&report.command);
     }
-    for (patch, reason) in &report.turned_down {
+    for (proposal, reason) in &report.turned_down {
         memory.rejections.insert(
             0,
             Rejection {
                 fingerprint: fingerprint.clone(),
-                patch: patch.clone(),
+                patch: proposal.patch.digest(),
+                edit: Some(proposal.patch.clone()),
+                summary: redact::bounded(&proposal.summary, MAX_SUMMARY),
                 reason: reason.clone(),
                 at,
             },
@@ -72,7 +142,11 @@ pub(super) fn learn(file: &Path, asked: &Asked<'_>, report: &Report) {
     }
 }
 
-fn write(file: &Path, memory: &Memory) -> std::io::Result<()> {
+/// Keeps it.
+///
+/// # Errors
+/// When it cannot be written.
+pub(in super::super) fn write(file: &Path, memory: &Memory) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     private::folder(folder)?;
     let mut place = tempfile::NamedTempFile::new_in(folder)?;

@@ -3,7 +3,8 @@
 
 mod base;
 mod changes;
-mod kept;
+pub(super) mod kept;
+mod question;
 mod report;
 mod tests_first;
 mod write;
@@ -12,14 +13,17 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use futures::FutureExt as _;
+pub(super) use question::UpFront;
+use question::What;
 use report::Report;
 use tokio_util::sync::CancellationToken;
 
+use super::answer::Answer;
 use super::recorder::Recorder;
-use super::work::{Approver, Present, work_until_done};
+use super::work::{Present, work_until_done};
 use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
-use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFlags};
+use crate::config::flags::{Flags, FolderFlags, LogFlags, ModelFlags, SandboxFlags};
 use crate::config::settings::Settings;
 use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
@@ -42,9 +46,6 @@ pub(super) struct Common {
     /// The checkout
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// Approve up front: what the model asks to execute, and writing the result to the working tree
-    #[arg(long)]
-    yes: bool,
     /// Install the dependencies first, from the registries that this machine's package tools are configured for
     #[arg(long)]
     install: bool,
@@ -58,7 +59,7 @@ pub(super) struct Common {
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]
-    storage: StorageFlags,
+    data: FolderFlags,
     #[command(flatten)]
     model: ModelFlags,
     #[command(flatten)]
@@ -75,20 +76,25 @@ impl Common {
 }
 
 /// Works on a checkout in a mode, from its tests to an answer.
-pub(super) async fn work(arguments: Common, mode: Mode) -> Exit {
+pub(super) async fn work(arguments: Common, up_front: UpFront, mode: Mode) -> Exit {
     let (as_json, began) = (arguments.json, Instant::now());
     let mut report = Report::of(&mode);
     let cancel = CancellationToken::new();
-    let exit = terminal::unless_stopped(try_to(arguments, &mode, &mut report, &cancel), &cancel).await;
+    let exit = terminal::unless_stopped(try_to((arguments, up_front), &mode, &mut report, &cancel), &cancel).await;
     if as_json {
         terminal::show_document(&report.document(&exit, began.elapsed()));
     }
     exit
 }
 
-async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
+async fn try_to(
+    (arguments, up_front): (Common, UpFront),
+    mode: &Mode,
+    report: &mut Report,
+    cancel: &CancellationToken,
+) -> Result<(), Exit> {
     let flags = Flags {
-        storage: arguments.storage.clone(),
+        storage: arguments.data.clone().into(),
         model: arguments.model.clone(),
         sandbox: arguments.sandbox.clone(),
         log: arguments.log.clone(),
@@ -105,7 +111,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
-    let memory_file = kept.with_extension("memory.json");
+    let memory_file = kept::file(&kept);
     let recorder = Recorder::default();
     let mut desk = app::desk(&root, own.path(), kept).await?;
     desk.memory = kept::recall(&memory_file);
@@ -137,6 +143,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     }
     let asked = Asked {
         arguments: &arguments,
+        up_front,
         mode,
         desk: &desk,
         suite: &suite,
@@ -156,8 +163,7 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
         report::show_unverified(report);
     }
     // Before anything is written: the bundle has the tree that the run began on.
-    let approver = Approver::of(arguments.yes, arguments.json);
-    let began = (&desk, asked.memory, approver);
+    let began = (&desk, asked.memory, question::approver(&asked));
     let recorded = recorder.write(arguments.record.as_deref(), began, model.as_ref()).await;
     let written = result.and_then(|approved| put(approved, report, &desk));
     kept::learn(&memory_file, &asked, report);
@@ -185,6 +191,7 @@ fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, 
 /// What is to be done, and with what.
 struct Asked<'a> {
     arguments: &'a Common,
+    up_front: UpFront,
     mode: &'a Mode,
     desk: &'a Desk,
     suite: &'a Suite,
@@ -195,8 +202,19 @@ struct Asked<'a> {
     recorder: &'a Recorder,
 }
 
-/// Proposes, asks, and tries again with the reason when there is one. What it gives is approved, and not yet written.
+/// Works, and says what is left out of that because it was turned down.
 async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationToken) -> Result<Option<Proposal>, Exit> {
+    kept::tell_left_out(asked);
+    let proposal = Box::pin(approved(asked, report, cancel)).await;
+    proposal.map_err(|exit| kept::with_left_out(exit, asked, report))
+}
+
+/// Proposes, asks, and tries again with the reason when there is one. What it gives is approved, and not yet written.
+async fn approved(
+    asked: &Asked<'_>,
+    report: &mut Report,
+    cancel: &CancellationToken,
+) -> Result<Option<Proposal>, Exit> {
     let arguments = asked.arguments;
     let head = head(asked.desk);
     let tests_first = match asked.mode {
@@ -226,14 +244,14 @@ async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationTok
         if !arguments.json {
             report::show_proposal(&proposal);
         }
-        let reason = match ask(arguments, "Write this to the working tree?", cancel).await? {
-            Said::Yes => return Ok(Some(proposal)),
-            Said::No => return Err(Exit::Refused("not approved; nothing was written".into())),
-            Said::Because(reason) => reason,
+        let reason = match question::ask(asked, What::Result(proposal.claim()), cancel).await? {
+            Answer::Yes => return Ok(Some(proposal)),
+            Answer::No => return Err(Exit::Refused("not approved; nothing was written".into())),
+            Answer::Because(reason) => reason,
         };
         terminal::tell(&format!("looking for another {}", made(asked.mode)));
         asked.recorder.rejected(&reason, false)?;
-        report.turned_down.push((proposal.patch.digest(), reason.clone()));
+        report.turned_down.push((proposal.clone(), reason.clone()));
         turned_down.push(TurnedDown { proposal, reason });
     }
     Err(Exit::Refused(format!(
@@ -324,44 +342,11 @@ async fn attempt(
         said: &[],
     };
     let present = Present {
-        approver: Approver::of(asked.arguments.yes, asked.arguments.json),
+        approver: question::approver(asked),
         is_shown: asked.arguments.is_watched(),
         recorder: asked.recorder,
     };
     work_until_done((asked.desk, Some(asked.suite)), engine, &brief, present, cancel).await
-}
-
-enum Said {
-    Yes,
-    No,
-    Because(String),
-}
-
-async fn ask(arguments: &Common, what: &str, cancel: &CancellationToken) -> Result<Said, Exit> {
-    if arguments.yes {
-        return Ok(Said::Yes);
-    }
-    if arguments.json || !terminal::somebody_is_there() {
-        let why = if arguments.json {
-            "`--json` does not ask"
-        } else {
-            "nobody is here to approve"
-        };
-        return Err(Exit::Refused(format!(
-            "{why}, so nothing was written; `--yes` approves up front"
-        )));
-    }
-    let question = format!("\n{what} [y]es, [n]o, or why not:");
-    let answer = tokio::select! {
-        answer = terminal::ask(&question) => answer,
-        () = cancel.cancelled() => return Err(Exit::Stopped),
-    };
-    let answer = answer.unwrap_or_default();
-    Ok(match answer.to_lowercase().as_str() {
-        "y" | "yes" => Said::Yes,
-        "" | "n" | "no" => Said::No,
-        _ => Said::Because(answer),
-    })
 }
 
 /// The commit the checkout is at; zeros outside of git, where evidence has no commit to name.

@@ -11,7 +11,7 @@ use crate::domain::finding::Finding;
 use crate::domain::measures::Measure;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{Author, Proposal};
+use crate::domain::proposal::{Author, Claim, Proposal};
 use crate::domain::redact;
 use crate::domain::reply::{self, MAX_EDITS};
 use crate::domain::run::TestsFirst;
@@ -37,8 +37,10 @@ pub(super) struct Report {
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
     pub(super) is_applied: bool,
-    /// Digests of proposals that were turned down, and why.
-    pub(super) turned_down: Vec<(String, String)>,
+    /// Proposals that were turned down, and why.
+    pub(super) turned_down: Vec<(Proposal, String)>,
+    /// How many fixes are left out because they were turned down, in this run or earlier.
+    pub(super) left_out: usize,
     /// What the model used up.
     pub(super) spend: Spend,
     /// Of the tests, and of the model.
@@ -72,6 +74,7 @@ impl Report {
         };
         let proposal = self.proposal.as_ref().map(|proposal| {
             json!({
+                "kind": kind(self.mode, proposal),
                 "summary": proposal.summary,
                 "author": match &proposal.author { Author::BuiltIn => "builtin", Author::Model(name) => name, Author::Remembered(_) => "memory" },
                 "rung": proposal.found_by.map(|found_by| found_by.rung.name()),
@@ -111,6 +114,7 @@ impl Report {
             "triage": self.before.as_ref().map(|(_, triage)| triage),
             "proposal": proposal,
             "applied": self.is_applied,
+            "turned_down": self.left_out,
             "spent": self.spent(wall),
         })
     }
@@ -131,6 +135,16 @@ impl Report {
             "completion_tokens": self.spend.completion_tokens,
             "cost_usd": self.spend.cost_micros.map(|micros| micros as f64 / 1e6),
         })
+    }
+}
+
+/// What a proposal is, in a word for scripts.
+fn kind(mode: &str, proposal: &Proposal) -> &'static str {
+    match (proposal.claim(), mode) {
+        (Claim::TestMayBeWrong, _) => "tests",
+        (Claim::Fix, "tdd") => "implementation",
+        (Claim::Fix, "refactor") => "refactoring",
+        (Claim::Fix, _) => "fix",
     }
 }
 
@@ -242,7 +256,20 @@ pub(super) fn show_explanation(explanation: &Explanation) {
     }
 }
 
+/// Says that this is no fix, and what the tests say no more.
+fn show_change_of_tests(proposal: &Proposal) {
+    terminal::show(
+        "\nTHE TEST MAY BE WRONG: this changes a test, not the code. With it the tests say less than before:",
+    );
+    for weakening in &proposal.weakens {
+        terminal::show_code(&format!("  - {}", weakening.to_string().replace(['\n', '\r'], " ")));
+    }
+}
+
 pub(super) fn show_proposal(proposal: &Proposal) {
+    if proposal.claim() == Claim::TestMayBeWrong {
+        show_change_of_tests(proposal);
+    }
     terminal::show(&format!("\n{}\n", proposal.summary));
     if proposal.tests_first.is_some() {
         terminal::show("Code, besides the tests above:");

@@ -2,9 +2,11 @@
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::answer::Answer;
 use super::super::{Exit, terminal};
+use super::question::{self, What};
 use super::report::{self, Report};
-use super::{Asked, Said, SoFar};
+use super::{Asked, SoFar};
 use crate::domain::id::CommitSha;
 use crate::domain::run::{MAX_PROPOSALS, TestsFirst};
 use crate::engine::work::Outcome;
@@ -34,10 +36,10 @@ pub(super) async fn written(
         if !asked.desk.config.gate.tests {
             return Ok(first);
         }
-        match super::ask(asked.arguments, "Write the code for these tests?", cancel).await? {
-            Said::Yes => return Ok(first),
-            Said::No => return Err(Exit::Refused("the tests were not approved; nothing was written".into())),
-            Said::Because(reason) => {
+        match question::ask(asked, What::TestsFirst, cancel).await? {
+            Answer::Yes => return Ok(first),
+            Answer::No => return Err(Exit::Refused("the tests were not approved; nothing was written".into())),
+            Answer::Because(reason) => {
                 asked.recorder.rejected(&reason, true)?;
                 turned_down.push(reason);
             }

@@ -167,3 +167,31 @@ fn what_is_kept_has_defaults_and_bounds() {
         refused(&[(setting, value)], setting, part);
     }
 }
+
+#[test]
+fn a_mistake_is_told_of_what_was_used() {
+    let flags = Flags {
+        model: ModelFlags {
+            engine: Some("gpt".into()),
+            ..ModelFlags::default()
+        },
+        ..Flags::default()
+    };
+    let error = Settings::new(flags, &Environment::default()).unwrap_err().to_string();
+    assert_eq!(error, "--engine is no engine; use `auto`, `builtin` or `model`");
+    refused(&[("GREENLIGHT_ENGINE", "gpt")], "GREENLIGHT_ENGINE", "is no engine");
+    let flags = Flags {
+        github: GithubFlags {
+            private_key_file: Some("/nowhere.pem".into()),
+            ..GithubFlags::default()
+        },
+        ..Flags::default()
+    };
+    let error = Settings::new(flags, &Environment::default()).unwrap_err();
+    assert_eq!(error.setting, "--private-key-file");
+    refused(
+        &[("GREENLIGHT_PRIVATE_KEY_FILE", "/nowhere.pem")],
+        "GREENLIGHT_PRIVATE_KEY_FILE",
+        "names /nowhere.pem",
+    );
+}

@@ -22,6 +22,7 @@ pub fn memory(memory: &Memory) -> Option<String> {
     }
     lines.extend(memory.fixes.iter().take(SHOWN).map(accepted));
     lines.extend(more(memory.fixes.len(), "accepted fixes"));
+    lines.extend(left_out(memory));
     lines.extend(memory.rejections.iter().take(SHOWN).map(turned_down));
     lines.extend(more(memory.rejections.len(), "rejections"));
     lines.extend(shares(memory));
@@ -69,6 +70,17 @@ fn turned_down(rejection: &Rejection) -> String {
         rejection.at.strftime("%Y-%m-%d"),
         redact::prose(&rejection.reason, 200)
     )
+}
+
+/// How many fixes nobody is offered again.
+fn left_out(memory: &Memory) -> Option<String> {
+    match memory.rejections.len() {
+        0 => None,
+        1 => Some("- 1 fix was turned down and is left out where the same tests fail in the same way:".into()),
+        count => Some(format!(
+            "- {count} fixes were turned down and are left out where the same tests fail in the same way:"
+        )),
+    }
 }
 
 fn more(count: usize, what: &str) -> Option<String> {

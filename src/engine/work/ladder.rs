@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
 use super::super::desk::Desk;
+use super::turned_down::Rejected;
 use super::{Brief, Red, Watch, prove, remembered, searched};
 use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
@@ -44,8 +45,7 @@ pub(super) struct Ground<'a> {
     pub(super) suite: &'a Suite,
     pub(super) red: Red<'a>,
     pub(super) brief: &'a Brief<'a>,
-    /// Patches that were turned down.
-    pub(super) excluded: &'a [String],
+    pub(super) turned_down: &'a Rejected,
 }
 
 /// Goes up until something holds.
@@ -102,7 +102,7 @@ async fn tool_fixes(ground: Ground<'_>, cancel: &CancellationToken) -> Result<Ve
     let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
     let task = ground.task(&is_protected, &[]);
     let mut fixes = repair::tool_fixes(&task, cancel).await?;
-    fixes.retain(|fix| !ground.excluded.contains(&fix.patch.digest()));
+    fixes.retain(|fix| !ground.turned_down.has(desk, &fix.patch));
     fixes.truncate(MAX_TOOL_FIXES);
     Ok(fixes)
 }
@@ -159,7 +159,8 @@ impl<'a> Ground<'a> {
             changed: &desk.changed,
             originals: &desk.originals,
             protected,
-            excluded: self.excluded,
+            excluded: &self.turned_down.digests,
+            turned_down: &self.turned_down.patches,
             tried,
         }
     }

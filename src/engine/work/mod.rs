@@ -18,6 +18,7 @@ mod reproduce;
 mod resolve;
 mod searched;
 mod tdd;
+pub mod turned_down;
 
 pub use again::judge_again;
 use futures::future::BoxFuture;
@@ -27,6 +28,7 @@ pub use resolve::{edits, resolve};
 use tokio_util::sync::CancellationToken;
 
 use self::ladder::{Ground, Rungs, Top};
+use self::turned_down::Rejected;
 use super::Broken;
 use super::desk::Desk;
 use crate::agent::{Live, Recorded};
@@ -218,7 +220,7 @@ pub async fn work(
 ) -> Result<Outcome, Broken> {
     // On the heap: what follows is many futures deep, and a worker's stack is not.
     let outcome = Box::pin(on_desk(desk, suite, engine, brief, watch)).await?;
-    on_head::landing(desk, outcome).await
+    on_head::landing(desk, turned_down::said(outcome, brief)).await
 }
 
 /// The same, with the patch as it is on the desk.
@@ -271,17 +273,7 @@ async fn ladder(
         return Ok(None);
     }
     let (head, triage) = (brief.head, brief.triage);
-    let (remembered, _) = brief.memory.turned_down(before);
-    let mut excluded = remembered;
-    for down in brief.turned_down {
-        let patch = on_head::on_desk(desk, &down.proposal.patch).await?;
-        excluded.extend(
-            [Some(&down.proposal.patch), patch.as_ref()]
-                .into_iter()
-                .flatten()
-                .map(Patch::digest),
-        );
-    }
+    let turned_down = Rejected::of(desk, brief, before).await?;
     let ground = Ground {
         desk,
         suite,
@@ -292,7 +284,7 @@ async fn ladder(
             on_head: None,
         },
         brief,
-        excluded: &excluded,
+        turned_down: &turned_down,
     };
     let rungs = match engine {
         Engine::BuiltIn => Rungs::All { before_a_model: false },

@@ -250,11 +250,15 @@ async fn transcript(
     let brief = bench.brief;
     let files: Vec<RepoPath> = bench.desk.changed.keys().cloned().collect();
     let reasons = brief.turned_down.iter().map(|down| down.reason.clone());
+    let reasons = reasons.filter(|reason| !reason.is_empty());
     let earlier = brief
         .before
-        .map(|before| brief.memory.turned_down(before).1)
-        .unwrap_or_default();
-    let earlier = earlier.into_iter().take(MAX_EARLIER);
+        .into_iter()
+        .flat_map(|before| brief.memory.turned_down(before));
+    let earlier = earlier
+        .map(|down| down.reason.clone())
+        .filter(|reason| !reason.is_empty());
+    let earlier = earlier.take(MAX_EARLIER);
     let remarks: Vec<String> = on_head::remark(bench.desk, brief)
         .into_iter()
         .chain(earlier)

@@ -6,7 +6,7 @@ use super::super::Broken;
 use super::super::desk::Desk;
 use super::{Red, prove};
 use crate::checkout::Checkout;
-use crate::domain::memory::{Fix, Memory};
+use crate::domain::memory::Memory;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::proposal::{Author, Claim, Proposal};
 use crate::domain::run::TurnedDown;
@@ -31,7 +31,7 @@ pub(super) async fn remembered(
     let fixes = memory.fixes_of(red.before);
     let fitting = fixes
         .into_iter()
-        .filter_map(|fix| Some((fix, fitted(fix, &desk.checkout)?)));
+        .filter_map(|fix| Some((fix, fitted(&fix.patch, &desk.checkout)?)));
     let is_turned_down = |patch: &Patch| {
         let digest = patch.digest();
         turned_down.iter().any(|down| down.proposal.patch.digest() == digest)
@@ -63,10 +63,10 @@ pub(super) async fn remembered(
     Ok(None)
 }
 
-/// The fix on the tree as it is now; none if it does not fit there, or changes nothing any more.
-fn fitted(fix: &Fix, checkout: &Checkout) -> Option<Patch> {
+/// A patch on the tree as it is now; none if it does not fit there, or changes nothing any more.
+pub(super) fn fitted(patch: &Patch, checkout: &Checkout) -> Option<Patch> {
     let mut changes = Vec::new();
-    for (path, change) in fix.patch.files() {
+    for (path, change) in patch.files() {
         let now = checkout.read(path);
         let after = if now == change.before {
             change.after.clone()
@@ -92,7 +92,7 @@ fn carried_over(was: &str, now: &str, then: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::domain::id::RunId;
-    use crate::domain::memory::Fingerprint;
+    use crate::domain::memory::{Fingerprint, Fix};
 
     fn fix(before: Option<&str>, after: &str) -> Fix {
         let red = crate::domain::test_run::TestRun {
@@ -120,7 +120,7 @@ mod tests {
             std::fs::write(dir.path().join("a.py"), now).unwrap();
         }
         let checkout = Checkout::exported(dir.path(), &[]).unwrap();
-        let fitted = fitted(fix, &checkout);
+        let fitted = fitted(&fix.patch, &checkout);
         let after = fitted
             .as_ref()
             .and_then(|patch| patch.files().next()?.1.after.as_ref()?.text().map(str::to_string));

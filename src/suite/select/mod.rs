@@ -33,6 +33,11 @@ pub(super) fn argv(command: &TestCommand, only: &[String]) -> Vec<String> {
     narrowed.unwrap_or_else(|| command.argv.clone())
 }
 
+/// Whether the command can be told to run the named tests alone.
+pub fn narrows(command: &TestCommand, only: &[String]) -> bool {
+    argv(command, only) != command.argv
+}
+
 fn tests(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     match command.framework {
         Framework::Cargo | Framework::Nextest => rust::tests(command, only),

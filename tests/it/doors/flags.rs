@@ -47,6 +47,23 @@ async fn what_is_not_known_is_a_usage_error() {
         (&["serve", "--listen", "8080"], "--listen"),
         (&["demo", "--github-only", "nowhere"], "--github-only"),
         (&["demo", "--approve", "--github-only"], "--github-only"),
+        (&["demo", "--github-only", "127.0.0.1"], "such as http://127.0.0.1:8080"),
+        // What would do nothing is refused.
+        (&["demo", "--github-only", "127.0.0.1:1", "--model", "m"], "--model"),
+        (&["doctor", "--sandbox", "docker"], "--sandbox"),
+        (&["fix", "--database-url", "sqlite://x"], "--database-url"),
+        (&["explain", "--yes-tests"], "--yes-tests"),
+        (&["tests", "--list", "--install"], "--install"),
+        (
+            &["suggest", "--patch", "-", "--base", "main", "--pull-request", "1"],
+            "--base",
+        ),
+        (&["sandbox", "--timeout", "soon", "--", "true"], "`2s`"),
+        (
+            &["sandbox", "--sandbox", "some", "--", "true"],
+            "there is no sandbox \"some\"",
+        ),
+        (&["fix", "--engine", "gpt"], "--engine is no engine"),
     ] {
         let ended = door.run(arguments).await.with(2).saying(part);
         assert_eq!(ended.out, "", "{arguments:?}");
@@ -92,4 +109,75 @@ async fn odd_settings_are_named() {
         .await
         .with(2)
         .saying("is no folder");
+}
+
+#[tokio::test]
+async fn what_was_used_is_named() {
+    let door = Door::new().with("GREENLIGHT_ENGINE", "gpt");
+    door.run(["fix"]).await.with(2).saying("GREENLIGHT_ENGINE is no engine");
+    let door = Door::new()
+        .with("GREENLIGHT_APP_ID", "1")
+        .with("GREENLIGHT_WEBHOOK_SECRET", "s");
+    let by_variable = door.with("GREENLIGHT_PRIVATE_KEY_FILE", "/nope.pem");
+    by_variable
+        .run(["serve"])
+        .await
+        .with(2)
+        .saying("GREENLIGHT_PRIVATE_KEY_FILE names /nope.pem");
+    let by_flag = ["serve", "--private-key-file", "/nope.pem"];
+    Door::new()
+        .run(by_flag)
+        .await
+        .with(2)
+        .saying("--private-key-file names /nope.pem");
+    let door = Door::new()
+        .with("GREENLIGHT_WORKERS", "0")
+        .with("GREENLIGHT_WEBHOOK_SECRET", "s");
+    door.run(["serve"]).await.with(2).saying("GREENLIGHT_WORKERS");
+    let door = Door::new()
+        .with("GREENLIGHT_LISTEN", "8080")
+        .with("GREENLIGHT_WEBHOOK_SECRET", "s");
+    door.run(["serve"])
+        .await
+        .with(2)
+        .saying("GREENLIGHT_LISTEN: it is no address");
+    // A name is an address; what is missing is something else.
+    let named = Door::new().run(["serve", "--listen", "localhost:8099"]).await.with(2);
+    assert!(
+        named.err.contains("GREENLIGHT_WEBHOOK_SECRET is not set"),
+        "{}",
+        named.err
+    );
+}
+
+/// Every flag of `serve` has a variable, so that a unit file needs no arguments.
+#[tokio::test]
+async fn every_flag_of_the_service_has_a_variable() {
+    let help = Door::new().run(["serve", "--help"]).await.with(0).out;
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flags = words.split(" --").skip(1).filter(|flag| !flag.starts_with("help"));
+    for flag in flags.filter(|flag| flag.split_once(' ').is_some_and(|(_, rest)| rest.starts_with('<'))) {
+        assert!(flag.contains("[env: GREENLIGHT_"), "--{flag}");
+    }
+}
+
+#[tokio::test]
+async fn help_says_how_a_verb_ends_and_what_it_needs() {
+    let door = Door::new();
+    for verb in [
+        "fix", "tdd", "refactor", "explain", "tests", "verify", "replay", "sandbox", "memory",
+    ] {
+        let help = door.run([verb, "--help"]).await.with(0).out;
+        assert!(help.contains("Exit codes: "), "{verb}: {help}");
+    }
+    // Lines are broken to the width of a page.
+    let flat = |help: String| help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for verb in ["tdd", "refactor", "explain"] {
+        let help = flat(door.run([verb, "--help"]).await.with(0).out);
+        assert!(help.contains("needs a model"), "{verb}: {help}");
+    }
+    let explain = flat(door.run(["explain", "--help"]).await.with(0).out);
+    assert!(!explain.contains("working tree"), "{explain}");
+    let demo = flat(door.run(["demo", "--help"]).await.with(0).out);
+    assert!(demo.contains("without a terminal"), "{demo}");
 }

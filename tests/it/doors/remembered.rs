@@ -81,3 +81,111 @@ async fn what_somebody_turns_down_is_not_proposed_to_them_again() {
     assert_eq!(code, Some(0), "{shown}");
     model.finish();
 }
+
+const INVOICE: &str = "DISCOUNT_FROM = 10_000\nDISCOUNT = 500\n\n\ndef total(amount):\n    if amount > DISCOUNT_FROM:\n        amount = amount - DISCOUNT\n    return amount\n";
+const MENDED: &str = "amount >= DISCOUNT_FROM";
+const INVOICE_TESTS: &str = "
+import unittest
+from invoice import total
+
+class TotalTest(unittest.TestCase):
+    def test_below(self):
+        self.assertEqual(total(9_999), 9_999)
+        self.assertEqual(total(1), 1)
+
+    def test_from(self):
+        self.assertEqual(total(10_000), 9_500)
+
+    def test_above(self):
+        self.assertEqual(total(10_001), 9_501)
+        self.assertEqual(total(20_000), 19_500)
+";
+
+fn invoice() -> tempfile::TempDir {
+    super::written(&[
+        ("invoice.py", INVOICE.as_bytes()),
+        ("test_invoice.py", INVOICE_TESTS.as_bytes()),
+    ])
+}
+
+/// Whether something is the right bound in other words, or the constant that comes to the same.
+fn is_the_same_again(shown: &str) -> bool {
+    let added = shown
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| line.starts_with('+') && !line.starts_with("+++"));
+    added
+        .into_iter()
+        .any(|line| line.contains("DISCOUNT_FROM") && !line.contains(MENDED))
+}
+
+/// The same bound is never offered in other words, no later run is silent about it, and it can be had back.
+#[tokio::test]
+async fn what_was_turned_down_comes_back_in_no_other_words_until_it_is_forgotten() {
+    let checkout = invoice();
+    let root = checkout.path().to_str().unwrap();
+    let door = Door::new();
+    let mut terminal = Terminal::start(door.command(["fix", root]));
+    terminal.shows(MENDED).await;
+    terminal.shows("Write this to the working tree?").await;
+    terminal.types("reject I would rather lower the constant");
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("looking for another fix"), "{shown}");
+    assert!(shown.contains("1 fix that was turned down is left out"), "{shown}");
+    assert!(!is_the_same_again(&shown), "{shown}");
+
+    let again = door.run(["fix", "--yes", "--json", root]).await.with(1);
+    let again = again
+        .saying("note: 1 fix turned down earlier is left out; `greenlight memory list ")
+        .saying("no fix found")
+        .saying("1 fix that was turned down is left out: `greenlight memory list ");
+    let told = document(&again);
+    assert_eq!((&told["outcome"], &told["turned_down"]), (&json!("no_fix"), &json!(1)));
+    assert_eq!(told["search"]["unverified"], json!([]), "{told}");
+
+    let listed = door.run(["memory", "list", root]).await.with(0);
+    assert!(listed.out.contains("turned down on"), "{}", listed.out);
+    assert!(
+        listed.out.contains("because: I would rather lower the constant"),
+        "{}",
+        listed.out
+    );
+    assert!(listed.out.contains(MENDED), "{}", listed.out);
+    let listed = document(&door.run(["memory", "list", "--json", root]).await.with(0));
+    let id = listed["turned_down"][0]["id"].as_str().unwrap().to_string();
+    assert!(listed["turned_down"][0]["patch"].as_str().unwrap().contains(MENDED));
+    door.run(["memory", "forget", "nothing", root])
+        .await
+        .with(2)
+        .saying("`greenlight memory list` shows");
+    door.run(["memory", "forget", root]).await.with(2).saying("is called");
+    door.run(["memory", "forget"]).await.with(2).saying("--all");
+    let forgotten = door.run(["memory", "forget", &id, root]).await.with(0);
+    assert!(forgotten.out.contains(&id), "{}", forgotten.out);
+
+    assert_eq!(fixed(&door, &[], checkout.path()).await["outcome"], "fixed");
+    let mended = std::fs::read_to_string(checkout.path().join("invoice.py")).unwrap();
+    assert_eq!(mended, INVOICE.replace("amount > DISCOUNT_FROM", MENDED));
+}
+
+#[tokio::test]
+async fn all_that_is_remembered_can_be_forgotten() {
+    let checkout = sums(RED, &[]);
+    let root = checkout.path().to_str().unwrap();
+    let door = Door::new();
+    let nothing = door.run(["memory", "list", root]).await.with(0);
+    assert!(nothing.out.contains("nothing is remembered"), "{}", nothing.out);
+    fixed(&door, &[], checkout.path()).await;
+    let listed = document(&door.run(["memory", "list", "--json", root]).await.with(0));
+    assert_eq!(listed["accepted"].as_array().unwrap().len(), 1, "{listed}");
+    let forgotten = document(&door.run(["memory", "forget", "--all", "--json", root]).await.with(0));
+    assert_eq!(forgotten["forgotten"], json!([listed["accepted"][0]["id"]]));
+    let listed = document(&door.run(["memory", "list", "--json", root]).await.with(0));
+    assert_eq!(listed["accepted"], json!([]));
+    // Of another checkout nothing is known, and nothing is made.
+    door.run(["memory", "list", "/nowhere"])
+        .await
+        .with(2)
+        .saying("/nowhere");
+}

@@ -75,7 +75,7 @@ async fn scripts_get_one_document() {
 async fn every_end_has_a_code_of_its_own() {
     let directory = written(&[("greenlight.toml", b"[sandbox]\nmemory = \"64MiB\"\ndisk = \"64MiB\"\n")]);
     for (arguments, code, kind) in [
-        (&["--timeout", "1s", "--", "sleep", "1000"][..], 124, "timed_out"),
+        (&["--timeout", "1", "--", "sleep", "1000"][..], 124, "timed_out"),
         (
             &["--", "python3", "-c", "x = [b'x' * (1 << 20) for _ in range(1000)]"],
             137,
@@ -107,7 +107,7 @@ async fn what_cannot_be_had_is_refused_and_nothing_runs() {
         "{}",
         run.out
     );
-    let run = sandbox(directory.path(), &["--backend", "chroot", "--", "true"])
+    let run = sandbox(directory.path(), &["--sandbox", "chroot", "--", "true"])
         .await
         .with(2);
     run.saying("there is no sandbox \"chroot\"; there is native, bubblewrap");
@@ -240,7 +240,7 @@ async fn other_programs_of_its_user_cannot_read_its_environment() {
     let door = Door::new()
         .with("GREENLIGHT_DATA_DIR", folder.path().join("data").display().to_string())
         .with("GITHUB_TOKEN", "ghs_canary");
-    let run = ["sandbox", "--backend", "none", "--", "sleep", "1000"];
+    let run = ["sandbox", "--sandbox", "none", "--", "sleep", "1000"];
     // Root may read everything, so it becomes somebody else first.
     let mut command = if rustix::process::geteuid().is_root() {
         let become_somebody = [

@@ -143,3 +143,55 @@ async fn the_active_virtual_environment_is_lent() {
     ended.saying(&format!("the tests use the virtual environment {active}"));
     Door::new().run(words).await.with(1).saying("could not be started");
 }
+
+#[tokio::test]
+async fn a_name_of_no_test_is_a_mistake_and_a_part_of_one_is_enough() {
+    let checkout = written(&[("sums.py", CODE), ("test_sums.py", SUITE)]);
+    let unknown = tests(checkout.path(), &["--only", "nonsense"])
+        .await
+        .with(2)
+        .saying("there is no test called `nonsense`; there are: ");
+    assert!(unknown.err.contains("`test_sums.Sums.test_wrong`"), "{}", unknown.err);
+    tests(checkout.path(), &["--only", "test_addz"])
+        .await
+        .with(2)
+        .saying("did you mean `test_sums.Sums.test_adds`?");
+    let document = |ended: &Ended| document(ended);
+    let unknown = document(&tests(checkout.path(), &["--json", "--only", "nonsense"]).await.with(2));
+    assert_eq!(unknown["tests"], Value::Null);
+    for name in ["test_adds", "adds"] {
+        let ended = tests(checkout.path(), &["--json", "--only", name]).await.with(0);
+        let ended = ended.saying(&format!("`{name}` is `test_sums.Sums.test_adds`"));
+        assert_eq!(
+            counts(&document(&ended)),
+            [&json!(1), &json!(1), &json!(0), &json!(0), &json!(0)]
+        );
+    }
+    let failing = tests(
+        checkout.path(),
+        &["--json", "--only", "test_adds", "--only", "test_wrong"],
+    )
+    .await;
+    assert_eq!(document(&failing.with(1))["total"], 2);
+    tests(checkout.path(), &["--only", "test_"])
+        .await
+        .with(2)
+        .saying("could be any of");
+    tests(checkout.path(), &["--list", "--only", "test_adds"])
+        .await
+        .with(2)
+        .saying("--list");
+}
+
+/// A command that takes no names runs everything, and what it ran is told by the names that were asked for.
+#[tokio::test]
+async fn names_are_held_against_what_a_command_of_ones_own_ran() {
+    let config = b"[test]\ncommand = \"sh -c 'python3 -m unittest -v'\"\n";
+    let checkout = written(&[("sums.py", CODE), ("test_sums.py", SUITE), ("greenlight.toml", config)]);
+    tests(checkout.path(), &["--only", "nonsense"])
+        .await
+        .with(2)
+        .saying("there is no test called `nonsense`");
+    let one = tests(checkout.path(), &["--json", "--only", "test_adds"]).await.with(0);
+    assert_eq!(document(&one)["total"], 1);
+}

@@ -9,7 +9,7 @@ use std::time::Duration;
 use greenlight::checkout::Checkout;
 use greenlight::domain::clock::Clock;
 use greenlight::domain::id::RepoPath;
-use greenlight::domain::patch::Blob;
+use greenlight::domain::patch::{Blob, Patch};
 use greenlight::domain::test_run::TestRun;
 use greenlight::repair::{self, Budget, End, Found, Progress, Task, ToolFix};
 use greenlight::sandbox::Policy;
@@ -31,6 +31,7 @@ pub(crate) struct Patient {
     pub(crate) originals: BTreeMap<RepoPath, String>,
     pub(crate) protected: Vec<&'static str>,
     pub(crate) excluded: Vec<String>,
+    pub(crate) turned_down: Vec<Patch>,
     _directories: Vec<TempDir>,
 }
 
@@ -95,6 +96,7 @@ impl Patient {
             originals: BTreeMap::new(),
             protected: Vec::new(),
             excluded: Vec::new(),
+            turned_down: Vec::new(),
             _directories: directories.into_iter().chain(beside).collect(),
         }
     }
@@ -130,6 +132,7 @@ impl Patient {
             originals: &self.originals,
             protected,
             excluded: &self.excluded,
+            turned_down: &self.turned_down,
             tried: &[],
         }
     }

@@ -166,3 +166,41 @@ async fn a_second_proposal_may_say_the_same_on_two_lines() {
     assert_eq!(story.file("fare.py"), module.replace("paid + fare", "paid - fare"));
     story.finish().await;
 }
+
+/// What was turned down is not offered in other words, in this run or a later one, and nobody is left to wonder why
+/// nothing is found.
+#[tokio::test]
+async fn a_rejected_bound_comes_back_in_no_other_words() {
+    let module = "DISCOUNT_FROM = 10_000\n\n\ndef change(amount):\n    if amount > DISCOUNT_FROM:\n        amount = amount - 500\n    return amount\n";
+    let tests = "import unittest\n\nfrom fare import change\n\n\nclass Fares(unittest.TestCase):\n    def test_below(self):\n        self.assertEqual(change(9_999), 9_999)\n\n    def test_from(self):\n        self.assertEqual(change(10_000), 9_500)\n\n    def test_above(self):\n        self.assertEqual(change(10_001), 9_501)\n        self.assertEqual(change(20_000), 19_500)\n";
+    let story = Scene::default()
+        .adds("fare.py", module)
+        .adds("test_fare.py", tests)
+        .begin()
+        .await;
+    story.maintainer_says("/greenlight fix").await;
+    assert_eq!(
+        suggestions(&story),
+        ["```suggestion\n    if amount >= DISCOUNT_FROM:\n```"]
+    );
+    story
+        .maintainer_says("/greenlight reject I would rather lower the constant")
+        .await;
+    for _ in 0..2 {
+        let run = story.run().await;
+        assert!(run.proposal.is_none(), "{:#?}", run.proposal);
+        let sticky = story.sticky();
+        assert!(sticky.contains("No fix found"), "{sticky}");
+        assert!(sticky.contains("1 fix that was turned down is left out"), "{sticky}");
+        assert!(!sticky.contains("Passes the tests, not verified"), "{sticky}");
+        story.maintainer_says("/greenlight status").await;
+        assert!(
+            story.answer().contains("1 fix was turned down and is left out"),
+            "{}",
+            story.answer()
+        );
+        story.maintainer_says("/greenlight fix").await;
+    }
+    story.has_not_landed();
+    story.finish().await;
+}

@@ -83,7 +83,7 @@ const EMPTY_WORDS: [&str; 6] = ["Manager", "Service", "Helper", "Util", "Data", 
 const MAX_LINES: usize = 400;
 
 /// The commands that README.md shows, and what makes sure that they work.
-const SHOWN_COMMANDS: [(&str, &str); 14] = [
+const SHOWN_COMMANDS: [(&str, &str); 15] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
@@ -98,6 +98,7 @@ const SHOWN_COMMANDS: [(&str, &str); 14] = [
     ("greenlight fix --record run.zip", "tests/it/doors/modes.rs"),
     ("greenlight replay run.zip", "tests/it/doors/modes.rs"),
     ("greenlight tests .", "tests/it/doors/tests.rs"),
+    ("greenlight memory list", "tests/it/doors/remembered.rs"),
     (
         "greenlight suggest --base main --patch fix.patch",
         "tests/it/doors/suggest.rs",

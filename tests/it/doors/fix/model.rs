@@ -90,7 +90,9 @@ async fn an_engine_that_there_is_not_is_said() {
     let checkout = sums(RED, &[]);
     let arguments = [OsStr::new("fix"), "--engine=best".as_ref(), checkout.path().as_os_str()];
     let ended = Door::new().run(arguments).await.with(2);
-    ended.saying("GREENLIGHT_ENGINE").saying("`auto`, `builtin` or `model`");
+    ended
+        .saying("--engine is no engine")
+        .saying("`auto`, `builtin` or `model`");
 }
 
 #[tokio::test]

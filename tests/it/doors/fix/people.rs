@@ -10,7 +10,7 @@ fn at_a_terminal(door: &Door, root: &std::path::Path) -> Terminal {
     Terminal::start(door.command(["fix".as_ref(), root.as_os_str()]))
 }
 
-const QUESTION: &str = "Write this to the working tree? [y]es, [n]o, or why not:";
+const QUESTION: &str = "Write this to the working tree? [y]es, [n]o, or [a]nother fix:";
 
 #[tokio::test]
 async fn a_yes_writes_and_a_no_does_not() {

@@ -1,0 +1,111 @@
+//! The question before anything is written, and what is approved up front instead. A change of a test is asked about
+//! apart: what approves a fix does not approve it.
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::answer::{Answer, Question};
+use super::super::work::Approver;
+use super::super::{Exit, terminal};
+use super::Asked;
+use crate::domain::proposal::Claim;
+
+/// What is approved before anybody is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in super::super) struct UpFront {
+    /// What the model asks to execute, and writing a result that changes no test.
+    pub(in super::super) all_but_tests: bool,
+    /// Writing a change of a test that may be wrong.
+    pub(in super::super) tests: bool,
+}
+
+/// What is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// Writing what was worked out.
+    Result(Claim),
+    /// Going on to the code, with these tests of a specification.
+    TestsFirst,
+}
+
+impl What {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Result(Claim::Fix) => "Write this to the working tree?",
+            Self::Result(Claim::TestMayBeWrong) => "Change the test, and leave the code as it is?",
+            Self::TestsFirst => "Write the code for these tests?",
+        }
+    }
+
+    fn is_approved(self, up_front: UpFront) -> bool {
+        match self {
+            Self::Result(Claim::TestMayBeWrong) => up_front.tests,
+            Self::Result(Claim::Fix) | Self::TestsFirst => up_front.all_but_tests,
+        }
+    }
+
+    /// Why nothing is written where nobody can be asked.
+    fn unasked(self, why: &str, up_front: UpFront) -> String {
+        let changes_a_test = self == Self::Result(Claim::TestMayBeWrong);
+        match (changes_a_test, up_front.all_but_tests) {
+            (true, true) => format!(
+                "this changes a test, which `--yes` does not approve, and {why}, so nothing was written; `--yes-tests` \
+                 approves changes of tests up front"
+            ),
+            (true, false) => format!(
+                "this changes a test, and {why}, so nothing was written; `--yes-tests` approves changes of tests up front"
+            ),
+            (false, _) => format!("{why}, so nothing was written; `--yes` approves up front"),
+        }
+    }
+}
+
+/// Whether somebody can be asked for anything.
+pub(super) fn approver(asked: &Asked<'_>) -> Approver {
+    Approver::of(asked.up_front.all_but_tests, asked.arguments.json)
+}
+
+/// Asks, unless that was approved up front. No answer at all is a no without a reason.
+///
+/// # Errors
+/// When nobody can be asked, or the work is stopped meanwhile.
+pub(super) async fn ask(asked: &Asked<'_>, what: What, cancel: &CancellationToken) -> Result<Answer, Exit> {
+    if what.is_approved(asked.up_front) {
+        return Ok(Answer::Yes);
+    }
+    if asked.arguments.json || !terminal::somebody_is_there() {
+        let why = if asked.arguments.json {
+            "`--json` does not ask"
+        } else {
+            "nobody is here to approve"
+        };
+        return Err(Exit::Refused(what.unasked(why, asked.up_front)));
+    }
+    let is_fix = matches!(what, What::Result(_)) && asked.mode.is_debug();
+    let question = Question {
+        text: what.text(),
+        word: (what == What::Result(Claim::TestMayBeWrong)).then_some("test"),
+        // Only a model reads them.
+        wants_reasons: asked.model.is_some(),
+        another: is_fix.then_some("fix"),
+    };
+    Ok(question.ask(cancel).await?.unwrap_or(Answer::No))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_yes_approves_no_change_of_a_test() {
+        let (fix, tests) = (What::Result(Claim::Fix), What::Result(Claim::TestMayBeWrong));
+        let of = |all_but_tests, tests| UpFront { all_but_tests, tests };
+        assert!(fix.is_approved(of(true, false)) && !fix.is_approved(of(false, true)));
+        assert!(!tests.is_approved(of(true, false)) && tests.is_approved(of(false, true)));
+        assert!(
+            tests
+                .unasked("so", of(true, false))
+                .contains("`--yes` does not approve")
+        );
+        assert!(!fix.unasked("so", of(false, false)).contains("--yes-tests"));
+    }
+}

@@ -1,0 +1,243 @@
+//! `greenlight memory`: shows what is remembered of a local checkout, and forgets what somebody names.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::local::kept;
+use super::{Exit, folder, terminal};
+use crate::config::environment::Environment;
+use crate::config::flags::{Flags, FolderFlags};
+use crate::config::settings::Settings;
+use crate::domain::memory::{Fix, Memory, Rejection};
+use crate::domain::patch::Patch;
+use crate::domain::redact;
+
+/// Of a summary or a reason, in characters.
+const MAX_TEXT: usize = 300;
+/// Of a diff, in bytes.
+const MAX_DIFF: usize = 4 << 10;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Show the fixes that were accepted in a checkout and those that were turned down, with their names
+    List(List),
+    /// Forget one of them, or all: what was turned down may be offered again
+    Forget(Forget),
+}
+
+#[derive(Debug, clap::Args)]
+struct List {
+    /// The checkout
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: FolderFlags,
+}
+
+#[derive(Debug, clap::Args)]
+struct Forget {
+    /// The name that `greenlight memory list` shows, or its beginning
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// The checkout; `.` if not given
+    path: Option<PathBuf>,
+    /// Forget all that is remembered of the checkout
+    #[arg(long)]
+    all: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: FolderFlags,
+}
+
+pub(super) fn memory(arguments: Arguments) -> Exit {
+    let done = match arguments.verb {
+        Verb::List(list) => listed(list),
+        Verb::Forget(forget) => forgotten(forget),
+    };
+    done.err().unwrap_or(Exit::Done)
+}
+
+fn listed(List { path, json, data }: List) -> Result<(), Exit> {
+    let (_, memory) = open(data, &path)?;
+    if json {
+        terminal::show_document(&document(&memory));
+    } else {
+        show(&memory);
+    }
+    Ok(())
+}
+
+fn forgotten(arguments: Forget) -> Result<(), Exit> {
+    // With `--all` there is no name, so that what stands in its place is the checkout.
+    let (id, path) = match (arguments.all, arguments.id, arguments.path) {
+        (true, Some(_), Some(_)) => {
+            return Err(Exit::Usage(
+                "name one thing to forget, or give `--all`, not both".into(),
+            ));
+        }
+        (false, None, _) => {
+            return Err(Exit::Usage(
+                "say what to forget: a name that `greenlight memory list` shows, or `--all`".into(),
+            ));
+        }
+        (true, path, None) => (None, path.map(PathBuf::from)),
+        (_, id, path) => (id, path),
+    };
+    let (file, mut memory) = open(arguments.data, path.as_deref().unwrap_or(Path::new(".")))?;
+    let names = match &id {
+        None => {
+            let names = memory.fixes.iter().map(Fix::id);
+            let names = names.chain(memory.rejections.iter().map(Rejection::id)).collect();
+            memory = Memory::default();
+            names
+        }
+        Some(id) => match memory.forget(id).as_slice() {
+            [] => {
+                return Err(Exit::Usage(format!(
+                    "nothing that is remembered of this checkout is called {id:?}; `greenlight memory list` shows what is"
+                )));
+            }
+            [one] => vec![one.clone()],
+            several => {
+                return Err(Exit::Usage(format!(
+                    "{id:?} could be any of {}; nothing was forgotten",
+                    several.join(", ")
+                )));
+            }
+        },
+    };
+    kept::write(&file, &memory).map_err(|error| unusable(&file, &error))?;
+    if arguments.json {
+        terminal::show_document(&json!({ "forgotten": names }));
+    } else if names.is_empty() {
+        terminal::show("nothing was remembered of this checkout");
+    } else {
+        terminal::show(&format!("forgotten: {}", names.join(", ")));
+    }
+    Ok(())
+}
+
+/// What is remembered of a checkout, and the file it is in.
+fn open(data: FolderFlags, path: &Path) -> Result<(PathBuf, Memory), Exit> {
+    let flags = Flags {
+        storage: data.into(),
+        ..Flags::default()
+    };
+    let settings = Settings::new(flags, &Environment::of_this_process().for_local_work())?;
+    let root = folder::checkout(path)?;
+    let file = kept::file(&folder::packages(&settings.data_dir()?, &root));
+    let memory = kept::read(&file).map_err(|error| unusable(&file, &error))?;
+    Ok((file, memory))
+}
+
+fn unusable(file: &Path, error: &std::io::Error) -> Exit {
+    Exit::Usage(format!(
+        "{}, where this is remembered, cannot be used: {error}",
+        file.display()
+    ))
+}
+
+fn show(memory: &Memory) {
+    if memory.fixes.is_empty() && memory.rejections.is_empty() {
+        terminal::show("nothing is remembered of this checkout: no fix was accepted or turned down here");
+        return;
+    }
+    for down in &memory.rejections {
+        let said = Said {
+            id: down.id(),
+            what: "turned down",
+            at: &down.at,
+            summary: &down.summary,
+            reason: Some(&down.reason),
+        };
+        said.show(down.edit.as_ref());
+    }
+    for fix in &memory.fixes {
+        let said = Said {
+            id: fix.id(),
+            what: "accepted",
+            at: &fix.at,
+            summary: &fix.summary,
+            reason: None,
+        };
+        said.show(Some(&fix.patch));
+    }
+    terminal::show(
+        "\nWhat was turned down is left out while the same tests fail in the same way, and what was accepted is tried first. \
+         `greenlight memory forget ID` forgets one of them, `greenlight memory forget --all` all",
+    );
+}
+
+struct Said<'a> {
+    id: String,
+    what: &'a str,
+    at: &'a jiff::Timestamp,
+    summary: &'a str,
+    reason: Option<&'a str>,
+}
+
+impl Said<'_> {
+    fn show(&self, patch: Option<&Patch>) {
+        let mut text = format!(
+            "{}  {} on {}",
+            self.id,
+            self.what,
+            self.at.strftime("%Y-%m-%d %H:%M UTC")
+        );
+        if !self.summary.is_empty() {
+            let _in_memory = write!(text, ": {}", one_line(self.summary));
+        }
+        if let Some(reason) = self.reason.filter(|reason| !reason.is_empty()) {
+            let _in_memory = write!(text, "\n  because: {}", one_line(reason));
+        }
+        terminal::show(&text);
+        if let Some(patch) = patch {
+            let diff = redact::bounded(patch.unified().trim_end(), MAX_DIFF);
+            let lines: Vec<String> = diff.lines().map(|line| format!("  | {line}")).collect();
+            terminal::show_code(&lines.join("\n"));
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(MAX_TEXT).collect()
+}
+
+fn document(memory: &Memory) -> Value {
+    let fixes = memory.fixes.iter().map(|fix| {
+        json!({
+            "id": fix.id(),
+            "at": fix.at,
+            "summary": fix.summary,
+            "patch": fix.patch.unified(),
+        })
+    });
+    let rejections = memory.rejections.iter().map(|down| {
+        json!({
+            "id": down.id(),
+            "at": down.at,
+            "summary": down.summary,
+            "reason": down.reason,
+            "patch": down.edit.as_ref().map(Patch::unified),
+        })
+    });
+    json!({
+        "test_command": memory.test_command,
+        "accepted": fixes.collect::<Vec<_>>(),
+        "turned_down": rejections.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,82 @@
+//! What people had something against, of this very failure: in this run, and in earlier ones as far as they are
+//! remembered. The engine without a model offers none of it again, in no spelling; a model reads the reasons instead,
+//! which may well be about the spelling.
+
+use std::collections::BTreeSet;
+
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::{Brief, Outcome, on_head, remembered};
+use crate::domain::patch::Patch;
+use crate::domain::test_run::TestRun;
+use crate::repair;
+
+/// So many are looked for in other spellings, the newest first.
+const MAX_COMPARED: usize = 8;
+
+/// What is left out of a search.
+#[derive(Default)]
+pub(super) struct Rejected {
+    /// [`Patch::digest`] of each, as it was turned down and as it is on this desk.
+    pub(super) digests: Vec<String>,
+    /// Those that fit on the tree as it is now, on it.
+    pub(super) patches: Vec<Patch>,
+}
+
+impl Rejected {
+    /// What of this failure was turned down.
+    ///
+    /// # Errors
+    /// When the mirror fails.
+    pub(super) async fn of(desk: &Desk, brief: &Brief<'_>, before: &TestRun) -> Result<Self, Broken> {
+        let mut all = Self::default();
+        let mine = brief.turned_down.iter().rev().map(|down| &down.proposal.patch);
+        let earlier: Vec<_> = brief.memory.turned_down(before).collect();
+        all.digests.extend(earlier.iter().map(|down| down.patch.clone()));
+        let earlier = earlier.into_iter().filter_map(|down| down.edit.as_ref());
+        for (at, patch) in mine.chain(earlier).enumerate() {
+            let on_desk = on_head::on_desk(desk, patch).await?;
+            let patch = on_desk.as_ref().unwrap_or(patch);
+            all.digests.push(patch.digest());
+            if at < MAX_COMPARED {
+                all.patches.extend(remembered::fitted(patch, &desk.checkout));
+            }
+        }
+        all.digests
+            .extend(brief.turned_down.iter().map(|down| down.proposal.patch.digest()));
+        Ok(all)
+    }
+
+    /// Whether a patch on this desk is one of them, in whatever words.
+    pub(super) fn has(&self, desk: &Desk, patch: &Patch) -> bool {
+        self.digests.contains(&patch.digest()) || repair::is_spelled_like(&desk.checkout, &self.patches, patch)
+    }
+}
+
+/// How many different fixes of this failure were turned down.
+pub fn count(brief: &Brief<'_>) -> usize {
+    let earlier = brief
+        .before
+        .into_iter()
+        .flat_map(|before| brief.memory.turned_down(before));
+    let earlier = earlier.map(|down| down.patch.clone());
+    let mine = brief.turned_down.iter().map(|down| down.proposal.patch.digest());
+    earlier.chain(mine).collect::<BTreeSet<_>>().len()
+}
+
+/// The same outcome; where no fix was found it says that some are left out.
+pub(super) fn said(mut outcome: Outcome, brief: &Brief<'_>) -> Outcome {
+    let remark = match count(brief) {
+        0 => return outcome,
+        _ if !brief.mode.is_debug() => return outcome,
+        1 => "1 fix that was turned down is left out".to_string(),
+        count => format!("{count} fixes that were turned down are left out"),
+    };
+    if let Outcome::GaveUp { reason } | Outcome::NotFound { reason, .. } | Outcome::LimitReached { reason, .. } =
+        &mut outcome
+    {
+        let others = reason.replace("and none makes the tests pass", "and no other makes the tests pass");
+        *reason = format!("{}. {remark}", others.trim_end_matches('.'));
+    }
+    outcome
+}
