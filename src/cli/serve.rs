@@ -44,7 +44,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     let sandbox = app::sandbox(&settings).await?;
     match &sandbox {
         Ok(sandbox) => {
-            tracing::info!(backend = %sandbox.backend(), guarantees = ?sandbox.guarantees(), "the sandbox is ready");
+            tracing::info!(backend = %sandbox.backend(), guarantees = %sandbox.guarantees(), "the sandbox is ready");
         }
         Err(unusable) => tracing::error!(%unusable, "nothing will be executed"),
     }

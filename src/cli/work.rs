@@ -2,7 +2,7 @@
 //! not do by itself. What comes of the work is for the verb to judge.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use super::progress::SoFar;
 use super::recorder::Recorder;
 use super::{Exit, live, terminal};
 use crate::agent::Delta;
+use crate::domain::clock::in_words;
 use crate::domain::execution::{Deferred, Execution, Resolution, What};
 use crate::domain::redact;
 use crate::domain::reply::MAX_EDITS;
@@ -219,7 +220,7 @@ fn show(desk: &Desk, execution: &Execution) {
         };
         terminal::tell(&format!(
             "\nin the sandbox, on {files}; {network}; at most {}",
-            humantime::format_duration(std::time::Duration::from_secs(execution.seconds))
+            in_words(Duration::from_secs(execution.seconds))
         ));
     }
     terminal::tell("its reason, which nobody checked:\n");

@@ -79,8 +79,16 @@ fn list(values: &[String]) -> String {
     toml::Value::from(values.to_vec()).to_string()
 }
 
+/// In the largest unit that needs no fraction, as the documents write it: a day is `24h`.
 fn duration(value: Duration) -> String {
-    text(&humantime::format_duration(value).to_string())
+    let seconds = value.as_secs();
+    text(&match () {
+        () if value.subsec_nanos() > 0 => humantime::format_duration(value).to_string(),
+        () if seconds == 0 => "0s".into(),
+        () if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
+        () if seconds.is_multiple_of(60) => format!("{}m", seconds / 60),
+        () => format!("{seconds}s"),
+    })
 }
 
 /// In the largest unit that needs no fraction.
@@ -132,7 +140,7 @@ mod tests {
         before_model = "30s"
 
         [gate]
-        expires = "1day"
+        expires = "24h"
         approvers = 1
         tests = false
 

@@ -266,34 +266,8 @@ async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
 async fn config(context: &Context<'_>) -> Result<Verdict, Broken> {
     Ok(Ok(Some(
         match desk::config(&context.client, &context.pull_request).await? {
-            Ok(config) => reply::config(&shown(&config), &context.pull_request.base_branch),
+            Ok(config) => reply::config(&config.to_string(), &context.pull_request.base_branch),
             Err(mistake) => reply::bad_config(&mistake),
         },
     )))
-}
-
-/// The settings a person may want to check, as they would be written.
-fn shown(config: &crate::config::repository::RepoConfig) -> String {
-    let execution = match config.execution {
-        crate::config::repository::Execution::Approve => "approve",
-        crate::config::repository::Execution::Sandbox => "sandbox",
-    };
-    let duration = humantime::format_duration;
-    format!(
-        "execution = \"{execution}\"\ntrigger.ci = {}\ntrigger.label = {:?}\ntest.command = {:?}\ntest.timeout = \"{}\"\n\
-         gate.expires = \"{}\"\ngate.approvers = {}\ngate.tests = {}\nlimits.turns = {}\nlimits.tokens = {}\nlimits.wall = \"{}\"\n\
-         limits.patch_lines = {}\nprotect.paths = {:?}\n",
-        config.trigger.ci,
-        config.trigger.label.as_deref().unwrap_or_default(),
-        config.test.command.as_deref().unwrap_or("found by itself"),
-        duration(config.test.timeout),
-        duration(config.gate.expires),
-        config.gate.approvers,
-        config.gate.tests,
-        config.limits.turns,
-        config.limits.tokens,
-        duration(config.limits.wall),
-        config.limits.patch_lines,
-        config.protect.paths.patterns(),
-    )
 }

@@ -109,18 +109,28 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     let recorder = Recorder::default();
     let mut desk = app::desk(&root, own.path(), kept).await?;
     desk.memory = kept::recall(&memory_file);
-    changes::note(&mut desk).await;
+    let compared = base::find(&root).await;
+    if let Ok(compared) = &compared {
+        changes::note(&mut desk, compared);
+    }
     let command = ready::found(&desk)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
+    match &compared {
+        Ok(compared) => terminal::tell(&format!("compared with {}", compared.name())),
+        Err(why) => terminal::tell(&format!("compared with nothing, as there is no base: {why}")),
+    }
     let mut suite = desk.suite(&sandbox, command);
     report.clocks.0 = suite.clock.clone();
     ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
     if !arguments.install {
         ready::offer(&desk);
     }
-    let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
+    let mut base = || {
+        let compared = compared.as_ref().ok();
+        base::lay_out(compared, (&desk, &suite), own.path(), arguments.install, cancel).boxed()
+    };
     let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);

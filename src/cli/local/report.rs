@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::{Exit, terminal};
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, millis_in_words};
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
 use crate::domain::measures::Measure;
@@ -22,6 +22,9 @@ use crate::domain::triage::{Triage, Verdict};
 
 /// So many patches that are not proposed are shown.
 const MAX_UNVERIFIED: usize = 5;
+
+/// What a line about a test calls what the checkout is compared with, which was named before.
+const BASE: &str = "without your changes";
 
 /// What is known so far.
 #[derive(Default)]
@@ -174,7 +177,7 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
                 let is_set_aside = test.verdict != Verdict::Deterministic;
                 if is_set_aside || test.base.red > 0 {
                     let aside = if is_set_aside { "; set aside" } else { "" };
-                    terminal::tell(&format!("note: {}: {}{aside}", test.name, triage.numbers(test)));
+                    terminal::tell(&format!("note: {}: {}{aside}", test.name, triage.on(BASE).numbers(test)));
                 }
             }
             Ok(())
@@ -184,7 +187,7 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
             Ok(())
         }
         Verdict::Environment if triage.tests.iter().any(|test| test.program.is_some()) => {
-            Err(Exit::NoFix(triage.why_not(before)))
+            Err(Exit::NoFix(triage.on(BASE).why_not(before)))
         }
         Verdict::Environment if triage.tests.iter().all(|test| test.name.is_empty()) => Err(Exit::NoFix(format!(
             "the tests could not be judged here: {}\n{}",
@@ -192,14 +195,14 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
             before.tail
         ))),
         _ => {
-            let lines = triage.lines(triage.tests.iter());
+            let lines = triage.on(BASE).lines(triage.tests.iter());
             let mut lines = lines.iter().map(|(name, numbers)| format!("\n  {name}: {numbers}"));
             let tests: String = if triage.tests.len() > 1 {
                 lines.by_ref().collect()
             } else {
                 String::new()
             };
-            let why = triage.why_not(before);
+            let why = triage.on(BASE).why_not(before);
             Err(Exit::NoFix(format!(
                 "{why}, so there is nothing to search a fix for{tests}"
             )))
@@ -256,15 +259,15 @@ pub(super) fn show_proposal(proposal: &Proposal) {
         }
     }
     if let Some(found_by) = &proposal.found_by {
-        terminal::show(&format!("\nfound without a model: {}", reply::found_by(found_by)));
+        terminal::show(&format!("\nfound without a model: {}", reply::found_by(found_by, "your change")));
     }
     if let Some(evidence) = &proposal.evidence {
         terminal::show(&format!(
-            "\nbefore: {} ({} ms)\nafter:  {} ({} ms), on a fresh copy\ndigest: {}",
+            "\nbefore: {} ({})\nafter:  {} ({}), on a fresh copy\ndigest: {}",
             evidence.before.summary(),
-            evidence.before.duration_ms,
+            millis_in_words(evidence.before.duration_ms),
             evidence.after.summary(),
-            evidence.after.duration_ms,
+            millis_in_words(evidence.after.duration_ms),
             evidence.digest
         ));
         if let Some(spent) = &evidence.spent {

@@ -1,5 +1,6 @@
 //! What proves a proposal, in one line, with the rest folded away.
 
+use super::super::clock::millis_in_words;
 use super::super::proposal::{self, Evidence, LeftOut, OwnTests, Worse};
 use super::super::test_run::{Outcome, TestRun};
 use super::super::triage::Triage;
@@ -70,7 +71,7 @@ fn table(evidence: &Evidence) -> String {
             0 => String::new(),
             count => format!(", {count} skipped"),
         };
-        format!("| {when} | {}{skipped} | {} |", run.summary(), seconds(run.duration_ms))
+        format!("| {when} | {}{skipped} | {} |", run.summary(), millis_in_words(run.duration_ms))
     };
     let rows = [row("before", &evidence.before), row("after", &evidence.after)].join("\n");
     let red = evidence.triage.as_ref().map_or_else(String::new, |triage| {
@@ -176,14 +177,6 @@ pub(super) fn names(title: &str, names: &[&str]) -> Option<String> {
         lines.push(format!("- … and {} more", names.len() - SHOWN));
     }
     (!lines.is_empty()).then(|| format!("{title}\n\n{}", lines.join("\n")))
-}
-
-/// As a person says it: `0.4 s`, `2 min 5 s`.
-pub(super) fn seconds(milliseconds: u64) -> String {
-    match milliseconds {
-        0..60_000 => format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100),
-        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds % 60_000 / 1000),
-    }
 }
 
 #[cfg(test)]
