@@ -2,6 +2,8 @@
 
 mod requests;
 
+use jiff::Timestamp;
+
 use super::super::id::PullRequestId;
 use super::super::patch::Patch;
 use super::super::proposal::Author;
