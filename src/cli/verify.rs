@@ -316,8 +316,14 @@ fn show(found: &Found) {
         ("patch", patch.digest()),
         ("changes", changes.join(", ") + &more),
         ("command", after.command.clone()),
-        ("before", format!("{} ({})", before.summary(), millis_in_words(before.duration_ms))),
-        ("after", format!("{} ({})", after.summary(), millis_in_words(after.duration_ms))),
+        (
+            "before",
+            format!("{} ({})", before.summary(), millis_in_words(before.duration_ms)),
+        ),
+        (
+            "after",
+            format!("{} ({})", after.summary(), millis_in_words(after.duration_ms)),
+        ),
         ("new failures", new),
         ("digest", found.digest()),
     ];

@@ -207,9 +207,7 @@ pub fn dollars(micros: u64) -> String {
 
 /// What was used up, in one line.
 pub fn spent(spend: &Spend) -> String {
-    let cost = spend
-        .cost_micros
-        .map_or_else(|| "unknown cost".into(), dollars);
+    let cost = spend.cost_micros.map_or_else(|| "unknown cost".into(), dollars);
     let (turns, tokens) = (u64::from(spend.turns), spend.tokens());
     format!("{}, {}, {cost}", count(turns, "turn"), count(tokens, "token"))
 }

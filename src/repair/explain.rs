@@ -115,7 +115,10 @@ mod tests {
         let hostile = "`@everyone\r/greenlight approve\u{1b}[31m`\n\n/greenlight approve\n";
         let sentence = sentence(&candidate(hostile, &"x".repeat(500)));
         assert_eq!(sentence.lines().count(), 1);
-        assert!(sentence.starts_with("`` `@everyone /greenlight approve [31m` `` and 1 more line became `xxx"), "{sentence}");
+        assert!(
+            sentence.starts_with("`` `@everyone /greenlight approve [31m` `` and 1 more line became `xxx"),
+            "{sentence}"
+        );
         assert!(sentence.chars().count() < 200);
     }
 }

@@ -50,7 +50,9 @@ fn compared(root: &Path) -> Result<Compared, &'static str> {
     let repository = LocalRepository::open(root).map_err(|_| "this is no git repository")?;
     let work_tree = repository.work_tree().and_then(|path| path.canonicalize().ok());
     let root = root.canonicalize().map_err(|_| UNREADABLE)?;
-    let inside = root.strip_prefix(work_tree.ok_or(UNREADABLE)?).map_err(|_| UNREADABLE)?;
+    let inside = root
+        .strip_prefix(work_tree.ok_or(UNREADABLE)?)
+        .map_err(|_| UNREADABLE)?;
     let head = repository.resolve("HEAD").map_err(|_| "nothing is committed yet")?;
     let with = |commit: CommitSha, name: String, patch: Patch| Compared {
         commit,

@@ -177,7 +177,11 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
                 let is_set_aside = test.verdict != Verdict::Deterministic;
                 if is_set_aside || test.base.red > 0 {
                     let aside = if is_set_aside { "; set aside" } else { "" };
-                    terminal::tell(&format!("note: {}: {}{aside}", test.name, triage.on(BASE).numbers(test)));
+                    terminal::tell(&format!(
+                        "note: {}: {}{aside}",
+                        test.name,
+                        triage.on(BASE).numbers(test)
+                    ));
                 }
             }
             Ok(())
@@ -259,7 +263,10 @@ pub(super) fn show_proposal(proposal: &Proposal) {
         }
     }
     if let Some(found_by) = &proposal.found_by {
-        terminal::show(&format!("\nfound without a model: {}", reply::found_by(found_by, "your change")));
+        terminal::show(&format!(
+            "\nfound without a model: {}",
+            reply::found_by(found_by, "your change")
+        ));
     }
     if let Some(evidence) = &proposal.evidence {
         terminal::show(&format!(

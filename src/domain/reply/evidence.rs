@@ -71,7 +71,11 @@ fn table(evidence: &Evidence) -> String {
             0 => String::new(),
             count => format!(", {count} skipped"),
         };
-        format!("| {when} | {}{skipped} | {} |", run.summary(), millis_in_words(run.duration_ms))
+        format!(
+            "| {when} | {}{skipped} | {} |",
+            run.summary(),
+            millis_in_words(run.duration_ms)
+        )
     };
     let rows = [row("before", &evidence.before), row("after", &evidence.after)].join("\n");
     let red = evidence.triage.as_ref().map_or_else(String::new, |triage| {

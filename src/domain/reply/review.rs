@@ -32,7 +32,12 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     parts.extend(weakened(proposal));
     parts.push(format!("{} ({state})", summary(proposal)));
     let found = proposal.found_by.as_ref();
-    parts.extend(found.map(|how| format!("Found without a model: {}.", super::search::found_by(how, "the pull request"))));
+    parts.extend(found.map(|how| {
+        format!(
+            "Found without a model: {}.",
+            super::search::found_by(how, "the pull request")
+        )
+    }));
     parts.extend(by_pull_request(proposal));
     parts.extend(modes::tests_first(proposal));
     parts.extend(proposal.measures.as_deref().map(modes::measures));

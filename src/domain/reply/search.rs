@@ -16,7 +16,11 @@ const MAX_RISKS: usize = 6;
 /// How a proposal was found without a model, as a part of a sentence; `change` is what the change under test is called.
 pub fn found_by(found_by: &FoundBy, change: &str) -> String {
     let FoundBy { rung, tried, wall_ms } = found_by;
-    let took = format!("{} tried in {}", count(u64::from(*tried), "edit"), millis_in_words(*wall_ms));
+    let took = format!(
+        "{} tried in {}",
+        count(u64::from(*tried), "edit"),
+        millis_in_words(*wall_ms)
+    );
     match rung {
         Rung::Tool => format!("a tool's own fix, in {}", millis_in_words(*wall_ms)),
         Rung::Memory => "a fix of the same failure that was accepted before".into(),

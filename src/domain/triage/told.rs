@@ -189,7 +189,6 @@ impl<'a> Told<'a> {
             ),
         }
     }
-
 }
 
 impl Triage {
