@@ -48,7 +48,7 @@ pub struct Settings {
     /// Everything before `/chat/completions`, usually ending in `/v1`.
     pub base_url: Url,
     pub model: String,
-    /// Models of the same endpoint that are asked in turn when those before them are not to be had.
+    /// Models of the same endpoint that are asked in turn when those before them are unavailable.
     pub fallbacks: Vec<String>,
     /// Sent as a bearer token; an empty one is not sent.
     pub api_key: SecretString,
@@ -196,7 +196,7 @@ impl OpenAi {
                     tracing::warn!(
                         model.failure = error.kind(),
                         model.name = candidate.name,
-                        "a model is not to be had"
+                        "a model is unavailable"
                     );
                     candidate.learn(|learned| learned.rests_until = Some(Instant::now() + REST));
                     failure = error;

@@ -58,7 +58,7 @@ enum Verb {
     Demo(demo::Arguments),
     /// Serve a GitHub App: webhooks in, reviews out
     Serve(serve::Arguments),
-    /// Work off the event of a GitHub workflow step
+    /// Answer the event of a GitHub workflow, as a step of it
     Action(action::Arguments),
     /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
     Suggest(suggest::Arguments),

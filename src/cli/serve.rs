@@ -67,8 +67,18 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
             arguments.listen
         ))
     })?;
+    let account = app.github.me().await.map_err(|error| Exit::Usage(error.to_string()))?;
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        %account,
+        github = %settings.github_api_url,
+        model = app.model.as_ref().map_or("none, the built-in engine alone", |(_, name)| name.as_str()),
+        data_folder = %app.folder.display(),
+        workers = arguments.workers,
+        "greenlight starts"
+    );
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
-    tracing::info!(%address, model = app.model.as_ref().map(|(_, name)| name.as_str()), "listening");
+    tracing::info!(%address, "listening");
     let queue = Queue::new(app, usize::from(arguments.workers));
     server::serve(listener, queue, secret, terminal::stopped()).await;
     Ok(())

@@ -88,7 +88,7 @@ pub struct ModelFlags {
     /// File with the API key [env: GREENLIGHT_MODEL_API_KEY_FILE; the key itself: GREENLIGHT_MODEL_API_KEY, OPENAI_API_KEY]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub model_api_key_file: Option<PathBuf>,
-    /// Names of models at the same endpoint, asked in turn when the first is not to be had: `one,two` [env: GREENLIGHT_MODEL_FALLBACKS]
+    /// Names of models at the same endpoint, asked in turn when the first is unavailable: `one,two` [env: GREENLIGHT_MODEL_FALLBACKS]
     #[arg(long, value_name = "LIST", help_heading = "Model")]
     pub model_fallbacks: Option<String>,
     /// Interface of the endpoint: `chat` for chat completions, or `responses` [env: GREENLIGHT_MODEL_API]

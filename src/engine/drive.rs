@@ -64,7 +64,6 @@ async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
 /// # Errors
 /// When the journal cannot be written.
 pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Result<(), Broken> {
-    tracing::info!(run.id = %run.id(), end = end.name(), "a run ended");
     Ok(context.app.journal.append(run, Step::Ended(end)).await?)
 }
 

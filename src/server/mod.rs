@@ -42,6 +42,10 @@ const MAX_LARGE_PAYLOADS: usize = 10;
 /// How long runs get to stop when greenlight ends.
 const DRAIN: Duration = Duration::from_secs(10);
 
+/// What somebody is told who looks at the address in a browser.
+const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Runs are read and answered over \
+    REST at /api/v1/runs?repository=owner/name, with a GitHub token of your own. Whether all is well says /readyz.\n";
+
 #[derive(Clone)]
 struct Door {
     queue: Queue,
@@ -59,6 +63,7 @@ pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
     };
     Router::new()
         .route("/webhook", post(post_webhook))
+        .route("/", get(async || WHAT_IS_HERE))
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(get_readyz))
         .layer(tower_http::timeout::TimeoutLayer::with_status_code(
@@ -256,7 +261,9 @@ async fn post_webhook(State(door): State<Door>, delivery: Delivery) -> Result<St
     match app.journal.admit(&id, &event).await {
         Ok(Admission::Known) => Ok(StatusCode::ACCEPTED),
         Ok(Admission::New) => {
-            tracing::info!(delivery.id = id.0, "accepted");
+            let (kind, action) = event.named();
+            let repository = event.repository().map(tracing::field::display);
+            tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted");
             // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
             let pushed = door.queue.push(Work::Delivery(id, Box::new(event))).await;
             pushed.map(|()| StatusCode::ACCEPTED).map_err(|QueueFull| no_room())

@@ -4,6 +4,7 @@
 mod base;
 mod changes;
 mod kept;
+mod known;
 mod report;
 mod tests_first;
 mod write;
@@ -142,8 +143,20 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
             return Ok(());
         }
     }
+    if *mode == Mode::Explain && before.is_green() {
+        terminal::tell(&format!("nothing to explain: {}", before.summary()));
+        return Ok(());
+    }
     if !arguments.json {
         report::show_failures(&before);
+    }
+    if *mode == Mode::Explain && model.is_none() {
+        let explanation = known::explain(&desk, &suite, (&before, &triage), cancel).await?;
+        if !arguments.json {
+            report::show_explanation(&explanation);
+        }
+        report.explanation = Some(explanation);
+        return Ok(());
     }
     let asked = Asked {
         arguments: &arguments,
@@ -186,7 +199,7 @@ fn put(approved: Option<Proposal>, report: &mut Report, desk: &Desk) -> Result<(
 /// The model that works it out; none stands for the built-in engine.
 fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
     let model = app::model_of(settings)?;
-    if model.is_none() && !mode.is_debug() {
+    if model.is_none() && !matches!(mode, Mode::Debug | Mode::Explain) {
         return Err(Exit::Usage(reply::needs_a_model(mode)));
     }
     Ok(model)

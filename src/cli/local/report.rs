@@ -24,7 +24,7 @@ use crate::domain::triage::{Triage, Verdict};
 const MAX_UNVERIFIED: usize = 5;
 
 /// What a line about a test calls what the checkout is compared with, which was named before.
-const BASE: &str = "without your changes";
+pub(super) const BASE: &str = "without your changes";
 
 /// What is known so far.
 #[derive(Default)]

@@ -282,7 +282,7 @@ mod tests {
 
         | | result | time |
         |---|---|---|
-        | before | 1 failed, 1 passed | 1.2 s |
+        | before | 1 failed, 1 passed | 1.3 s |
         | after | 2 passed, 1 skipped | 2 min 5 s |
 
         Red in 2 of 2 runs on the head.

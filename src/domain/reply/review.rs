@@ -49,10 +49,11 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
     if layout.can_land {
         parts.push(if proposal.weakens.is_empty() {
-            "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
+            "Commit the suggestions, or comment `/greenlight approve`: the comment below says exactly what that does."
                 .into()
         } else {
-            "Nothing of this lands before somebody approves this request by its name, which stands in the comment below.".into()
+            "Nothing of this lands before somebody approves this request by its name, which is in the comment below."
+                .into()
         });
     }
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)

@@ -134,7 +134,8 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
     let mut lines = BufReader::new(playing.stdout.take().unwrap()).lines();
     let mut door = Door::new();
     let mut arguments = Vec::new();
-    while arguments.is_empty() {
+    let mut rest = None;
+    while rest.is_none() {
         let line = tokio::time::timeout(PATIENCE, lines.next_line())
             .await
             .expect("the settings")
@@ -145,6 +146,9 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
         }
         if let Some(words) = line.strip_prefix("greenlight ") {
             arguments = words.split(' ').map(ToString::to_string).collect();
+        }
+        if line.starts_with("curl ") {
+            rest = Some(line);
         }
     }
     // Too early: nobody listens yet, and that is said.
@@ -173,6 +177,13 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
         }
     }
     tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
+    let rest = rest.expect("a line for REST");
+    let answer = tokio::process::Command::new("sh")
+        .args(["-c", &format!("{rest} -s -o /dev/null -w '%{{http_code}}'")])
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&answer.stdout), "200", "{rest}");
     keyboard.write_all(b"\n").await.unwrap();
     let mut told = String::new();
     while let Some(line) = tokio::time::timeout(PATIENCE, lines.next_line())
