@@ -33,7 +33,7 @@ use self::failure::{About, Failure, MAX_WAIT};
 use self::heard::Ear;
 use self::request::{Question, Streaming};
 use crate::agent::{DEFAULT_CONTEXT, Live, Model, ModelError, Reply, Speech, Turn};
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, in_words};
 use crate::domain::model::{Api, Price, Prices, ToolUse};
 
 /// How often a request is sent again.
@@ -219,9 +219,9 @@ impl OpenAi {
             .when(Failure::is_transient)
             .adjust(|failure, wait| wait.map(|wait| failure.retry_after().unwrap_or(wait)))
             .notify(|failure, wait| {
-                tracing::info!(
+                tracing::warn!(
                     model.failure = failure.kind(),
-                    wait_ms = wait.as_millis(),
+                    after = in_words(wait),
                     "the model is asked again"
                 );
             })

@@ -5,6 +5,7 @@ mod annotation;
 mod app;
 mod demo;
 mod doctor;
+mod elapsed;
 mod exit;
 mod explain;
 mod fix;
@@ -12,6 +13,7 @@ mod folder;
 mod hidden;
 mod live;
 mod local;
+mod paint;
 mod patch_file;
 mod progress;
 mod ready;
@@ -26,6 +28,7 @@ mod terminal;
 mod tests;
 mod verify;
 mod work;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -36,6 +39,9 @@ pub use exit::Exit;
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, after_help = exit::HELP)]
 pub struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: paint::When,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -72,6 +78,7 @@ enum Verb {
 
 /// Runs one subcommand.
 pub fn main(cli: Cli) -> ExitCode {
+    cli.color.decide();
     if let Err(error) = crate::sandbox::harden_self() {
         terminal::tell(&format!(
             "warning: other processes of this user may read greenlight's memory: {error}"

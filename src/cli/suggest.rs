@@ -266,7 +266,7 @@ fn show(found: &Found, comments: &[ReviewComment]) {
     if !found.cut.remainder.is_empty() {
         terminal::show("\nremainder, on top of the suggestions:");
         let diff = found.cut.remainder.unified();
-        terminal::show_code(diff.strip_suffix('\n').unwrap_or(&diff));
+        terminal::show_diff(diff.strip_suffix('\n').unwrap_or(&diff));
     }
     terminal::show(&format!(
         "\nproved: committing the suggestions on {} and applying the remainder gives tree {}, byte for byte",

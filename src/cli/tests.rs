@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use report::Report;
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, folder, ready, terminal};
+use super::{Exit, app, elapsed, folder, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, SandboxFlags, StorageFlags};
 use crate::config::settings::Settings;
@@ -93,7 +93,8 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     let mut suite = desk.suite(&sandbox, command);
     ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
-    let run = suite::run_fresh(&suite, &desk.checkout, &arguments.only, cancel)
+    let running = suite::run_fresh(&suite, &desk.checkout, &arguments.only, cancel);
+    let run = elapsed::telling("running the tests", running)
         .await
         .map_err(|error| Exit::Fault(error.to_string()))?;
     if cancel.is_cancelled() {

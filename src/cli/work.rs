@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::progress::SoFar;
 use super::recorder::Recorder;
-use super::{Exit, live, terminal};
+use super::{Exit, elapsed, live, terminal};
 use crate::agent::Delta;
 use crate::domain::clock::in_words;
 use crate::domain::execution::{Deferred, Execution, Resolution, What};
@@ -69,6 +69,7 @@ pub(super) async fn work_until_done(
     }: Present<'_>,
     cancel: &CancellationToken,
 ) -> Result<Outcome, Exit> {
+    let limit = desk.config.repair.wall.min(desk.config.limits.wall);
     let mut said: Vec<Value> = brief.said.to_vec();
     let mut asked = 0;
     let voice = Arc::new(live::Voice::new(is_shown));
@@ -96,7 +97,7 @@ pub(super) async fn work_until_done(
             };
             let mut so_far = SoFar::default();
             let mut progress = |now: crate::repair::Progress| {
-                if let Some(line) = so_far.line(now.tried, now.total_estimate, Instant::now()) {
+                if let Some(line) = so_far.line((now.tried, now.total_estimate), limit, Instant::now()) {
                     terminal::tell(&format!("  {line}"));
                 }
             };
@@ -111,7 +112,7 @@ pub(super) async fn work_until_done(
                 live: &live,
                 cancel,
             };
-            work::work(desk, suite, engine, &brief, watch).await
+            elapsed::telling("at work", work::work(desk, suite, engine, &brief, watch)).await
         };
         voice.pause();
         let mut outcome = outcome?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::terminal;
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 use crate::engine::Broken;
@@ -26,13 +27,33 @@ pub(super) struct Compared {
     pub(super) patch: Patch,
     /// Where in the repository the checkout lies.
     pub(super) inside: PathBuf,
+    /// Whether the files are those of the last commit.
+    is_committed: bool,
 }
+
+/// Why nothing is compared where nothing is changed.
+const UNCHANGED: &str = "nothing is changed since the last commit, and there is no branch that this one is ahead of";
 
 impl Compared {
     /// `origin/main at abc1234`.
-    pub(super) fn name(&self) -> String {
+    fn name(&self) -> String {
         format!("{} at {}", self.name, self.commit.short())
     }
+}
+
+/// Says what the checkout is compared with, or that it is with nothing.
+pub(super) fn tell(found: &Result<Compared, &'static str>) {
+    terminal::tell(&match found {
+        Ok(compared) => format!("compared with {}", compared.name()),
+        Err(why) => format!("compared with nothing, as there is no base: {why}"),
+    });
+}
+
+/// Whether the checkout is as its last commit.
+pub(super) fn is_committed(found: &Result<Compared, &'static str>) -> bool {
+    found
+        .as_ref()
+        .map_or_else(|why| *why == UNCHANGED, |compared| compared.is_committed)
 }
 
 /// Finds what to compare with.
@@ -54,13 +75,15 @@ fn compared(root: &Path) -> Result<Compared, &'static str> {
         .strip_prefix(work_tree.ok_or(UNREADABLE)?)
         .map_err(|_| UNREADABLE)?;
     let head = repository.resolve("HEAD").map_err(|_| "nothing is committed yet")?;
+    let uncommitted = repository.working_patch(&head).map_err(|_| UNREADABLE)?;
+    let is_committed = uncommitted.is_empty();
     let with = |commit: CommitSha, name: String, patch: Patch| Compared {
         commit,
         name,
         patch,
         inside: inside.to_owned(),
+        is_committed,
     };
-    let uncommitted = repository.working_patch(&head).map_err(|_| UNREADABLE)?;
     if !uncommitted.files().all(|(_, change)| change.before.is_none()) {
         return Ok(with(head, "the last commit".into(), uncommitted));
     }
@@ -75,8 +98,8 @@ fn compared(root: &Path) -> Result<Compared, &'static str> {
     {
         return Ok(with(base, name, patch));
     }
-    match uncommitted.is_empty() {
-        true => Err("nothing is changed since the last commit, and there is no branch that this one is ahead of"),
+    match is_committed {
+        true => Err(UNCHANGED),
         false => Ok(with(head, "the last commit".into(), uncommitted)),
     }
 }

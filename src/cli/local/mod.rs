@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::recorder::Recorder;
 use super::work::{Approver, Present, work_until_done};
-use super::{Exit, app, folder, ready, terminal};
+use super::{Exit, app, elapsed, folder, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags, SandboxFlags, StorageFlags};
 use crate::config::settings::Settings;
@@ -118,10 +118,8 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
-    match &compared {
-        Ok(compared) => terminal::tell(&format!("compared with {}", compared.name())),
-        Err(why) => terminal::tell(&format!("compared with nothing, as there is no base: {why}")),
-    }
+    base::tell(&compared);
+    report.is_committed = base::is_committed(&compared);
     let mut suite = desk.suite(&sandbox, command);
     report.clocks.0 = suite.clock.clone();
     ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
@@ -132,7 +130,11 @@ async fn try_to(arguments: Common, mode: &Mode, report: &mut Report, cancel: &Ca
         let compared = compared.as_ref().ok();
         base::lay_out(compared, (&desk, &suite), own.path(), arguments.install, cancel).boxed()
     };
-    let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
+    let (before, triage) = elapsed::telling(
+        "running the tests",
+        work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel),
+    )
+    .await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
@@ -191,7 +193,10 @@ fn put(approved: Option<Proposal>, report: &mut Report, desk: &Desk) -> Result<(
     if let Some(proposal) = approved {
         write::write(desk.checkout.root(), &proposal.patch)?;
         report.is_applied = true;
-        terminal::tell("written to the working tree");
+        terminal::tell(&format!(
+            "written to the working tree: `git diff` shows it, `{}` runs the tests",
+            report.command.as_deref().unwrap_or_default()
+        ));
     }
     Ok(())
 }
@@ -247,7 +252,7 @@ async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationTok
         };
         report.proposal = Some(proposal.clone());
         if !arguments.json {
-            report::show_proposal(&proposal);
+            report::show_proposal(&proposal, report.is_committed);
         }
         let reason = match ask(arguments, "Write this to the working tree?", cancel).await? {
             Said::Yes => return Ok(Some(proposal)),

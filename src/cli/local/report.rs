@@ -15,7 +15,7 @@ use crate::domain::proposal::{Author, Proposal};
 use crate::domain::redact;
 use crate::domain::reply::{self, MAX_EDITS};
 use crate::domain::run::TestsFirst;
-use crate::domain::search::Search;
+use crate::domain::search::{Rung, Search};
 use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
@@ -40,6 +40,8 @@ pub(super) struct Report {
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
     pub(super) is_applied: bool,
+    /// Whether the checkout is as its last commit, but for what is proposed.
+    pub(super) is_committed: bool,
     /// Digests of proposals that were turned down, and why.
     pub(super) turned_down: Vec<(String, String)>,
     /// What the model used up.
@@ -165,7 +167,7 @@ pub(super) fn show_unverified(report: &Report) {
         for risk in &one.risks {
             terminal::show(&format!("  - {risk}"));
         }
-        terminal::show_code(&redact::bounded(one.patch.unified().trim_end(), MAX_EDITS));
+        terminal::show_diff(&redact::bounded(one.patch.unified().trim_end(), MAX_EDITS));
     }
 }
 
@@ -235,7 +237,7 @@ pub(super) fn show_tests(first: &TestsFirst) {
         terminal::show(&format!("  {name}"));
     }
     terminal::show("");
-    terminal::show_code(first.patch.unified().trim_end());
+    terminal::show_diff(first.patch.unified().trim_end());
     show_failures(&first.red);
 }
 
@@ -249,12 +251,13 @@ pub(super) fn show_explanation(explanation: &Explanation) {
     }
 }
 
-pub(super) fn show_proposal(proposal: &Proposal) {
+/// Shows a proposal, and how its evidence is checked if nothing else will be uncommitted.
+pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
     terminal::show(&format!("\n{}\n", proposal.summary));
     if proposal.tests_first.is_some() {
         terminal::show("Code, besides the tests above:");
     }
-    terminal::show_code(proposal.code().unified().trim_end());
+    terminal::show_diff(proposal.code().unified().trim_end());
     if let Some(measures) = &proposal.measures {
         terminal::show("\nmeasured in the files that change:");
         for measure in Measure::ALL {
@@ -263,10 +266,11 @@ pub(super) fn show_proposal(proposal: &Proposal) {
         }
     }
     if let Some(found_by) = &proposal.found_by {
-        terminal::show(&format!(
-            "\nfound without a model: {}",
-            reply::found_by(found_by, "your change")
-        ));
+        let how = reply::found_by(found_by, "your change");
+        terminal::show(&match found_by.rung {
+            Rung::Memory => format!("\nfound in what was accepted before: {how}"),
+            _ => format!("\nfound without a model: {how}"),
+        });
     }
     if let Some(evidence) = &proposal.evidence {
         terminal::show(&format!(
@@ -277,6 +281,12 @@ pub(super) fn show_proposal(proposal: &Proposal) {
             millis_in_words(evidence.after.duration_ms),
             evidence.digest
         ));
+        if is_committed {
+            let digest = &evidence.digest;
+            terminal::show(&format!(
+                "        once it is written, `greenlight verify --head HEAD --digest {digest}` recomputes that"
+            ));
+        }
         if let Some(spent) = &evidence.spent {
             terminal::show(&format!("spent:  {}", crate::domain::budget::spent(spent)));
         }

@@ -108,6 +108,38 @@ async fn without_a_toolchain_it_says_what_the_story_needs() {
         .saying("https://rustup.rs");
 }
 
+/// Colours where a terminal takes them, and a word for whoever forgets the slash.
+#[tokio::test]
+async fn a_newcomer_is_shown_colours_and_how_commands_begin() {
+    let mut terminal = Terminal::start(Door::new().with("TERM", "xterm-256color").command(["demo"]));
+    terminal.shows("\u{1b}[31m✗ github-actions").await;
+    terminal.shows("\u{1b}[32m  │ +").await;
+    terminal.shows(QUESTION).await;
+    terminal.types("help");
+    terminal.shows("Did you mean `/greenlight help`?").await;
+    terminal.shows(QUESTION).await;
+    terminal.types("/greenlight reject");
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("so nothing was committed"), "{shown}");
+    assert!(!shown.contains("as red as before"), "{shown}");
+}
+
+#[tokio::test]
+async fn colours_can_be_turned_off_and_on() {
+    let door = Door::new().with("NO_COLOR", "1").with("TERM", "xterm");
+    let mut terminal = Terminal::start(door.command(["demo", "--approve"]));
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+    assert!(shown.contains("greenlight fix ."), "{shown}");
+    let always = Door::new()
+        .run(["--color", "always", "demo", "--approve"])
+        .await
+        .with(0);
+    assert!(always.out.contains("\u{1b}[32m"), "{}", always.out);
+}
+
 #[tokio::test]
 async fn ctrl_c_ends_the_story() {
     let mut terminal = Terminal::start(Door::new().command(["demo"]));

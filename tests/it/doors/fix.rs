@@ -1,5 +1,6 @@
 //! `greenlight fix` in real checkouts: what it writes, what it never writes, and how scripts learn which it was.
 
+mod base;
 mod blocks;
 mod model;
 mod money;
