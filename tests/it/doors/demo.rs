@@ -128,7 +128,7 @@ async fn a_newcomer_is_shown_colours_and_how_commands_begin() {
 #[tokio::test]
 async fn colours_can_be_turned_off_and_on() {
     let door = Door::new().with("NO_COLOR", "1").with("TERM", "xterm");
-    let mut terminal = Terminal::start(door.command(["demo", "--approve"]));
+    let terminal = Terminal::start(door.command(["demo", "--approve"]));
     let (code, shown) = terminal.ends().await;
     assert_eq!(code, Some(0), "{shown}");
     assert!(!shown.contains('\u{1b}'), "{shown}");
