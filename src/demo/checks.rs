@@ -186,10 +186,15 @@ pub(super) fn completed(state: &mut State, run: &CheckRun) {
         .filter(of_suite)
         .all(|other| other.status == "completed")
     {
-        let payload = json!({ "action": "completed", "check_suite": suite(state, run) });
         let sender = state.app_named(&run.app).bot();
-        state.notify("check_suite", run.repository, &sender, payload);
+        notify_suite(state, "completed", run, &sender);
     }
+}
+
+/// Sends one event about the suite of a check run.
+pub(super) fn notify_suite(state: &mut State, action: &str, run: &CheckRun, sender: &str) {
+    let payload = json!({ "action": action, "check_suite": suite(state, run) });
+    state.notify("check_suite", run.repository, sender, payload);
 }
 
 /// Sends one event about a check run; `pressed` is the button, unless it is "Re-run", and who

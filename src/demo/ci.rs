@@ -1,12 +1,10 @@
 //! What CI does on GitHub's side: workflow runs that end, and the buttons of check runs.
 
-use serde_json::json;
-
 use super::merging::test_merge;
 use super::play::{branch_tip, known};
-use super::state::{Job, Repository, State, WorkflowRun};
+use super::state::{Job, State, WorkflowRun};
 use super::world::{DEFAULT_BRANCH, HOME, MAINTAINER};
-use super::{Double, DoubleError, actions, checks, objects};
+use super::{Double, DoubleError, actions, checks};
 
 /// A failed job of a workflow run.
 #[derive(Debug, Clone)]
@@ -102,67 +100,6 @@ impl Double {
         Ok(())
     }
 
-    /// Another CI reports a commit status on the head of a pull request; delivers `status`, which names no pull request.
-    /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#status>
-    ///
-    /// # Errors
-    /// When there is no such pull request.
-    pub async fn report_status(
-        &self,
-        number: u64,
-        (context, status): (&str, &str),
-        login: &str,
-    ) -> Result<(), DoubleError> {
-        self.act(login, |state| {
-            let head = head_of(state, number)?;
-            let (id, now) = (state.fresh_id(), state.now());
-            let sha = head.commit.to_string();
-            let home = state.repository(HOME);
-            let payload = json!({
-                "id": id,
-                "sha": sha,
-                "name": home.map(Repository::full_name),
-                "target_url": "https://ci.example/1",
-                "avatar_url": null,
-                "context": context,
-                "description": null,
-                "state": status,
-                "commit": home.map(|home| objects::short_commit(home, head.commit)),
-                // Branches of the repository itself: a fork's are not among them.
-                "branches": if head.repository == HOME {
-                    json!([{ "name": head.branch, "commit": { "sha": sha }, "protected": false }])
-                } else {
-                    json!([])
-                },
-                "created_at": now,
-                "updated_at": now,
-            });
-            state.notify("status", HOME, login, payload);
-            Ok(())
-        })?;
-        self.delivered().await;
-        Ok(())
-    }
-
-    /// Presses "Re-run" of a check run in the Checks tab; delivers `check_run.rerequested`.
-    /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run>
-    ///
-    /// # Errors
-    /// When there is no such check run.
-    pub async fn rerequest(&self, check_run: u64, login: &str) -> Result<(), DoubleError> {
-        self.act(login, |state| {
-            let run = state.check_runs.get(&check_run).cloned();
-            let run = run.ok_or(DoubleError::Missing {
-                what: "check run",
-                id: check_run,
-            })?;
-            checks::notify(state, "rerequested", &run, Some((None, login)));
-            Ok(())
-        })?;
-        self.delivered().await;
-        Ok(())
-    }
-
     /// Presses a button of a check run; delivers `check_run.requested_action`.
     ///
     /// # Errors
@@ -188,15 +125,15 @@ impl Double {
 }
 
 /// What CI runs on.
-struct Head {
-    repository: u64,
-    branch: String,
-    commit: git2::Oid,
+pub(super) struct Head {
+    pub(super) repository: u64,
+    pub(super) branch: String,
+    pub(super) commit: git2::Oid,
     author: String,
     event: &'static str,
 }
 
-fn head_of(state: &State, number: u64) -> Result<Head, DoubleError> {
+pub(super) fn head_of(state: &State, number: u64) -> Result<Head, DoubleError> {
     let pull = known(state, number)?;
     Ok(Head {
         repository: pull.head_repository,

@@ -24,6 +24,7 @@ mod merging;
 mod moving;
 mod objects;
 mod opening;
+mod other_ci;
 mod pack;
 mod pkt;
 mod play;

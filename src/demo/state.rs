@@ -219,7 +219,7 @@ pub(super) struct State {
     pub(super) prefix: String,
     pub(super) accounts: Vec<Account>,
     /// greenlight's own App first, then the one of GitHub Actions.
-    pub(super) apps: [App; 2],
+    pub(super) apps: [App; 3],
     pub(super) tokens: HashMap<String, Token>,
     pub(super) repositories: Vec<Repository>,
     /// Names that repositories had, in lower case.
@@ -249,7 +249,7 @@ const DAWN: i64 = 1_767_603_600;
 
 impl State {
     /// A world with these Apps and nobody and nothing else in it.
-    pub(super) fn empty(addresses: Addresses, apps: [App; 2], folder: TempDir) -> Self {
+    pub(super) fn empty(addresses: Addresses, apps: [App; 3], folder: TempDir) -> Self {
         let Addresses { web, store, prefix } = addresses;
         Self {
             web,

@@ -20,6 +20,8 @@ pub const DEFAULT_BRANCH: &str = "main";
 
 /// The id of the repository every story is about.
 pub(super) const HOME: u64 = 1;
+/// The App of a CI that is not GitHub Actions.
+pub(super) const OTHER_CI: &str = "circleci-checks";
 
 /// A collaborator's role, from least to most, in GitHub's words.
 /// <https://docs.github.com/en/organizations/managing-user-access-to-your-organizations-repositories/managing-repository-roles>
@@ -154,13 +156,20 @@ impl World {
             permissions: BTreeMap::new(),
             installations: Vec::new(),
         };
+        let other = App {
+            id: 18001,
+            slug: OTHER_CI.into(),
+            name: "CircleCI Checks".into(),
+            permissions: BTreeMap::new(),
+            installations: Vec::new(),
+        };
         let mut state = State::empty(
             Addresses {
                 web,
                 store,
                 prefix: self.prefix,
             },
-            [ours, actions],
+            [ours, actions, other],
             folder,
         );
         state.accounts = vec![
@@ -177,6 +186,11 @@ impl World {
             Account {
                 id: 41_898_282,
                 login: state.apps[1].bot(),
+                kind: "Bot",
+            },
+            Account {
+                id: 103,
+                login: state.apps[2].bot(),
                 kind: "Bot",
             },
         ];

@@ -26,6 +26,7 @@ mod merged;
 mod minimal;
 mod missed;
 mod model;
+mod other_ci;
 mod posting;
 mod recorded;
 mod refactor;

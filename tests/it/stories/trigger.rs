@@ -101,69 +101,6 @@ async fn a_stranger_costs_no_turn_of_a_model_however_often_they_push() {
 }
 
 #[tokio::test]
-async fn red_statuses_of_another_ci_begin_one_run_also_on_a_fork() {
-    for forked in [false, true] {
-        let scene = Scene::default();
-        let scene = if forked {
-            scene.author(STRANGER).forked(false)
-        } else {
-            scene
-        };
-        let story = scene.begin().await;
-        for green in ["pending", "success"] {
-            story
-                .double
-                .report_status(story.number, ("ci/jenkins", green), MAINTAINER)
-                .await
-                .unwrap();
-        }
-        let bot = story.double.bot();
-        story
-            .double
-            .report_status(story.number, ("ours", "failure"), &bot)
-            .await
-            .unwrap();
-        story.settle().await;
-        assert!(story.runs().await.is_empty());
-        for at in 0..50 {
-            let context = format!("ci/jenkins-{at}");
-            let state = if at % 2 == 0 { "failure" } else { "error" };
-            story
-                .double
-                .report_status(story.number, (&context, state), MAINTAINER)
-                .await
-                .unwrap();
-        }
-        story.settle().await;
-        assert_eq!(story.runs().await.len(), 1);
-        assert_eq!(story.comments().len(), 1);
-        story.has_executed_nothing().await;
-        story.maintainer_says("/greenlight approve").await;
-        assert_eq!(story.suggestions().len(), 1);
-        story.finish().await;
-    }
-}
-
-#[tokio::test]
-async fn rerun_in_the_checks_tab_is_fix_by_whoever_pressed_it() {
-    let story = Story::new().await;
-    story.ci_fails().await;
-    let check = story.check();
-    for nobody in [STRANGER, READER] {
-        story.double.rerequest(check.id, nobody).await.unwrap();
-        story.settle().await;
-    }
-    story.has_executed_nothing().await;
-    assert_eq!(story.runs().await.len(), 1);
-    story.double.rerequest(check.id, MAINTAINER).await.unwrap();
-    story.settle().await;
-    assert!(story.review().body.contains("(tested)"), "{}", story.review().body);
-    story.maintainer_says("/greenlight approve").await;
-    story.has_landed();
-    story.finish().await;
-}
-
-#[tokio::test]
 async fn a_fork_that_is_pushed_to_after_the_command_is_not_what_the_command_was_about() {
     let mut story = Scene::default().author(STRANGER).forked(false).begin().await;
     let gateway = story.gateway().await;
