@@ -43,14 +43,16 @@ pub(super) async fn explain(
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
-    let because = suspects
-        .iter()
-        .filter_map(|(path, line)| because(desk, path, *line))
-        .take(SHOWN)
-        .collect();
+    let mut shown: Vec<Because> = Vec::new();
+    for (path, line) in &suspects {
+        let is_shown = |one: &Because| one.path == *path && (one.from..=one.to).contains(line);
+        if shown.len() < SHOWN && !shown.iter().any(is_shown) {
+            shown.extend(because(desk, path, *line));
+        }
+    }
     Ok(Explanation {
         root_cause: cause(desk, before, triage),
-        because,
+        because: shown,
     })
 }
 
