@@ -33,7 +33,7 @@ use self::failure::{About, Failure, MAX_WAIT};
 use self::heard::Ear;
 use self::request::{Question, Streaming};
 use crate::agent::{DEFAULT_CONTEXT, Live, Model, ModelError, Reply, Speech, Turn};
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, in_words};
 use crate::domain::model::{Api, Price, Prices, ToolUse};
 
 /// How often a request is sent again.
@@ -48,7 +48,7 @@ pub struct Settings {
     /// Everything before `/chat/completions`, usually ending in `/v1`.
     pub base_url: Url,
     pub model: String,
-    /// Models of the same endpoint that are asked in turn when those before them are not to be had.
+    /// Models of the same endpoint that are asked in turn when those before them are unavailable.
     pub fallbacks: Vec<String>,
     /// Sent as a bearer token; an empty one is not sent.
     pub api_key: SecretString,
@@ -196,7 +196,7 @@ impl OpenAi {
                     tracing::warn!(
                         model.failure = error.kind(),
                         model.name = candidate.name,
-                        "a model is not to be had"
+                        "a model is unavailable"
                     );
                     candidate.learn(|learned| learned.rests_until = Some(Instant::now() + REST));
                     failure = error;
@@ -219,9 +219,9 @@ impl OpenAi {
             .when(Failure::is_transient)
             .adjust(|failure, wait| wait.map(|wait| failure.retry_after().unwrap_or(wait)))
             .notify(|failure, wait| {
-                tracing::info!(
+                tracing::warn!(
                     model.failure = failure.kind(),
-                    wait_ms = wait.as_millis(),
+                    after = in_words(wait),
                     "the model is asked again"
                 );
             })

@@ -113,8 +113,8 @@ mod tests {
     fn an_input_is_called_by_its_name() {
         for (text, expected) in [
             (
-                "GREENLIGHT_ENGINE is no engine",
-                "the input `engine` (GREENLIGHT_ENGINE) is no engine",
+                "GREENLIGHT_ENGINE does not name an engine",
+                "the input `engine` (GREENLIGHT_ENGINE) does not name an engine",
             ),
             ("set GREENLIGHT_MODEL.", "set the input `model` (GREENLIGHT_MODEL)."),
             ("GREENLIGHT_DATA_DIR stays", "GREENLIGHT_DATA_DIR stays"),

@@ -8,7 +8,7 @@ use crate::config::settings::{self, ModelSettings, Settings};
 use crate::domain::model::Who;
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::engine::{App, Interrupts, Voices};
-use crate::github::{Credentials, GitHub};
+use crate::github::{self, Credentials, GitHub};
 use crate::journal::Journal;
 use crate::openai::{self, OpenAi};
 use crate::sandbox::{self, Backend, Choice, Code, FileError, Places, Sandbox, Unusable};
@@ -52,6 +52,13 @@ pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
     };
     let url = &settings.github_api_url;
     let github = GitHub::new(url, credentials).map_err(|error| Exit::Usage(error.to_string()))?;
+    github.reach().await.map_err(|error| match error {
+        github::Error::Unreachable(why) => Exit::Usage(format!(
+            "GitHub at {url} cannot be reached: {why}; check GREENLIGHT_GITHUB_API_URL or GITHUB_API_URL, and this \
+             machine's way to it"
+        )),
+        error => Exit::Usage(error.to_string()),
+    })?;
     github.me().await.map_err(|error| {
         if error.not_before().is_some() {
             return Exit::Limit(error.to_string());

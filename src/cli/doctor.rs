@@ -2,12 +2,14 @@
 //! secrets beside tools and greenlight's own files can be read from inside.
 
 mod canaries;
+mod machine;
 
 use std::path::PathBuf;
 
 use serde_json::json;
 
 use self::canaries::{Canary, Tried};
+use self::machine::Machine;
 use super::{Exit, app, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, RecordFlags, SandboxFlags, StorageFlags};
@@ -77,12 +79,16 @@ async fn examine(arguments: Arguments) -> Result<Exit, Exit> {
     }
     let tried: Vec<Tried<'_>> = canaries.iter().map(|canary| canary.tried(&attacks)).collect();
     let chosen = confining(&found).next().map(Sandbox::backend);
+    let machine = Machine::look(&settings, &environment).await;
     if arguments.json {
-        terminal::show_document(&document(&found, chosen, (&attacks, &tried)));
+        let mut document = document(&found, chosen, (&attacks, &tried));
+        document["machine"] = machine.document();
+        terminal::show_document(&document);
     } else {
         terminal::show(&table(&found));
         terminal::show(&advice(&found, chosen));
         terminal::show(&trials(&attacks, &tried));
+        terminal::show(&machine.lines());
     }
     Ok(match chosen {
         _ if tried.iter().any(Tried::is_shown) => {

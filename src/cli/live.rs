@@ -112,7 +112,7 @@ fn does(call: &ToolCall) -> String {
         ),
         "execute" => "runs a block of code".into(),
         "request_execution" => "asks to run something".into(),
-        "submit" => "hands over its edits".into(),
+        "submit" => "submits its edits".into(),
         other => format!("calls {}", other.chars().take(MAX_NAMED).collect::<String>()),
     }
 }

@@ -6,6 +6,7 @@ mod answer;
 mod app;
 mod demo;
 mod doctor;
+mod elapsed;
 mod exit;
 mod explain;
 mod fix;
@@ -14,6 +15,7 @@ mod hidden;
 mod live;
 mod local;
 mod memory;
+mod paint;
 mod patch_file;
 mod progress;
 mod ready;
@@ -28,6 +30,7 @@ mod terminal;
 mod tests;
 mod verify;
 mod work;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -38,6 +41,9 @@ pub use exit::Exit;
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, after_help = exit::HELP)]
 pub struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: paint::When,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -69,7 +75,7 @@ enum Verb {
     Demo(demo::Arguments),
     /// Serve a GitHub App: webhooks in, reviews out
     Serve(serve::Arguments),
-    /// Work off the event of a GitHub workflow step
+    /// Answer the event of a GitHub workflow, as a step of it
     Action(action::Arguments),
     /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
     Suggest(suggest::Arguments),
@@ -85,6 +91,7 @@ enum Verb {
 
 /// Runs one subcommand.
 pub fn main(cli: Cli) -> ExitCode {
+    cli.color.decide();
     if let Err(error) = crate::sandbox::harden_self() {
         terminal::tell(&format!(
             "warning: other processes of this user may read greenlight's memory: {error}"

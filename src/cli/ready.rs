@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, terminal};
+use super::{Exit, elapsed, terminal};
 use crate::config::environment::Environment;
 use crate::config::repository::REGISTRIES;
 use crate::engine::desk::{CONFIG_FILE, Desk};
@@ -63,7 +63,8 @@ async fn install(desk: &Desk, suite: &mut Suite, cancel: &CancellationToken) -> 
         "installing the dependencies (network: {})",
         hosts.collect::<Vec<_>>().join(", ")
     ));
-    desk.install(suite, &granted, cancel).await?.map_err(Exit::Refused)?;
+    let installing = elapsed::telling("installing", desk.install(suite, &granted, cancel));
+    installing.await?.map_err(Exit::Refused)?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

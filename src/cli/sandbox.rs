@@ -12,6 +12,7 @@ use super::{Exit, app, folder, hidden, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
+use crate::domain::clock::in_words;
 use crate::engine::desk::Desk;
 use crate::sandbox::{Captured, Code, Command, Guarantee, Network, Outcome, Output, Policy, Sandbox};
 use crate::suite;
@@ -192,16 +193,16 @@ impl Report<'_> {
             terminal::tell(stderr.strip_suffix('\n').unwrap_or(&stderr));
         }
         terminal::tell(&format!(
-            "{} sandbox · {} · {:.3} s · {:.2} s of processor time · {} at most in memory",
+            "{} sandbox · {} · {} · {} of processor time · {} at most in memory",
             self.sandbox.backend(),
-            in_words(&output.outcome),
-            output.wall.as_secs_f64(),
-            output.cpu.as_secs_f64(),
+            output.outcome,
+            in_words(output.wall),
+            in_words(output.cpu),
             size(output.peak_memory),
         ));
         terminal::tell(&format!(
             "limits: {} · {} memory · {} processes · {} disk · {} a file · {} open files · network {}",
-            humantime::format_duration(policy.limits.wall),
+            in_words(policy.limits.wall),
             size(policy.limits.memory),
             policy.limits.processes,
             size(policy.limits.disk),
@@ -232,18 +233,6 @@ fn outcome(outcome: &Outcome) -> Value {
         Outcome::DiskLimit => json!({ "kind": "disk_limit" }),
         Outcome::Cancelled => json!({ "kind": "cancelled" }),
         Outcome::DidNotStart(reason) => json!({ "kind": "did_not_start", "reason": reason }),
-    }
-}
-
-fn in_words(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Exited(code) => format!("exited with {code}"),
-        Outcome::Signalled(signal) => format!("killed by signal {signal}"),
-        Outcome::TimedOut => "timed out".into(),
-        Outcome::OutOfMemory => "out of memory".into(),
-        Outcome::DiskLimit => "disk limit reached".into(),
-        Outcome::Cancelled => "cancelled".into(),
-        Outcome::DidNotStart(reason) => format!("did not start: {reason}"),
     }
 }
 

@@ -51,7 +51,7 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
     let sandbox = app::sandbox(&settings).await?;
     match &sandbox {
         Ok(sandbox) => {
-            tracing::info!(backend = %sandbox.backend(), guarantees = ?sandbox.guarantees(), "the sandbox is ready");
+            tracing::info!(backend = %sandbox.backend(), guarantees = %sandbox.guarantees(), "the sandbox is ready");
         }
         Err(unusable) => tracing::error!(%unusable, "nothing will be executed"),
     }
@@ -73,8 +73,18 @@ async fn try_serve(arguments: Arguments) -> Result<(), Exit> {
             "cannot listen on {listen}: {error}; choose another with --listen (GREENLIGHT_LISTEN)"
         ))
     })?;
+    let account = app.github.me().await.map_err(|error| Exit::Usage(error.to_string()))?;
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        %account,
+        github = %settings.github_api_url,
+        model = app.model.as_ref().map_or("none, the built-in engine alone", |(_, name)| name.as_str()),
+        data_folder = %app.folder.display(),
+        workers,
+        "greenlight starts"
+    );
     let address = listener.local_addr().map_err(|error| Exit::Fault(error.to_string()))?;
-    tracing::info!(%address, model = app.model.as_ref().map(|(_, name)| name.as_str()), "listening");
+    tracing::info!(%address, "listening");
     let queue = Queue::new(app, workers);
     server::serve(listener, queue, secret, terminal::stopped()).await;
     Ok(())

@@ -12,9 +12,10 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, GithubFlags, LogFlags};
 use crate::config::settings::Settings;
 use crate::domain::anchor::{self, Cut, MAX_SUGGESTIONS};
+use crate::domain::count::count;
 use crate::domain::id::{CommitSha, PullRequestId, RepoPath, RepositoryName};
 use crate::domain::patch::Patch;
-use crate::domain::reply::{Name, Source};
+use crate::domain::reply::{Name, SUGGESTION_MARKER, Source};
 use crate::engine::Broken;
 use crate::engine::suggest::{self, Posted, Words};
 use crate::git::{self, LocalRepository};
@@ -261,7 +262,7 @@ fn show(found: &Found, comments: &[ReviewComment]) {
             format!("{}-{}", comment.start_line, comment.line)
         };
         terminal::show(&format!("\n{}:{lines}", comment.path));
-        terminal::show_code(&comment.body);
+        terminal::show_code(without_marker(&comment.body));
     }
     for (path, reasons) in &found.cut.left_out {
         let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
@@ -270,7 +271,7 @@ fn show(found: &Found, comments: &[ReviewComment]) {
     if !found.cut.remainder.is_empty() {
         terminal::show("\nremainder, on top of the suggestions:");
         let diff = found.cut.remainder.unified();
-        terminal::show_code(diff.strip_suffix('\n').unwrap_or(&diff));
+        terminal::show_diff(diff.strip_suffix('\n').unwrap_or(&diff));
     }
     terminal::show(&format!(
         "\nproved: committing the suggestions on {} and applying the remainder gives tree {}, byte for byte",
@@ -279,8 +280,16 @@ fn show(found: &Found, comments: &[ReviewComment]) {
     ));
 }
 
+/// A comment without its last line, which a page hides and by which greenlight knows it later.
+fn without_marker(body: &str) -> &str {
+    match body.trim_end().rsplit_once('\n') {
+        Some((shown, last)) if last.starts_with(SUGGESTION_MARKER) => shown.trim_end(),
+        _ => body,
+    }
+}
+
 fn counted(cut: &Cut) -> String {
-    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let plural = |number: usize, what: &str| count(number as u64, what);
     let files = cut.remainder.paths().count();
     let rest = if files == 0 {
         "no remainder".to_string()

@@ -1,21 +1,27 @@
 //! What people see: text without control characters of strangers, and questions only where somebody can answer.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::Exit;
+use super::{Exit, paint, wrap};
 
 /// How long the work gets to stop by itself once somebody asked for it.
 const GRACE: Duration = Duration::from_secs(3);
 /// Longest line of an answer that is read, in bytes.
 const MAX_ANSWER: usize = 8 << 10;
 
+/// Whether a line stands on the terminal that is written anew, and goes once there is anything else to show.
+static HAS_STATUS: AtomicBool = AtomicBool::new(false);
+const ERASED: &str = "\r\u{1b}[K";
+
 /// One line to standard error: progress, or why it ended. A closed pipe is nobody's fault.
 pub(super) fn tell(line: &str) {
     let line = crate::domain::redact::visible(line);
     let line = crate::domain::redact::without_commands(&line);
+    end_status();
     let _nobody_listens = writeln!(std::io::stderr().lock(), "{line}");
 }
 
@@ -30,7 +36,34 @@ pub(super) fn command(command: &str) {
     print(command);
 }
 
+/// What goes on, in a line that the next one takes the place of; where there is no terminal, a line like others.
+pub(super) fn status(line: &str) {
+    if !somebody_watches() {
+        return tell(line);
+    }
+    let room = columns(&std::io::stderr()).unwrap_or(80).saturating_sub(1);
+    let line: String = crate::domain::redact::visible(line).chars().take(room).collect();
+    HAS_STATUS.store(true, Ordering::Relaxed);
+    let mut error = std::io::stderr().lock();
+    let _nobody_listens = write!(error, "{ERASED}{line}").and_then(|()| error.flush());
+}
+
+/// Takes that line away.
+pub(super) fn end_status() {
+    if HAS_STATUS.swap(false, Ordering::Relaxed) {
+        let mut error = std::io::stderr().lock();
+        let _nobody_listens = write!(error, "{ERASED}").and_then(|()| error.flush());
+    }
+}
+
+/// How wide a terminal is; none where it does not say, or there is none.
+fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 fn print(text: &str) {
+    end_status();
     let mut out = std::io::stdout().lock();
     let _nobody_listens = writeln!(out, "{text}").and_then(|()| out.flush());
 }
@@ -40,6 +73,28 @@ pub(super) fn show_code(code: &str) {
     show(&escaped(&code.replace("\r\n", "\n"), |c| {
         c.escape_unicode().to_string()
     }));
+}
+
+/// A diff, as [`show_code`] shows code, with its colours.
+pub(super) fn show_diff(diff: &str) {
+    let text = escaped(&diff.replace("\r\n", "\n"), |c| c.escape_unicode().to_string());
+    let text = crate::domain::redact::visible(&text);
+    let text = crate::domain::redact::without_commands(&text);
+    print(&match paint::is_wanted(&std::io::stdout()) {
+        true => paint::diff(&text),
+        false => text.into_owned(),
+    });
+}
+
+/// A part of the demo's story: long lines go on at its rail, and changes have colours.
+pub(super) fn show_story(text: &str) {
+    let text = crate::domain::redact::visible(text);
+    let text = crate::domain::redact::without_commands(&text);
+    let text = wrap::wrapped(&text, columns(&std::io::stdout()).unwrap_or(0));
+    print(&match paint::is_wanted(&std::io::stdout()) {
+        true => paint::story(&text),
+        false => text,
+    });
 }
 
 /// One line of such code to standard error, where somebody is asked.
@@ -123,6 +178,7 @@ pub(super) fn somebody_watches() -> bool {
 pub(super) async fn ask(question: &str) -> Option<String> {
     // What was typed before the question was asked is no answer to it.
     let _not_a_terminal = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+    end_status();
     let mut error = std::io::stderr().lock();
     let _nobody_listens = write!(error, "{question} ").and_then(|()| error.flush());
     drop(error);
@@ -159,7 +215,7 @@ pub(super) fn start_logging(settings: &crate::config::settings::Settings, defaul
         crate::config::settings::LogFormat::Json => builder.json().try_init(),
         crate::config::settings::LogFormat::Text => builder
             .with_target(false)
-            .with_ansi(std::io::stderr().is_terminal())
+            .with_ansi(paint::is_wanted(&std::io::stderr()))
             .try_init(),
     };
     if let Err(error) = started {

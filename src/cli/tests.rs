@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use report::Report;
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, app, folder, ready, terminal};
+use super::{Exit, app, elapsed, folder, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::settings::Settings;
@@ -95,7 +95,8 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     let mut suite = desk.suite(&sandbox, command);
     ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
-    let run = named::run(&suite, &desk.checkout, &arguments.only, cancel).await?;
+    let running = named::run(&suite, &desk.checkout, &arguments.only, cancel);
+    let run = elapsed::telling("running the tests", running).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }

@@ -18,6 +18,7 @@ use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, SandboxFlags};
 use crate::config::repository::REGISTRIES;
 use crate::config::settings::Settings;
+use crate::domain::clock::millis_in_words;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{FileChange, Patch};
 use crate::domain::proposal::{self, Worse};
@@ -316,8 +317,14 @@ fn show(found: &Found) {
         ("patch", patch.digest()),
         ("changes", changes.join(", ") + &more),
         ("command", after.command.clone()),
-        ("before", format!("{} ({} ms)", before.summary(), before.duration_ms)),
-        ("after", format!("{} ({} ms)", after.summary(), after.duration_ms)),
+        (
+            "before",
+            format!("{} ({})", before.summary(), millis_in_words(before.duration_ms)),
+        ),
+        (
+            "after",
+            format!("{} ({})", after.summary(), millis_in_words(after.duration_ms)),
+        ),
         ("new failures", new),
         ("digest", found.digest()),
     ];

@@ -2,7 +2,7 @@
 //! not do by itself. What comes of the work is for the verb to judge.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{Answer, Question};
 use super::progress::SoFar;
 use super::recorder::Recorder;
-use super::{Exit, live, terminal};
+use super::{Exit, elapsed, live, terminal};
 use crate::agent::Delta;
+use crate::domain::clock::in_words;
 use crate::domain::execution::{Deferred, Execution, Resolution, What};
 use crate::domain::redact;
 use crate::domain::reply::MAX_EDITS;
@@ -69,6 +70,7 @@ pub(super) async fn work_until_done(
     }: Present<'_>,
     cancel: &CancellationToken,
 ) -> Result<Outcome, Exit> {
+    let limit = desk.config.repair.wall.min(desk.config.limits.wall);
     let mut said: Vec<Value> = brief.said.to_vec();
     let mut asked = 0;
     let voice = Arc::new(live::Voice::new(is_shown));
@@ -96,7 +98,7 @@ pub(super) async fn work_until_done(
             };
             let mut so_far = SoFar::default();
             let mut progress = |now: crate::repair::Progress| {
-                if let Some(line) = so_far.line(now.tried, now.total_estimate, Instant::now()) {
+                if let Some(line) = so_far.line((now.tried, now.total_estimate), limit, Instant::now()) {
                     terminal::tell(&format!("  {line}"));
                 }
             };
@@ -111,7 +113,7 @@ pub(super) async fn work_until_done(
                 live: &live,
                 cancel,
             };
-            work::work(desk, suite, engine, &brief, watch).await
+            elapsed::telling("at work", work::work(desk, suite, engine, &brief, watch)).await
         };
         voice.pause();
         let mut outcome = outcome?;
@@ -217,7 +219,7 @@ fn show(desk: &Desk, execution: &Execution) {
         };
         terminal::tell(&format!(
             "\nin the sandbox, on {files}; {network}; at most {}",
-            humantime::format_duration(std::time::Duration::from_secs(execution.seconds))
+            in_words(Duration::from_secs(execution.seconds))
         ));
     }
     terminal::tell("its reason, which nobody checked:\n");

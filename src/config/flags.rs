@@ -35,6 +35,7 @@ impl Flags {
             webhook,
             record,
             storage,
+            retention,
             model,
             sandbox,
             log,
@@ -58,6 +59,21 @@ impl Flags {
                 "--database-url",
             ),
             (storage.data_dir.is_some(), "GREENLIGHT_DATA_DIR", "--data-dir"),
+            (
+                retention.retention_deliveries.is_some(),
+                "GREENLIGHT_RETENTION_DELIVERIES",
+                "--retention-deliveries",
+            ),
+            (
+                retention.retention_runs.is_some(),
+                "GREENLIGHT_RETENTION_RUNS",
+                "--retention-runs",
+            ),
+            (
+                retention.retention_mirrors.is_some(),
+                "GREENLIGHT_RETENTION_MIRRORS",
+                "--retention-mirrors",
+            ),
             (model.engine.is_some(), "GREENLIGHT_ENGINE", "--engine"),
             (model.model.is_some(), "GREENLIGHT_MODEL", "--model"),
             (
@@ -192,7 +208,7 @@ pub struct ModelFlags {
     /// File with the API key [env: GREENLIGHT_MODEL_API_KEY_FILE; the key itself: GREENLIGHT_MODEL_API_KEY, OPENAI_API_KEY]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub model_api_key_file: Option<PathBuf>,
-    /// Names of models at the same endpoint, asked in turn when the first is not to be had: `one,two` [env: GREENLIGHT_MODEL_FALLBACKS]
+    /// Names of models at the same endpoint, asked in turn when the first is unavailable: `one,two` [env: GREENLIGHT_MODEL_FALLBACKS]
     #[arg(long, value_name = "LIST", help_heading = "Model")]
     pub model_fallbacks: Option<String>,
     /// Interface of the endpoint: `chat` for chat completions, or `responses` [env: GREENLIGHT_MODEL_API]

@@ -85,7 +85,7 @@ impl ConfigError {
             }
             Some((written, known)) => (
                 path,
-                format!("{written:?} is none of its values; {}", instead(&written, &known)),
+                format!("{written:?} is not a value of it; {}", instead(&written, &known)),
                 known,
             ),
         };
@@ -197,9 +197,9 @@ mod tests {
         greenlight.toml line 1, `limit`: there is no such field; did you mean `limits`?
         greenlight.toml line 2, `repair.candidate`: there is no such field; did you mean `candidates`?
         greenlight.toml line 3, `trigger.execution`: there is no such field; there is `ci`, `label`
-        greenlight.toml line 1, `execution`: "Sandbox" is none of its values; did you mean `sandbox`?
-        greenlight.toml line 1, `execution`: "always" is none of its values; there is `approve`, `sandbox`
-        greenlight.toml line 2, `sandbox.require`: "memmory" is none of its values; did you mean `memory`?
+        greenlight.toml line 1, `execution`: "Sandbox" is not a value of it; did you mean `sandbox`?
+        greenlight.toml line 1, `execution`: "always" is not a value of it; there is `approve`, `sandbox`
+        greenlight.toml line 2, `sandbox.require`: "memmory" is not a value of it; did you mean `memory`?
         "#);
     }
 

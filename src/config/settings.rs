@@ -306,8 +306,8 @@ fn engine(text: Option<&str>) -> Result<Who, SettingsError> {
         Some("model") => Ok(Who::Model),
         Some(_) => Err(SettingsError::new(
             "GREENLIGHT_ENGINE",
-            "is no engine",
-            "use `auto`, `builtin` or `model`",
+            "does not name an engine",
+            "set it, or `--engine`, to `auto`, `builtin` or `model`",
         )),
     }
 }

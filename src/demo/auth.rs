@@ -218,7 +218,7 @@ fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_o
     }
 }
 
-/// Makes a token that is good for an hour.
+/// Makes a token: an App's is good for an hour, a person's for as long as any demo lasts.
 pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
     let prefix = match holder {
         Holder::Person { .. } => "ghp_",
@@ -229,7 +229,11 @@ pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
     let digest = hex::encode(Sha256::digest(format!("token {serial} of {}", state.web)));
     let secret = format!("{prefix}{}", &digest[..36]);
     let now = Timestamp::now();
-    let expires_at = now.checked_add(1.hour()).unwrap_or(now);
+    let hours = match holder {
+        Holder::Installation { .. } => 1,
+        Holder::Person { .. } | Holder::FineGrained { .. } => 30 * 24,
+    };
+    let expires_at = now.checked_add(hours.hours()).unwrap_or(now);
     state.tokens.insert(secret.clone(), Token { holder, expires_at });
     (secret, expires_at)
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::clock::millis;
+use super::clock::{in_words, millis};
+use super::count::count;
 use super::spend::Spend;
 
 /// For whom an amount is counted together.
@@ -187,14 +188,11 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(kind, amount) = self;
         match kind {
-            Kind::Turns => write!(f, "{amount} turns"),
-            Kind::Tokens => write!(f, "{amount} tokens"),
+            Kind::Turns => f.write_str(&count(*amount, "turn")),
+            Kind::Tokens => f.write_str(&count(*amount, "token")),
             Kind::Money => f.write_str(&dollars(*amount)),
-            Kind::Wall => {
-                let whole = Duration::from_secs(amount.div_ceil(1000));
-                write!(f, "{}", humantime::format_duration(whole))
-            }
-            Kind::PatchLines => write!(f, "{amount} changed lines"),
+            Kind::Wall => f.write_str(&in_words(Duration::from_secs(amount.div_ceil(1000)))),
+            Kind::PatchLines => f.write_str(&count(*amount, "changed line")),
         }
     }
 }
@@ -209,12 +207,9 @@ pub fn dollars(micros: u64) -> String {
 
 /// What was used up, in one line.
 pub fn spent(spend: &Spend) -> String {
-    let turns = if spend.turns == 1 { "turn" } else { "turns" };
-    let cost = spend.cost_micros.map_or_else(
-        || ", at a price that is not known".into(),
-        |micros| format!(", {}", dollars(micros)),
-    );
-    format!("{} {turns}, {} tokens{cost}", spend.turns, spend.tokens())
+    let cost = spend.cost_micros.map_or_else(|| "unknown cost".into(), dollars);
+    let (turns, tokens) = (u64::from(spend.turns), spend.tokens());
+    format!("{}, {}, {cost}", count(turns, "turn"), count(tokens, "token"))
 }
 
 #[cfg(test)]
@@ -252,7 +247,7 @@ mod tests {
             (Scope::Day, day, used(90, 499_999, None)),
         ]);
         assert_eq!(left.exhausted(), None);
-        assert_eq!(left.at_most(), "20 turns, 1 tokens, $1.90, 30m");
+        assert_eq!(left.at_most(), "20 turns, 1 token, $1.90, 30 min");
         let told = [Kind::Turns, Kind::Tokens, Kind::Money, Kind::Wall].map(|kind| left.reached(kind));
         assert_eq!(
             told,
@@ -260,7 +255,7 @@ mod tests {
                 "The limit of 30 turns was reached",
                 "The limit of 500000 tokens a day for this repository was reached",
                 "The limit of $2.00 was reached",
-                "The time limit of 30m was reached",
+                "The time limit of 30 min was reached",
             ]
         );
     }
@@ -308,6 +303,6 @@ mod tests {
             assert_eq!(dollars(micros), shown);
         }
         let spend = used(1, 1200, None).spend;
-        assert_eq!(spent(&spend), "1 turn, 1200 tokens, at a price that is not known");
+        assert_eq!(spent(&spend), "1 turn, 1200 tokens, unknown cost");
     }
 }

@@ -174,6 +174,30 @@ impl Event {
         }
     }
 
+    /// What it is called by GitHub, an event and its action, for logs; the action is empty where there is none.
+    pub fn named(&self) -> (&'static str, &'static str) {
+        match &self.fact {
+            Fact::CommentCreated(comment) => match comment.place {
+                CommentPlace::Conversation => ("issue_comment", "created"),
+                CommentPlace::Review => ("pull_request_review_comment", "created"),
+            },
+            Fact::PullRequestPushed { .. } => ("pull_request", "synchronize"),
+            Fact::PullRequestClosed { .. } => ("pull_request", "closed"),
+            Fact::PullRequestLabelled { .. } => ("pull_request", "labeled"),
+            Fact::ChecksFailed(checks) => match checks.source {
+                CheckSource::WorkflowRun { .. } => ("workflow_run", "completed"),
+                CheckSource::CheckRun { .. } => ("check_run", "completed"),
+                CheckSource::CheckSuite { .. } => ("check_suite", "completed"),
+                CheckSource::Status { .. } => ("status", ""),
+            },
+            Fact::ButtonPressed { identifier, .. } if identifier == RERUN => ("check_run", "rerequested"),
+            Fact::ButtonPressed { .. } => ("check_run", "requested_action"),
+            Fact::CommandGiven { .. } => ("api", "command"),
+            Fact::InstallationChanged { .. } => ("installation", "changed"),
+            Fact::Pinged => ("ping", ""),
+        }
+    }
+
     /// The repository this is about, to hold against the allow-list; none for a ping.
     pub fn repository(&self) -> Option<&Repository> {
         match &self.fact {

@@ -160,6 +160,14 @@ impl Guarantees {
     }
 }
 
+impl fmt::Display for Guarantees {
+    /// `secrets enforced, file_reads enforced, …, disk partial`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.all().map(|(property, held)| format!("{property} {held}"));
+        f.write_str(&all.join(", "))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ pub mod budget;
 pub mod ci_step;
 pub mod clock;
 pub mod command;
+pub mod count;
 pub mod event;
 pub mod execution;
 pub mod explanation;

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::count::count;
+
 /// What came of running a test command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -147,16 +149,8 @@ impl TestRun {
         match self.outcome {
             Outcome::Passed => format!("{} passed{excused}", self.passed),
             Outcome::Failed => format!("{} failed, {} passed{excused}", self.failed, self.passed),
-            Outcome::DidNotBuild => "does not build".into(),
-            Outcome::DidNotCollect => "tests could not be loaded".into(),
-            Outcome::MissingModule => "a module is missing".into(),
-            Outcome::Flagged => format!("{} found", self.failed),
-            Outcome::NothingRan => "no test ran".into(),
-            Outcome::TimedOut => "timed out".into(),
-            Outcome::Panicked => "panicked".into(),
-            Outcome::Crashed => "crashed".into(),
-            Outcome::OutOfMemory => "out of memory".into(),
-            Outcome::DidNotStart => "could not be started".into(),
+            Outcome::Flagged => format!("{} found", count(u64::from(self.failed), "problem")),
+            outcome => outcome.words().into(),
         }
     }
 }
@@ -179,6 +173,24 @@ pub struct Failure {
 }
 
 impl Outcome {
+    /// In words, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::DidNotBuild => "does not build",
+            Self::DidNotCollect => "tests could not be loaded",
+            Self::MissingModule => "a module is missing",
+            Self::Flagged => "problems were found",
+            Self::NothingRan => "no test ran",
+            Self::TimedOut => "timed out",
+            Self::Panicked => "panicked",
+            Self::Crashed => "crashed",
+            Self::OutOfMemory => "out of memory",
+            Self::DidNotStart => "could not be started",
+        }
+    }
+
     /// Whether the process of the tests was ended before they were, so that some of them may be missing from the results.
     pub fn was_ended(self) -> bool {
         matches!(

@@ -10,6 +10,7 @@ use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
 use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
 use crate::domain::mode::Mode;
 use crate::domain::permission::authorize;
+use crate::domain::reply;
 use crate::domain::run::{End, Origin, Run, Step};
 
 /// The comment an answer was given in; a button needs none, because it names its gate.
@@ -110,7 +111,7 @@ pub(super) async fn button(
         }
         let permission = context.client.permission(&context.id().repository, by).await?;
         if let Err(refusal) = authorize((), by, by.as_str().ends_with("[bot]"), permission) {
-            tracing::info!(login = %by, ?refusal, "a button was pressed without the right to");
+            tracing::info!(login = %by, refusal = reply::refusal(&refusal), "a button was pressed without the right to");
             continue;
         }
         let verdict = match &pressed {
@@ -129,7 +130,7 @@ pub(super) async fn button(
             Ok(None) => {}
             // There is no comment to answer.
             Ok(Some(text)) => tracing::warn!(login = %by, text, "a button did nothing"),
-            Err(refusal) => tracing::info!(login = %by, ?refusal, "a button did nothing"),
+            Err(refusal) => tracing::info!(login = %by, refusal = reply::refusal(&refusal), "a button did nothing"),
         }
     }
     Ok(())
@@ -166,7 +167,7 @@ pub(super) async fn given(
         },
     };
     if let Err(refusal) = verdict {
-        tracing::info!(login = %by, ?refusal, "a command of the API did nothing");
+        tracing::info!(login = %by, refusal = reply::refusal(&refusal), "a command of the API did nothing");
     }
     Ok(())
 }

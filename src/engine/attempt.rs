@@ -8,6 +8,7 @@ use super::work::{self, Brief, Engine, Outcome};
 use super::{Broken, Context};
 use crate::domain::budget::Kind;
 use crate::domain::model::Who;
+use crate::domain::reply;
 use crate::domain::run::{End, Run, Step};
 use crate::domain::search::Search;
 use crate::domain::spend::Spend;
@@ -87,7 +88,7 @@ pub(super) async fn attempt(
     let mut outcome = Box::pin(work::work(desk, suite, engine, &brief, watch)).await?;
     if let Outcome::Proposed(proposal) = &mut outcome {
         if let Some(found_by) = &proposal.found_by {
-            tracing::info!(run.id = %before.id(), ?found_by, "found without a model");
+            tracing::info!(run.id = %before.id(), how = reply::found_by(found_by, "the pull request"), "found without a model");
         }
         let spent = shared.into_inner().spent;
         if let Some(evidence) = &mut proposal.evidence {

@@ -67,7 +67,6 @@ pub(super) async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
 /// # Errors
 /// When the journal cannot be written.
 pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Result<(), Broken> {
-    tracing::info!(run.id = %run.id(), ?end, "a run ends");
     Ok(context.app.journal.append(run, Step::Ended(end)).await?)
 }
 

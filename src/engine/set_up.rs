@@ -2,6 +2,7 @@
 
 use super::desk::{self, Desk};
 use super::{Broken, Context, merge};
+use crate::domain::count::count;
 use crate::domain::run::{End, Run};
 use crate::suite;
 
@@ -54,8 +55,8 @@ fn differs(run: &Run, desk: &Desk) -> Option<End> {
         let (now_command, now_minutes) = (desk.executes(&now), minutes_of(&now));
         if now_command != command || now_minutes != minutes {
             return refused(
-                &format!("{command:?} for at most {minutes} minutes"),
-                &format!("{now_command:?} and {now_minutes} minutes"),
+                &format!("`{command}` for at most {}", count(minutes, "minute")),
+                &format!("`{now_command}` and {}", count(now_minutes, "minute")),
             );
         }
     }
@@ -64,7 +65,7 @@ fn differs(run: &Run, desk: &Desk) -> Option<End> {
     let shown = |command: &Option<String>| {
         command
             .as_ref()
-            .map_or("nothing else".into(), |text| format!("{text:?}"))
+            .map_or("nothing else".into(), |text| format!("`{text}`"))
     };
     if now != asked.gate.circumstances.command {
         return refused(&shown(&asked.gate.circumstances.command), &shown(&now));

@@ -208,7 +208,11 @@ fn anchored(files: &[ChangedFile], pull_request: &PullRequest) -> Vec<DiffFile> 
     let listed = files.len();
     let missing = pull_request.changed_files.is_some_and(|all| listed as u64 != all);
     if missing || listed >= MAX_LISTED {
-        tracing::warn!(listed, all = ?pull_request.changed_files, "GitHub does not list every file of the diff");
+        tracing::warn!(
+            listed,
+            all = pull_request.changed_files,
+            "GitHub does not list every file of the diff"
+        );
     }
     anchor::diff_files(files.iter().map(|file| (file.filename.as_str(), file.patch.as_deref())))
 }

@@ -26,7 +26,7 @@ const MAX_POINTER: u64 = 8 << 10;
 /// A repository on this machine, with or without a working directory. Everything blocks.
 #[derive(Debug, Clone)]
 pub struct LocalRepository {
-    git: PathBuf,
+    pub(super) git: PathBuf,
     objects: PathBuf,
     work_tree: Option<PathBuf>,
 }

@@ -9,6 +9,7 @@
 
 mod apply;
 mod binary;
+mod branches;
 mod disk;
 pub mod history;
 mod hunk;
@@ -34,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use branches::Upstream;
 pub use local::LocalRepository;
 pub use merge::{Conflict, Merge};
 pub use mirrors::bound_mirrors;
@@ -60,7 +62,7 @@ pub enum Error {
     #[error("{what} is larger than the limit of {limit}")]
     TooLarge { what: String, limit: u64 },
     /// The wall-clock limit was reached.
-    #[error("the fetch was not done after {}", humantime::format_duration(*.0))]
+    #[error("the fetch was not done after {}", crate::domain::clock::in_words(*.0))]
     TimedOut(Duration),
     /// The connection failed or the server is in trouble; a later try may work.
     #[error("cannot fetch from {host}: {reason}; try again later")]

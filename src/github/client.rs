@@ -174,9 +174,9 @@ impl Client {
             }
             match self.send(method.clone(), route, Some(body), JSON).await {
                 Ok(answer) => return json(route, &answer.body),
-                Err(Error::Unclear(message)) => match waits.next() {
+                Err(error @ (Error::Unclear(_) | Error::Unreachable(_))) => match waits.next() {
                     Some(wait) => tokio::time::sleep(wait).await,
-                    None => return Err(Error::Unclear(message)),
+                    None => return Err(error),
                 },
                 Err(Error::RateLimited(pause)) if pause.length <= MAX_WAIT && waits.next().is_some() => {
                     tokio::time::sleep(pause.length).await;
@@ -184,6 +184,11 @@ impl Client {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Asks once, whatever comes of it.
+    pub(super) async fn ask_once(&self, route: &str) -> Result<(), Error> {
+        self.send(Method::GET, route, None, JSON).await.map(drop)
     }
 
     /// Sends, and sends again when the answer is unclear or asks to wait; only for what may be done twice.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::limit::until_reset;
+use super::reach::unconnected;
 use crate::domain::redact;
 
 /// GitHub asks for at least a minute between attempts when it names no time.
@@ -204,7 +205,10 @@ pub(super) fn refusal(holder: Holder, route: &str, answer: &Answer) -> Error {
 /// installation first, and was refused.
 pub(super) fn unsent(error: &octocrab::Error) -> Error {
     let octocrab::Error::GitHub { source, .. } = error else {
-        return Error::Unclear(describe(error));
+        return match unconnected(error) {
+            Some(why) => Error::Unreachable(why),
+            None => Error::Unclear(describe(error)),
+        };
     };
     let message = redact::bounded(&source.message, 500);
     match source.status_code.as_u16() {

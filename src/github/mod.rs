@@ -18,6 +18,7 @@ mod limit;
 mod merging;
 mod people;
 mod pulls;
+mod reach;
 mod redirect;
 mod repositories;
 mod reviews;

@@ -8,6 +8,7 @@ mod pushes;
 mod refs;
 mod retention;
 mod sqlite;
+mod told;
 
 use jiff::Timestamp;
 pub use refs::Refs;
@@ -189,6 +190,7 @@ impl Journal {
             Self::Sqlite(sqlite) => sqlite.append(run, &step).await?,
             Self::Refs(refs) => refs.append(run, &step).await?,
         }
+        told::tell(run, &step);
         run.take(step);
         Ok(())
     }

@@ -17,6 +17,8 @@ use crate::domain::redact::{redact, visible};
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(60);
 /// The longest part of an endpoint's error message that is shown, in characters.
 const MAX_MESSAGE: usize = 300;
+/// How much of a web page is looked at for its title, in characters.
+const MAX_PAGE: usize = 4 << 10;
 
 /// Why there is no answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +60,7 @@ impl Failure {
         let about = about(status, body, message);
         Self::Refused {
             status,
-            message: one_line(message),
+            message: page(text).unwrap_or_else(|| one_line(message)),
             // Without credit there is no use in asking again.
             wait: if about == About::Credit {
                 Some(Duration::MAX)
@@ -241,6 +243,21 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::try_from(time(wait)?.duration_since(now)).unwrap_or_default())
 }
 
+/// What a web page that came in place of an answer is called; none if it is no page.
+fn page(text: &str) -> Option<String> {
+    let text: String = text.trim_start().chars().take(MAX_PAGE).collect();
+    let lower = text.to_ascii_lowercase();
+    if !lower.starts_with("<!doctype html") && !lower.starts_with("<html") {
+        return None;
+    }
+    let title = lower.find("<title>").map(|at| at + "<title>".len());
+    let title = title.and_then(|from| text.get(from..from + lower.get(from..)?.find('<')?));
+    Some(match title.map(one_line).filter(|title| !title.is_empty()) {
+        Some(title) => format!("a web page called “{title}”, and no answer of a model"),
+        None => "a web page, and no answer of a model".into(),
+    })
+}
+
 pub(super) fn one_line(text: &str) -> String {
     let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     redact(&line).chars().take(MAX_MESSAGE).collect()
@@ -251,6 +268,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_web_page_is_called_one() {
+        let refused = |text: &str| match Failure::refused(404, &Value::Null, text, &HeaderMap::new()) {
+            Failure::Refused { message, .. } => message,
+            other => other.to_string(),
+        };
+        assert_eq!(
+            refused("\n<!DOCTYPE html>\n<html><head><TITLE>Not\nfound</TITLE></head><p>long</p></html>"),
+            "a web page called “Not found”, and no answer of a model"
+        );
+        assert_eq!(refused("<html>ä<title>"), "a web page, and no answer of a model");
+        assert_eq!(refused("no such route"), "no such route");
+    }
 
     #[test]
     fn what_was_refused_is_told_by_what_real_servers_say() {

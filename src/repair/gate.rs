@@ -102,7 +102,7 @@ impl Gate<'_> {
     fn risks(&self, candidate: &Candidate) -> Vec<&'static str> {
         let mut risks = Vec::new();
         if !self.is_near(candidate) {
-            risks.push("it is in code that the pull request did not change and that is not among the first suspects");
+            risks.push("it is in code that the change did not touch and that is not among the first suspects");
         }
         match candidate.template.kind() {
             Kind::Removal => risks.push("it only takes something away"),

@@ -222,6 +222,15 @@ async fn stop_at(deadline: Instant, stop: &CancellationToken) -> std::convert::I
     std::future::pending().await
 }
 
+/// The places that look most suspicious by what can be read, the worst first; nothing is executed.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub async fn suspects(task: &Task<'_>, cancel: &CancellationToken) -> Result<Vec<(RepoPath, u32)>, suite::Error> {
+    let found = localised(task, cancel).await?;
+    Ok(found.map_or_else(Vec::new, |suspects| suspect::places(&suspects)))
+}
+
 /// Reads the tree and ranks its code; none when stopped.
 async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<Vec<Suspect>>, suite::Error> {
     let checkout = task.checkout.clone();

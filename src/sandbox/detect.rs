@@ -95,7 +95,7 @@ pub(super) async fn attack(inner: &Inner, planted: &[PathBuf]) -> Result<(Vec<Br
         return Err(match output.outcome {
             Outcome::DidNotStart(reason) if said.is_empty() => reason,
             Outcome::DidNotStart(reason) => format!("{reason}: {}", said.trim()),
-            outcome => format!("the self-test ended with {outcome:?}: {}", said.trim()),
+            outcome => format!("the self-test {outcome}: {}", said.trim()),
         });
     }
     let breaches = serde_json::from_slice(&output.stdout.head).map_err(|error| error.to_string())?;

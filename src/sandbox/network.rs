@@ -35,7 +35,8 @@ pub(super) fn loopback_up() -> anyhow::Result<()> {
         .map(i32::from_ne_bytes);
     ensure!(
         error == Some(0),
-        "set the loopback interface up: the kernel says {error:?}"
+        "set the loopback interface up: the kernel answers with error {}",
+        error.map_or_else(|| "unknown".into(), |number| (-number).to_string())
     );
     Ok(())
 }

@@ -38,6 +38,21 @@ pub enum Outcome {
     DidNotStart(String),
 }
 
+impl fmt::Display for Outcome {
+    /// Follows a subject, as in `it exited with 1`; the reason of what never started is in it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exited with {code}"),
+            Self::Signalled(signal) => write!(f, "was killed by signal {signal}"),
+            Self::TimedOut => f.write_str("timed out"),
+            Self::OutOfMemory => f.write_str("ran out of memory"),
+            Self::DiskLimit => f.write_str("reached the disk limit"),
+            Self::Cancelled => f.write_str("was cancelled"),
+            Self::DidNotStart(reason) => write!(f, "did not start: {reason}"),
+        }
+    }
+}
+
 /// The start and the end of an output stream.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Captured {

@@ -22,6 +22,13 @@ const MAX_PAUSE: u64 = 64;
 pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
     identify(queue, |_| true).await;
+    match queue.app().journal.open_runs().await {
+        Ok(runs) => tracing::info!(
+            open_runs = runs.len(),
+            "runs that an earlier process left are gone on with"
+        ),
+        Err(error) => tracing::error!(%error, "open runs could not be read"),
+    }
     pick_up(queue, Timestamp::MAX, |_| true, |_| true).await;
 }
 

@@ -30,11 +30,16 @@ const MAX_ARRIVAL: Duration = Duration::from_secs(10);
 /// How long runs get to stop when greenlight ends.
 const DRAIN: Duration = Duration::from_secs(10);
 
+/// What somebody is told who looks at the address in a browser.
+const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Runs are read and answered over \
+    REST at /api/v1/runs?repository=owner/name, with a GitHub token of your own. Whether all is well says /readyz.\n";
+
 /// The routes.
 pub fn router(queue: Queue, secret: WebhookSecret) -> Router {
     let api = api::router(queue.clone());
     Router::new()
         .route("/webhook", post(webhook::post_webhook))
+        .route("/", get(async || WHAT_IS_HERE))
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(get_readyz))
         .layer(tower_http::timeout::TimeoutLayer::with_status_code(

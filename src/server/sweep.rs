@@ -123,7 +123,9 @@ async fn take(queue: &Queue, id: DeliveryId, event: Event) -> Result<bool, Broke
     }
     let id = event.identity(id);
     if app.journal.admit(&id, &event).await? == Admission::New {
-        tracing::info!(delivery.id = id.0, "accepted late");
+        let (kind, action) = event.named();
+        let repository = event.repository().map(tracing::field::display);
+        tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted late");
         // In the journal it is safe: if the queue has filled up meanwhile, the clock picks it up.
         let _picked_up_later = queue.push_as(route, Work::Delivery(id, Box::new(event)));
     }

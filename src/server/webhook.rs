@@ -209,7 +209,9 @@ async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, Refusal> 
     };
     let id = event.identity(DeliveryId(id));
     if app.journal.admit(&id, &event).await.map_err(not_written(&id.0))? == Admission::New {
-        tracing::info!(delivery.id = id.0, "accepted");
+        let (kind, action) = event.named();
+        let repository = event.repository().map(tracing::field::display);
+        tracing::info!(delivery.id = id.0, event = kind, action, repository, "accepted");
         // In the journal it is safe: should the queue have filled up meanwhile, the clock picks it up.
         let pushed = queue.push_as(route, Work::Delivery(id, Box::new(event)));
         pushed.map_err(|QueueFull| refuse(StatusCode::SERVICE_UNAVAILABLE, NO_ROOM))?;

@@ -193,7 +193,7 @@ pub async fn packages(
     if output.outcome != Outcome::Exited(0) {
         let printed = text::tail(&text::printed(&output.stdout, &output.stderr), SHOWN_BYTES);
         return Ok(Err(format!(
-            "the installation of the packages ended with {:?}\n{printed}",
+            "the installation of the packages {}\n{printed}",
             output.outcome
         )));
     }

@@ -32,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::TestCommand;
 use crate::checkout::{self, Checkout, Workspace};
+use crate::domain::clock::in_words;
 use crate::domain::id::RepoPath;
 use crate::private;
 use crate::sandbox::proxy::rules::Why;
@@ -317,11 +318,11 @@ impl Run<'_> {
     fn explain(&self, argv: &[String], outcome: &Outcome, printed: &str) -> String {
         let how = match outcome {
             Outcome::Exited(code) => format!("exited with {code}"),
-            Outcome::TimedOut => format!("took longer than {}", humantime::format_duration(WALL)),
+            Outcome::TimedOut => format!("took longer than {}", in_words(WALL)),
             Outcome::OutOfMemory => "ran out of memory".into(),
             Outcome::DiskLimit => "wrote more than `[sandbox] disk` allows".into(),
             Outcome::DidNotStart(why) => format!("did not start: {}", super::text::one_line(why, 300)),
-            other => format!("ended with {other:?}"),
+            other => other.to_string(),
         };
         let words: Vec<_> = argv.iter().map(|word| super::find::quoted(word)).collect();
         let command: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();

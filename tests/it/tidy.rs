@@ -4,6 +4,7 @@
 //! What Clippy can hold is in `Cargo.toml` and `clippy.toml`.
 
 mod rules;
+mod shown;
 mod sources;
 
 use sources::Tree;
@@ -228,4 +229,35 @@ fn the_readme_shows_commands_that_are_tested() {
         "{shown:?}"
     );
     holds(rules::the_readme_shows_commands_that_are_tested);
+}
+
+#[test]
+fn nobody_is_shown_rusts_own_notation() {
+    sees(
+        shown::nobody_is_shown_rusts_own_notation,
+        &[
+            (
+                "src/git/a.rs",
+                "fn f() { tracing::info!(run.id = %id, ?end, \"ended\"); }",
+            ),
+            (
+                "src/git/a.rs",
+                "fn f() { tracing::warn!(outcome = ?a.b(1), \"ended\"); }",
+            ),
+            ("src/cli/a.rs", "fn f() { show(&format!(\"{:?}\", outcome)); }"),
+            ("src/domain/reply/a.rs", "fn f() { format!(\"{outcome:?}\"); }"),
+        ],
+        &[
+            ("src/git/a.rs", "fn f() -> X { tracing::info!(a = b()?, \"is it?\"); }"),
+            (
+                "src/git/a.rs",
+                "fn f() { tracing::debug!(?end, \"ended\"); format!(\"{a:?}\") }",
+            ),
+            (
+                "src/cli/a.rs",
+                "// {:?}\nfn f() {}\nmod tests {\n    fn g() { format!(\"{a:?}\") }\n}",
+            ),
+        ],
+    );
+    holds(shown::nobody_is_shown_rusts_own_notation);
 }

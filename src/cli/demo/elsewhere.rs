@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::super::{Exit, terminal};
 use super::narrator::Narrator;
+use super::scenery::REPOSITORY;
 use super::{SECRET, fault};
-use crate::demo::Double;
+use crate::demo::{Double, MAINTAINER};
 use crate::private;
 
 /// When nothing has changed for so long, the other process has nothing more to say.
@@ -32,11 +33,17 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
         "GitHub is played at {api}. In another terminal:\n\n\
          export GREENLIGHT_GITHUB_API_URL={api}\nexport GREENLIGHT_APP_ID={id}\n\
          export GREENLIGHT_PRIVATE_KEY_FILE={key}\nexport GREENLIGHT_WEBHOOK_SECRET={SECRET}\n\
-         export GREENLIGHT_DATA_DIR={data}\ngreenlight serve --listen {address}\n",
+         export GREENLIGHT_DATA_DIR={data}\ngreenlight serve --listen {address}\n\n\
+         Then the runs are there over REST, too, for {MAINTAINER}'s token:\n\n\
+         curl -H 'Authorization: Bearer {token}' '{runs}'\n",
         api = double.url(),
         id = credentials.app_id,
         key = key.display(),
         data = folder.join("data").display(),
+        token = double.user_token(MAINTAINER),
+        runs = url
+            .join(&format!("api/v1/runs?repository={REPOSITORY}"))
+            .map_err(fault)?,
     ));
     double.set_webhook(url.join("webhook").map_err(fault)?.as_str(), SECRET);
     for _ in 0..MAX_LOOKS {

@@ -176,11 +176,22 @@ async fn converse(
                 None => return Err(Exit::Refused("not approved; nothing was committed".into())),
             }
         };
+        if let Some(hint) = hint(&comment) {
+            terminal::tell(&hint);
+            continue;
+        }
         // The comment itself is told, too. What is no command gets no answer.
         since = (!command::parse(&comment).is_empty()).then(|| narrator.times() + 1);
         double.comment(number, MAINTAINER, &comment).await.map_err(fault)?;
     }
     Err(Exit::Refused(format!("{MAX_COMMENTS} comments, and no decision")))
+}
+
+/// What somebody is told who typed a command without its name.
+fn hint(comment: &str) -> Option<String> {
+    let meant = format!("/greenlight {}", comment.trim_start_matches('/'));
+    let is_command = command::parse(comment).is_empty() && command::parse(&meant).iter().any(Result::is_ok);
+    is_command.then(|| format!("Nobody answers that: commands begin with their name. Did you mean `{meant}`?"))
 }
 
 /// Waits until greenlight has nothing more to say.
@@ -206,8 +217,18 @@ fn epilogue(double: &Double, number: u64, narrator: &Narrator) -> Result<(), Exi
         narrator.say(&format!(
             "Landed as commit {head}. That is the head of the branch now; its tests and its check are green."
         ));
+        narrator.say(
+            "On GitHub, `/greenlight undo` would take the commit back. Now try `greenlight fix .` in a project of your own.",
+        );
         return Ok(());
     }
     let why = check.and_then(|check| check.title).unwrap_or_default();
+    if why.contains("Rejected") {
+        narrator.say(&format!(
+            "{MAINTAINER} rejected it, so nothing was committed. With a reason, as in `/greenlight reject keep the bound`, \
+             another fix is looked for."
+        ));
+        return Ok(());
+    }
     Err(Exit::NoFix(format!("the pull request is as red as before: {why}")))
 }

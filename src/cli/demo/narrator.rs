@@ -77,12 +77,12 @@ impl Narrator {
             let now = shown(&entries[place]);
             let before = told.entries.get(place);
             if before.is_none_or(|before| before.text != now.text) {
-                terminal::show(&headed(&entries[place], before.is_some(), &now.text));
+                terminal::show_story(&headed(&entries[place], before.is_some(), &now.text));
                 told.times += 1;
             }
             let known = told.entries.get(place).map_or(0, |before| before.reactions.len());
             for (content, who) in now.reactions.iter().skip(known) {
-                terminal::show(&format!("  {} {who}", picture(content)));
+                terminal::show_story(&format!("  {} {who}", picture(content)));
             }
         }
         told.entries = entries.iter().map(shown).collect();
@@ -90,7 +90,7 @@ impl Narrator {
 
     /// A sentence of the narrator's own.
     pub(super) fn say(&self, sentence: &str) {
-        terminal::show(&format!("\n── {sentence}"));
+        terminal::show_story(&format!("\n── {sentence}"));
     }
 
     /// How often something happened so far, receipts aside.

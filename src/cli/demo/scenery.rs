@@ -3,6 +3,9 @@
 use super::narrator::Narrator;
 use crate::demo::{AUTHOR, Double, DoubleError, JobLog, NewPullRequest, World};
 
+/// The repository of the story.
+pub(super) const REPOSITORY: &str = "acme/rail";
+
 /// One file of the story: its path, and its text before and in the pull request, as far as it is there.
 struct File {
     path: &'static str,
@@ -72,7 +75,7 @@ pub(super) fn world() -> World {
         .filter_map(|file| Some((file.path, file.on_main?.as_bytes())))
         .collect();
     files.push(("greenlight.toml", CONFIG.as_bytes()));
-    World::with_repository("acme/rail", &files)
+    World::with_repository(REPOSITORY, &files)
 }
 
 /// Opens the pull request, and lets its CI fail.

@@ -1,50 +1,132 @@
-//! What a local checkout is compared with, to tell its own failures from older ones: the commit it is at.
+//! What a local checkout is compared with, to tell its own failures from older ones, and to look first at what was
+//! changed last: one commit, which is named.
 //!
 //! The changes that are not committed yet are a person's own; what fails without them, too, was broken before. The
-//! person at the terminal wants that mended nonetheless, so it is said and worked on. A checkout without changes, one
-//! outside of git and one whose changes cannot be told are compared with nothing: where it would have been branched
-//! off is a guess, and laying out another tree takes time.
+//! person at the terminal wants that mended nonetheless, so it is said and worked on. Where nothing is changed but for
+//! new files, what the branch is ahead of the one it came from counts. A checkout without changes of either kind and one
+//! outside of git are compared with nothing, and that is said, too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::terminal;
+use crate::domain::id::CommitSha;
+use crate::domain::patch::Patch;
 use crate::engine::Broken;
 use crate::engine::desk::Desk;
 use crate::engine::work::Base;
 use crate::git::LocalRepository;
 use crate::suite::Suite;
 
-/// Lays out the commit that the checkout is at, if there is something to compare.
+/// The commit that a checkout is compared with, and what was changed since.
+pub(super) struct Compared {
+    commit: CommitSha,
+    /// As people name it.
+    name: String,
+    pub(super) patch: Patch,
+    /// Where in the repository the checkout lies.
+    pub(super) inside: PathBuf,
+    /// Whether the files are those of the last commit.
+    is_committed: bool,
+}
+
+/// Why nothing is compared where nothing is changed.
+const UNCHANGED: &str = "nothing is changed since the last commit, and there is no branch that this one is ahead of";
+
+impl Compared {
+    /// `origin/main at abc1234`.
+    fn name(&self) -> String {
+        format!("{} at {}", self.name, self.commit.short())
+    }
+}
+
+/// Says what the checkout is compared with, or that it is with nothing.
+pub(super) fn tell(found: &Result<Compared, &'static str>) {
+    terminal::tell(&match found {
+        Ok(compared) => format!("compared with {}", compared.name()),
+        Err(why) => format!("compared with nothing, as there is no base: {why}"),
+    });
+}
+
+/// Whether the checkout is as its last commit.
+pub(super) fn is_committed(found: &Result<Compared, &'static str>) -> bool {
+    found
+        .as_ref()
+        .map_or_else(|why| *why == UNCHANGED, |compared| compared.is_committed)
+}
+
+/// Finds what to compare with.
+///
+/// # Errors
+/// Why there is nothing, in words.
+pub(super) async fn find(root: &Path) -> Result<Compared, &'static str> {
+    let root = root.to_owned();
+    let found = tokio::task::spawn_blocking(move || compared(&root));
+    found.await.unwrap_or(Err("the repository cannot be read"))
+}
+
+fn compared(root: &Path) -> Result<Compared, &'static str> {
+    const UNREADABLE: &str = "what changed cannot be told";
+    let repository = LocalRepository::open(root).map_err(|_| "this is no git repository")?;
+    let work_tree = repository.work_tree().and_then(|path| path.canonicalize().ok());
+    let root = root.canonicalize().map_err(|_| UNREADABLE)?;
+    let inside = root
+        .strip_prefix(work_tree.ok_or(UNREADABLE)?)
+        .map_err(|_| UNREADABLE)?;
+    let head = repository.resolve("HEAD").map_err(|_| "nothing is committed yet")?;
+    let uncommitted = repository.working_patch(&head).map_err(|_| UNREADABLE)?;
+    let is_committed = uncommitted.is_empty();
+    let with = |commit: CommitSha, name: String, patch: Patch| Compared {
+        commit,
+        name,
+        patch,
+        inside: inside.to_owned(),
+        is_committed,
+    };
+    if !uncommitted.files().all(|(_, change)| change.before.is_none()) {
+        return Ok(with(head, "the last commit".into(), uncommitted));
+    }
+    let ahead_of = repository.upstreams().into_iter().find_map(|upstream| {
+        let tip = repository.resolve(&upstream.reference).ok()?;
+        let base = repository.merge_base(&tip, &head).ok()?;
+        (base != head).then_some((base, upstream.name))
+    });
+    if let Some((base, name)) = ahead_of
+        && let Ok(patch) = repository.working_patch(&base)
+        && !patch.is_empty()
+    {
+        return Ok(with(base, name, patch));
+    }
+    match is_committed {
+        true => Err(UNCHANGED),
+        false => Ok(with(head, "the last commit".into(), uncommitted)),
+    }
+}
+
+/// Lays out the commit that the checkout is compared with, if there is one.
 ///
 /// # Errors
 /// When the sandbox cannot be used.
 pub(super) async fn lay_out(
+    compared: Option<&Compared>,
     (desk, suite): (&Desk, &Suite),
     within: PathBuf,
     installs: bool,
     cancel: &CancellationToken,
 ) -> Result<Option<Base>, Broken> {
+    let Some(compared) = compared else { return Ok(None) };
     let (root, into) = (desk.checkout.root().to_owned(), within.join("base"));
+    let (commit, tree) = (compared.commit.clone(), into.clone());
     let exported = tokio::task::spawn_blocking(move || {
         let repository = LocalRepository::open(&root).ok()?;
-        let inside = root
-            .strip_prefix(repository.work_tree()?.canonicalize().ok()?)
-            .ok()?
-            .to_owned();
-        let commit = repository.resolve("HEAD").ok()?;
-        let patch = repository.working_patch(&commit).ok()?;
-        if patch.is_empty() {
-            return None;
-        }
-        repository.export(&commit, &into).ok()?;
-        Some((commit, into.join(inside)))
+        repository.export(&commit, &tree).ok()
     });
-    let Ok(Some((commit, root))) = exported.await else {
+    let Ok(Some(_)) = exported.await else {
         return Ok(None);
     };
     let Ok(base) = Desk::local(
-        &root,
+        &into.join(&compared.inside),
         desk.config.clone(),
         desk.workspaces.clone(),
         desk.installed.clone(),
@@ -60,7 +142,7 @@ pub(super) async fn lay_out(
         }
     }
     Ok(Some(Base {
-        commit,
+        commit: compared.commit.clone(),
         desk: base,
         suite,
     }))

@@ -1,32 +1,26 @@
-//! What was changed in a local checkout last, where faults are looked for first: what is not committed yet, or else what
-//! the commits of this branch are ahead of where it came from. Where that is not clear, nothing is said to be changed.
+//! What was changed in a local checkout since what it is compared with, where faults are looked for first.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
 
+use super::base::Compared;
 use crate::domain::anchor;
 use crate::domain::id::RepoPath;
-use crate::domain::patch::{Blob, Patch};
+use crate::domain::patch::Blob;
 use crate::engine::desk::Desk;
-use crate::git::LocalRepository;
 
 /// A change of more files than this tells nothing about where a fault is; nor does one of larger files, in bytes.
 const MAX_FILES: usize = 300;
 const MAX_FILE: usize = 1 << 20;
 
-/// Where a branch usually comes from, the surest first.
-const UPSTREAMS: [&str; 2] = ["@{upstream}", "refs/remotes/origin/HEAD"];
-
 /// Notes on the desk what was changed, and how those files were.
-pub(super) async fn note(desk: &mut Desk) {
-    let root = desk.checkout.root().to_owned();
-    let found = tokio::task::spawn_blocking(move || changes(&root)).await;
-    let Ok(Some((patch, inside))) = found else { return };
+pub(super) fn note(desk: &mut Desk, compared: &Compared) {
+    let patch = &compared.patch;
+    let Some(inside) = compared.inside.to_str() else { return };
     if patch.paths().count() > MAX_FILES {
         return;
     }
     for (path, change) in patch.files() {
-        let Some(path) = below(&inside, path) else { continue };
+        let Some(path) = below(inside, path) else { continue };
         let text = |blob: &Option<Blob>| {
             let text = blob.as_ref()?.text().filter(|text| text.len() <= MAX_FILE)?;
             Some(text.to_string())
@@ -38,25 +32,6 @@ pub(super) async fn note(desk: &mut Desk) {
         }
         desk.originals.extend(before.map(|before| (path, before)));
     }
-}
-
-/// What was changed in the repository of a folder, and where in it the folder lies.
-fn changes(root: &Path) -> Option<(Patch, String)> {
-    let repository = LocalRepository::open(root).ok()?;
-    let work_tree = repository.work_tree()?.canonicalize().ok()?;
-    let inside = root.canonicalize().ok()?;
-    let inside = inside.strip_prefix(work_tree).ok()?.to_str()?.to_string();
-    let head = repository.resolve("HEAD").ok()?;
-    let patch = repository.working_patch(&head).ok()?;
-    if !patch.is_empty() {
-        return Some((patch, inside));
-    }
-    let upstream = UPSTREAMS.iter().find_map(|name| repository.resolve(name).ok())?;
-    let base = repository.merge_base(&upstream, &head).ok()?;
-    if base == head {
-        return None;
-    }
-    Some((repository.patch_between(&base, &head).ok()?, inside))
 }
 
 fn below(inside: &str, path: &RepoPath) -> Option<RepoPath> {

@@ -4,6 +4,7 @@
 mod base;
 mod changes;
 pub(super) mod kept;
+mod known;
 mod question;
 mod report;
 mod tests_first;
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::Answer;
 use super::recorder::Recorder;
 use super::work::{Present, work_until_done};
-use super::{Exit, app, folder, ready, terminal};
+use super::{Exit, app, elapsed, folder, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, ModelFlags, SandboxFlags};
 use crate::config::settings::Settings;
@@ -115,19 +116,31 @@ async fn try_to(
     let recorder = Recorder::default();
     let mut desk = app::desk(&root, own.path(), kept).await?;
     desk.memory = kept::recall(&memory_file);
-    changes::note(&mut desk).await;
+    let compared = base::find(&root).await;
+    if let Ok(compared) = &compared {
+        changes::note(&mut desk, compared);
+    }
     let command = ready::found(&desk)?;
     report.command = Some(command.to_string());
     let sandbox = app::sandbox_for(&settings, &desk).await?;
     terminal::tell(&format!("running `{command}` (from {})", command.source));
+    base::tell(&compared);
+    report.is_committed = base::is_committed(&compared);
     let mut suite = desk.suite(&sandbox, command);
     report.clocks.0 = suite.clock.clone();
     ready::supply(&desk, &mut suite, (arguments.install, active.as_deref()), cancel).await?;
     if !arguments.install {
         ready::offer(&desk);
     }
-    let mut base = || base::lay_out((&desk, &suite), own.path(), arguments.install, cancel).boxed();
-    let (before, triage) = work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel).await?;
+    let mut base = || {
+        let compared = compared.as_ref().ok();
+        base::lay_out(compared, (&desk, &suite), own.path(), arguments.install, cancel).boxed()
+    };
+    let (before, triage) = elapsed::telling(
+        "running the tests",
+        work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel),
+    )
+    .await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
@@ -138,8 +151,20 @@ async fn try_to(
             return Ok(());
         }
     }
+    if *mode == Mode::Explain && before.is_green() {
+        terminal::tell(&format!("nothing to explain: {}", before.summary()));
+        return Ok(());
+    }
     if !arguments.json {
         report::show_failures(&before);
+    }
+    if *mode == Mode::Explain && model.is_none() {
+        let explanation = known::explain(&desk, &suite, (&before, &triage), cancel).await?;
+        if !arguments.json {
+            report::show_explanation(&explanation);
+        }
+        report.explanation = Some(explanation);
+        return Ok(());
     }
     let asked = Asked {
         arguments: &arguments,
@@ -174,7 +199,10 @@ fn put(approved: Option<Proposal>, report: &mut Report, desk: &Desk) -> Result<(
     if let Some(proposal) = approved {
         write::write(desk.checkout.root(), &proposal.patch)?;
         report.is_applied = true;
-        terminal::tell("written to the working tree");
+        terminal::tell(&format!(
+            "written to the working tree: `git diff` shows it, `{}` runs the tests",
+            report.command.as_deref().unwrap_or_default()
+        ));
     }
     Ok(())
 }
@@ -182,7 +210,7 @@ fn put(approved: Option<Proposal>, report: &mut Report, desk: &Desk) -> Result<(
 /// The model that works it out; none stands for the built-in engine.
 fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
     let model = app::model_of(settings)?;
-    if model.is_none() && !mode.is_debug() {
+    if model.is_none() && !matches!(mode, Mode::Debug | Mode::Explain) {
         return Err(Exit::Usage(reply::needs_a_model(mode)));
     }
     Ok(model)
@@ -242,7 +270,7 @@ async fn approved(
         };
         report.proposal = Some(proposal.clone());
         if !arguments.json {
-            report::show_proposal(&proposal);
+            report::show_proposal(&proposal, report.is_committed);
         }
         let reason = match question::ask(asked, What::Result(proposal.claim()), cancel).await? {
             Answer::Yes => return Ok(Some(proposal)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::{Exit, terminal};
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, millis_in_words};
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
 use crate::domain::measures::Measure;
@@ -15,13 +15,16 @@ use crate::domain::proposal::{Author, Claim, Proposal};
 use crate::domain::redact;
 use crate::domain::reply::{self, MAX_EDITS};
 use crate::domain::run::TestsFirst;
-use crate::domain::search::Search;
+use crate::domain::search::{Rung, Search};
 use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
 
 /// So many patches that are not proposed are shown.
 const MAX_UNVERIFIED: usize = 5;
+
+/// What a line about a test calls what the checkout is compared with, which was named before.
+pub(super) const BASE: &str = "without your changes";
 
 /// What is known so far.
 #[derive(Default)]
@@ -37,6 +40,8 @@ pub(super) struct Report {
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
     pub(super) is_applied: bool,
+    /// Whether the checkout is as its last commit, but for what is proposed.
+    pub(super) is_committed: bool,
     /// Proposals that were turned down, and why.
     pub(super) turned_down: Vec<(Proposal, String)>,
     /// How many fixes are left out because they were turned down, in this run or earlier.
@@ -176,7 +181,7 @@ pub(super) fn show_unverified(report: &Report) {
         for risk in &one.risks {
             terminal::show(&format!("  - {risk}"));
         }
-        terminal::show_code(&redact::bounded(one.patch.unified().trim_end(), MAX_EDITS));
+        terminal::show_diff(&redact::bounded(one.patch.unified().trim_end(), MAX_EDITS));
     }
 }
 
@@ -188,7 +193,11 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
                 let is_set_aside = test.verdict != Verdict::Deterministic;
                 if is_set_aside || test.base.red > 0 {
                     let aside = if is_set_aside { "; set aside" } else { "" };
-                    terminal::tell(&format!("note: {}: {}{aside}", test.name, triage.numbers(test)));
+                    terminal::tell(&format!(
+                        "note: {}: {}{aside}",
+                        test.name,
+                        triage.on(BASE).numbers(test)
+                    ));
                 }
             }
             Ok(())
@@ -198,7 +207,7 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
             Ok(())
         }
         Verdict::Environment if triage.tests.iter().any(|test| test.program.is_some()) => {
-            Err(Exit::NoFix(triage.why_not(before)))
+            Err(Exit::NoFix(triage.on(BASE).why_not(before)))
         }
         Verdict::Environment if triage.tests.iter().all(|test| test.name.is_empty()) => Err(Exit::NoFix(format!(
             "the tests could not be judged here: {}\n{}",
@@ -206,14 +215,14 @@ pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
             before.tail
         ))),
         _ => {
-            let lines = triage.lines(triage.tests.iter());
+            let lines = triage.on(BASE).lines(triage.tests.iter());
             let mut lines = lines.iter().map(|(name, numbers)| format!("\n  {name}: {numbers}"));
             let tests: String = if triage.tests.len() > 1 {
                 lines.by_ref().collect()
             } else {
                 String::new()
             };
-            let why = triage.why_not(before);
+            let why = triage.on(BASE).why_not(before);
             Err(Exit::NoFix(format!(
                 "{why}, so there is nothing to search a fix for{tests}"
             )))
@@ -242,7 +251,7 @@ pub(super) fn show_tests(first: &TestsFirst) {
         terminal::show(&format!("  {name}"));
     }
     terminal::show("");
-    terminal::show_code(first.patch.unified().trim_end());
+    terminal::show_diff(first.patch.unified().trim_end());
     show_failures(&first.red);
 }
 
@@ -266,7 +275,8 @@ fn show_change_of_tests(proposal: &Proposal) {
     }
 }
 
-pub(super) fn show_proposal(proposal: &Proposal) {
+/// Shows a proposal, and how its evidence is checked if nothing else will be uncommitted.
+pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
     if proposal.claim() == Claim::TestMayBeWrong {
         show_change_of_tests(proposal);
     }
@@ -274,7 +284,7 @@ pub(super) fn show_proposal(proposal: &Proposal) {
     if proposal.tests_first.is_some() {
         terminal::show("Code, besides the tests above:");
     }
-    terminal::show_code(proposal.code().unified().trim_end());
+    terminal::show_diff(proposal.code().unified().trim_end());
     if let Some(measures) = &proposal.measures {
         terminal::show("\nmeasured in the files that change:");
         for measure in Measure::ALL {
@@ -283,17 +293,27 @@ pub(super) fn show_proposal(proposal: &Proposal) {
         }
     }
     if let Some(found_by) = &proposal.found_by {
-        terminal::show(&format!("\nfound without a model: {}", reply::found_by(found_by)));
+        let how = reply::found_by(found_by, "your change");
+        terminal::show(&match found_by.rung {
+            Rung::Memory => format!("\nfound in what was accepted before: {how}"),
+            _ => format!("\nfound without a model: {how}"),
+        });
     }
     if let Some(evidence) = &proposal.evidence {
         terminal::show(&format!(
-            "\nbefore: {} ({} ms)\nafter:  {} ({} ms), on a fresh copy\ndigest: {}",
+            "\nbefore: {} ({})\nafter:  {} ({}), on a fresh copy\ndigest: {}",
             evidence.before.summary(),
-            evidence.before.duration_ms,
+            millis_in_words(evidence.before.duration_ms),
             evidence.after.summary(),
-            evidence.after.duration_ms,
+            millis_in_words(evidence.after.duration_ms),
             evidence.digest
         ));
+        if is_committed {
+            let digest = &evidence.digest;
+            terminal::show(&format!(
+                "        once it is written, `greenlight verify --head HEAD --digest {digest}` recomputes that"
+            ));
+        }
         if let Some(spent) = &evidence.spent {
             terminal::show(&format!("spent:  {}", crate::domain::budget::spent(spent)));
         }

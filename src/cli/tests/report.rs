@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::{Exit, terminal};
 use super::TestCommand;
-use crate::domain::test_run::{Failure, TestRun};
+use crate::domain::clock::millis_in_words;
+use crate::domain::count::count;
+use crate::domain::test_run::{Failure, Outcome, TestRun};
 
 /// Lines of a message that are shown.
 const SHOWN_LINES: usize = 8;
@@ -58,16 +60,7 @@ impl Report {
 
     pub(super) fn show_run(&self) {
         let Some(run) = &self.run else { return };
-        terminal::show(&format!(
-            "\n{:?}: {} tests, {} passed, {} failed, {} skipped, {} failed as expected, in {} ms",
-            run.outcome,
-            total(run),
-            run.passed,
-            run.failed,
-            run.skipped,
-            run.expected_failures,
-            run.duration_ms
-        ));
+        terminal::show(&format!("\n{}", headline(run)));
         for failure in &run.failures {
             let at = failure
                 .location
@@ -85,6 +78,34 @@ impl Report {
         if !run.is_green() && run.failures.is_empty() {
             terminal::show(&format!("\n{}", run.tail));
         }
+    }
+}
+
+/// `Failed: 4 tests, 1 passed, 3 failed, in 0.4 s`: what was not seen is not counted.
+fn headline(run: &TestRun) -> String {
+    let mut words = run.outcome.words().to_string();
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let took = millis_in_words(run.duration_ms);
+    let counted = [
+        (run.passed, "passed"),
+        (run.failed, "failed"),
+        (run.skipped, "skipped"),
+        (run.expected_failures, "failed as expected"),
+    ];
+    let counted: String = counted
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!(", {number} {what}"))
+        .collect();
+    match total(run) {
+        0 => format!("{words}, after {took}"),
+        // Diagnostics of a compiler, or files that could not be loaded.
+        _ if !matches!(run.outcome, Outcome::Passed | Outcome::Failed) && run.passed + run.skipped == 0 => {
+            format!("{words}: {}, in {took}", count(u64::from(run.failed), "error"))
+        }
+        all => format!("{words}: {}{counted}, in {took}", count(u64::from(all), "test")),
     }
 }
 
@@ -129,4 +150,37 @@ fn failed(failure: &Failure) -> Value {
         "expected": failure.expected,
         "actual": failure.actual,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_told_in_words() {
+        let run = |outcome, passed, failed| TestRun {
+            passed,
+            failed,
+            duration_ms: 25_271,
+            ..TestRun::without_result("pytest", outcome, "")
+        };
+        let told = [
+            (Outcome::Passed, 1, 0),
+            (Outcome::Failed, 2, 1),
+            (Outcome::MissingModule, 0, 1),
+            (Outcome::DidNotBuild, 0, 2),
+            (Outcome::DidNotStart, 0, 0),
+        ]
+        .map(|(outcome, passed, failed)| headline(&run(outcome, passed, failed)));
+        assert_eq!(
+            told,
+            [
+                "Passed: 1 test, 1 passed, in 25.3 s",
+                "Failed: 3 tests, 2 passed, 1 failed, in 25.3 s",
+                "A module is missing: 1 error, in 25.3 s",
+                "Does not build: 2 errors, in 25.3 s",
+                "Could not be started, after 25.3 s",
+            ]
+        );
+    }
 }

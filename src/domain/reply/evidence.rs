@@ -1,5 +1,6 @@
 //! What proves a proposal, in one line, with the rest folded away.
 
+use super::super::clock::millis_in_words;
 use super::super::proposal::{self, Evidence, LeftOut, OwnTests, Worse};
 use super::super::test_run::{Outcome, TestRun};
 use super::super::triage::Triage;
@@ -70,7 +71,11 @@ fn table(evidence: &Evidence) -> String {
             0 => String::new(),
             count => format!(", {count} skipped"),
         };
-        format!("| {when} | {}{skipped} | {} |", run.summary(), seconds(run.duration_ms))
+        format!(
+            "| {when} | {}{skipped} | {} |",
+            run.summary(),
+            millis_in_words(run.duration_ms)
+        )
     };
     let rows = [row("before", &evidence.before), row("after", &evidence.after)].join("\n");
     let red = evidence.triage.as_ref().map_or_else(String::new, |triage| {
@@ -178,14 +183,6 @@ pub(super) fn names(title: &str, names: &[&str]) -> Option<String> {
     (!lines.is_empty()).then(|| format!("{title}\n\n{}", lines.join("\n")))
 }
 
-/// As a person says it: `0.4 s`, `2 min 5 s`.
-pub(super) fn seconds(milliseconds: u64) -> String {
-    match milliseconds {
-        0..60_000 => format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100),
-        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds % 60_000 / 1000),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::super::test_run::Failure;
@@ -285,7 +282,7 @@ mod tests {
 
         | | result | time |
         |---|---|---|
-        | before | 1 failed, 1 passed | 1.2 s |
+        | before | 1 failed, 1 passed | 1.3 s |
         | after | 2 passed, 1 skipped | 2 min 5 s |
 
         Red in 2 of 2 runs on the head.

@@ -86,7 +86,7 @@ pub(super) fn nothing(run: &Run) -> String {
         (Verdict::Environment, ..) => "🟡 **The tests cannot be judged on this machine.**",
         (Verdict::Green, ..) if run.is_ci_red() => "🟡 **CI is red, but its failure does not show here.**",
         (Verdict::Flaky, ..) => "⚪ **Flaky.**",
-        (Verdict::Mixed, ..) => "⚪ **Nothing here is this pull request's doing.**",
+        (Verdict::Mixed, ..) => "⚪ **This pull request caused none of this.**",
         (Verdict::Green | Verdict::Deterministic, ..) => "⚪ **Nothing to fix.**",
     };
     title.into()

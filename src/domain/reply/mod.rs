@@ -31,6 +31,7 @@ pub use suggestion::{Suggested, WITHDRAWN, left_behind, read_suggestion, settled
 
 use super::anchor::Fingerprint;
 use super::command::{Command, CommandError};
+use super::count::count;
 use super::gate::{Gate, GateKind, Refusal};
 use super::id::{CommitSha, PullRequestId};
 use super::redact;
@@ -96,9 +97,10 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         GateKind::Search { command, minutes } => {
             below = in_full(command);
             format!(
-                "run {} in the sandbox on {} and search for a fix, at most {minutes} minutes; nothing lands",
+                "run {} in the sandbox on {} and search for a fix, at most {}; nothing lands",
                 redact::inline(command, MAX_COMMAND),
                 gate.head.short(),
+                count(*minutes, "minute"),
             )
         }
         GateKind::VerifyAndLand {
@@ -108,9 +110,10 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         } => {
             below = in_full(command);
             format!(
-                "run {} on {} in the sandbox, at most {minutes} minutes, and to commit the result to {branch} if it is green",
+                "run {} on {} in the sandbox, at most {}, and to commit the result to {branch} if it is green",
                 redact::inline(command, MAX_COMMAND),
                 changed_files(*files),
+                count(*minutes, "minute"),
             )
         }
         GateKind::Land { files } => format!("commit {} to {branch}, exactly as tested", changed_files(*files)),

@@ -32,7 +32,12 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     parts.extend(weakened(proposal));
     parts.push(format!("{} ({state})", summary(proposal)));
     let found = proposal.found_by.as_ref();
-    parts.extend(found.map(|how| format!("Found without a model: {}.", super::search::found_by(how))));
+    parts.extend(found.map(|how| {
+        format!(
+            "Found without a model: {}.",
+            super::search::found_by(how, "the pull request")
+        )
+    }));
     parts.extend(by_pull_request(proposal));
     parts.extend(modes::tests_first(proposal));
     parts.extend(proposal.measures.as_deref().map(modes::measures));
@@ -44,10 +49,11 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
     if layout.can_land {
         parts.push(if proposal.weakens.is_empty() {
-            "Commit the suggestions, or comment `/greenlight approve`: what exactly that does stands in the comment below."
+            "Commit the suggestions, or comment `/greenlight approve`: the comment below says exactly what that does."
                 .into()
         } else {
-            "Nothing of this lands before somebody approves this request by its name, which stands in the comment below.".into()
+            "Nothing of this lands before somebody approves this request by its name, which is in the comment below."
+                .into()
         });
     }
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)

@@ -1,9 +1,10 @@
 //! What a search without a model came to: how a proposal was found, and what passes the tests without being proposed.
 
+use super::super::clock::millis_in_words;
+use super::super::count::count;
 use super::super::redact;
 use super::super::run::{End, Run};
 use super::super::search::{FoundBy, Rung, Search, Unverified};
-use super::evidence::seconds;
 use super::state::{folded, sentence};
 
 /// How many patches are listed, and how much of each is shown, in bytes.
@@ -12,15 +13,18 @@ const MAX_PATCH: usize = 4_000;
 /// How many risks of one are said.
 const MAX_RISKS: usize = 6;
 
-/// How a proposal was found without a model, as a part of a sentence.
-pub fn found_by(found_by: &FoundBy) -> String {
+/// How a proposal was found without a model, as a part of a sentence; `change` is what the change under test is called.
+pub fn found_by(found_by: &FoundBy, change: &str) -> String {
     let FoundBy { rung, tried, wall_ms } = found_by;
-    let edits = if *tried == 1 { "edit" } else { "edits" };
-    let took = format!("{tried} {edits} tried in {}", seconds(*wall_ms));
+    let took = format!(
+        "{} tried in {}",
+        count(u64::from(*tried), "edit"),
+        millis_in_words(*wall_ms)
+    );
     match rung {
-        Rung::Tool => format!("a tool's own fix, in {}", seconds(*wall_ms)),
+        Rung::Tool => format!("a tool's own fix, in {}", millis_in_words(*wall_ms)),
         Rung::Memory => "a fix of the same failure that was accepted before".into(),
-        Rung::Revert => format!("a part of the pull request, put back; {took}"),
+        Rung::Revert => format!("a part of {change}, put back; {took}"),
         Rung::Search => format!("a small edit; {took}"),
     }
 }
@@ -91,12 +95,12 @@ mod tests {
                 tried: 12,
                 wall_ms: 3_210,
             };
-            found_by(&how)
+            found_by(&how, "your change")
         };
         assert_eq!(of(Rung::Search), "a small edit; 12 edits tried in 3.2 s");
         assert_eq!(
             of(Rung::Revert),
-            "a part of the pull request, put back; 12 edits tried in 3.2 s"
+            "a part of your change, put back; 12 edits tried in 3.2 s"
         );
         assert_eq!(of(Rung::Tool), "a tool's own fix, in 3.2 s");
     }

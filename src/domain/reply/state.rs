@@ -345,17 +345,8 @@ pub fn state(run: &Run) -> &'static str {
     match &run.end {
         None if run.open_gates().is_empty() => "working",
         None => "waiting",
-        Some(End::Landed { .. }) => "landed",
-        Some(End::Explained(_)) => "explained",
-        Some(End::Suggested | End::NotTaken { .. }) => "suggested",
-        Some(End::Rejected { .. }) => "rejected",
-        Some(End::Refused { .. }) => "refused",
         Some(End::NothingToFix { .. }) if run.is_not_reproduced() => "not-reproduced",
-        Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
-        Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. }) => "gave-up",
-        Some(End::Superseded { .. } | End::Retargeted { .. }) => "superseded",
-        Some(End::Cancelled { .. }) => "cancelled",
-        Some(End::Expired) => "expired",
+        Some(end) => end.name(),
     }
 }
 

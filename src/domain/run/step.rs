@@ -193,6 +193,24 @@ pub enum End {
     Expired,
 }
 
+impl End {
+    /// In a word, for logs and machines.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Landed { .. } => "landed",
+            Self::Suggested | Self::NotTaken { .. } => "suggested",
+            Self::Rejected { .. } => "rejected",
+            Self::Refused { .. } => "refused",
+            Self::NothingToFix { .. } | Self::PassedMeanwhile => "nothing-to-fix",
+            Self::GaveUp { .. } | Self::NotFound { .. } | Self::LimitReached { .. } => "gave-up",
+            Self::Explained(_) => "explained",
+            Self::Superseded { .. } | Self::Retargeted { .. } => "superseded",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Expired => "expired",
+        }
+    }
+}
+
 /// What became of one suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {

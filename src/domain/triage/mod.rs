@@ -52,7 +52,7 @@ pub enum Verdict {
     Deterministic,
     /// Red once and green another time on the same tree.
     Flaky,
-    /// Red at the merge base too: not this pull request's doing.
+    /// Red at the merge base too: not caused by this pull request.
     BrokenOnBase,
     /// The machine, not the code: a missing tool, no network, no disk.
     Environment,

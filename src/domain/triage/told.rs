@@ -6,6 +6,17 @@ use super::{Judged, Merged, Rate, Triage, Verdict, program};
 /// How many tests are named at most.
 const SHOWN: usize = 10;
 
+/// What follows `green in 2 runs` for a pull request.
+const MERGE_BASE: &str = "on the merge base";
+
+/// A triage with what its base is called.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    triage: &'a Triage,
+    /// Follows `green in 2 runs`.
+    base: &'a str,
+}
+
 /// What the two trees of a comparison are called.
 #[derive(Debug, Clone)]
 struct Trees {
@@ -16,11 +27,11 @@ struct Trees {
 }
 
 impl Trees {
-    fn of(merged: Option<&Merged>) -> Self {
+    fn of(merged: Option<&Merged>, base: &str) -> Self {
         match merged {
             None => Self {
                 here: String::new(),
-                there: "on the merge base".into(),
+                there: base.into(),
             },
             Some(merged) => Self {
                 here: format!(" together with `{}`", merged.branch),
@@ -33,7 +44,7 @@ impl Trees {
 impl Judged {
     /// `red in 2 of 5 runs and in 1 of 3 on the merge base: flaky`.
     pub fn numbers(&self) -> String {
-        self.numbers_on(&Trees::of(None))
+        self.numbers_on(&Trees::of(None, MERGE_BASE))
     }
 
     fn numbers_on(&self, trees: &Trees) -> String {
@@ -83,8 +94,30 @@ fn not_judged(before: &TestRun) -> String {
 }
 
 impl Triage {
+    /// The same, where the base is called this: `on the last commit`.
+    pub fn on<'a>(&'a self, base: &'a str) -> Told<'a> {
+        Told { triage: self, base }
+    }
+
     /// One line a test, at most [`SHOWN`]; of all tests, or of those that are not worked on.
     pub fn lines<'a>(&'a self, tests: impl Iterator<Item = &'a Judged>) -> Vec<(&'a str, String)> {
+        self.on(MERGE_BASE).lines(tests)
+    }
+
+    /// The numbers of one of its tests.
+    pub fn numbers(&self, test: &Judged) -> String {
+        self.on(MERGE_BASE).numbers(test)
+    }
+
+    /// Why a red check is not worked on, in sentences with numbers.
+    pub fn why_not(&self, before: &TestRun) -> String {
+        self.on(MERGE_BASE).why_not(before)
+    }
+}
+
+impl<'a> Told<'a> {
+    /// One line a test, at most [`SHOWN`]; of all tests, or of those that are not worked on.
+    pub fn lines(self, tests: impl Iterator<Item = &'a Judged>) -> Vec<(&'a str, String)> {
         tests
             .take(SHOWN)
             .map(|test| (test.name.as_str(), self.numbers(test)))
@@ -92,14 +125,15 @@ impl Triage {
     }
 
     /// The numbers of one of its tests.
-    pub fn numbers(&self, test: &Judged) -> String {
-        test.numbers_on(&Trees::of(self.red_merge()))
+    pub fn numbers(self, test: &Judged) -> String {
+        test.numbers_on(&Trees::of(self.triage.red_merge(), self.base))
     }
 
     /// Why a red check is not worked on, in sentences with numbers.
-    pub fn why_not(&self, before: &TestRun) -> String {
+    pub fn why_not(self, before: &TestRun) -> String {
+        let triage = self.triage;
         let why = self.why(before);
-        let merged = self.merged.as_ref().map(|merged| match self.verdict {
+        let merged = triage.merged.as_ref().map(|merged| match triage.verdict {
             Verdict::BrokenOnBase if merged.is_red() => {
                 format!("That is {}, without this pull request.", merged.tip_said())
             }
@@ -111,9 +145,10 @@ impl Triage {
         }
     }
 
-    fn why(&self, before: &TestRun) -> String {
+    fn why(self, before: &TestRun) -> String {
         let command = &before.command;
-        match (self.verdict, self.tests.as_slice()) {
+        let triage = self.triage;
+        match (triage.verdict, triage.tests.as_slice()) {
             (Verdict::Green, _) => format!("`{command}` is green here: {}", before.summary()),
             (
                 Verdict::Environment,
@@ -142,19 +177,21 @@ impl Triage {
             (_, [one]) => format!("`{}` is {}", one.name, self.numbers(one)),
             (Verdict::Flaky, []) => format!(
                 "`{command}` was red in {} of {} runs on the same commit: the test is flaky",
-                self.red_at_head, self.runs_at_head
+                triage.red_at_head, triage.runs_at_head
             ),
             (Verdict::BrokenOnBase, []) => format!("`{command}` is red on the base branch too"),
             (_, []) => format!("`{command}` could not be judged here: {}", before.summary()),
             (_, tests) => format!(
                 "None of {} failing tests is red every time because of these changes: {}{}",
                 tests.len(),
-                self.counted(),
+                triage.counted(),
                 not_judged(before)
             ),
         }
     }
+}
 
+impl Triage {
     /// `2 flaky, 1 broken on the base`.
     fn counted(&self) -> String {
         let count = |verdict| self.tests.iter().filter(|test| test.verdict == verdict).count();

@@ -40,7 +40,7 @@ pub type LayOut<'a> = dyn FnMut() -> BoxFuture<'a, Result<Option<Base>, Broken>>
 /// Which failures are to be worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
-    /// Those that are the pull request's doing.
+    /// Those that the pull request caused.
     ItsOwn,
     /// Those that were there before it, too.
     AllThatIsBroken,

@@ -11,7 +11,7 @@ use super::ladder::{Ground, Top};
 use super::{Outcome, Watch, confirm, on_head};
 use crate::config::repository::RepoConfig;
 use crate::domain::budget::Left;
-use crate::domain::clock::millis;
+use crate::domain::clock::{in_words, millis, millis_in_words};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{self, Claim, Evidence, Unfit};
@@ -259,7 +259,7 @@ fn reason(search: &Search, config: &RepoConfig) -> String {
             .into();
     }
     let edits = if search.tried == 1 { "edit" } else { "edits" };
-    let took = humantime::format_duration(Duration::from_secs(search.wall_ms.div_ceil(1_000).max(1)));
+    let took = millis_in_words(search.wall_ms);
     let came_to = match search.unverified.len() {
         0 => "none makes the tests pass".to_string(),
         1 => "one makes the tests pass, but it is not sure enough to be suggested".into(),
@@ -288,7 +288,7 @@ fn reason(search: &Search, config: &RepoConfig) -> String {
             } else {
                 "limits"
             };
-            let wall = humantime::format_duration(wall);
+            let wall = in_words(wall);
             text += &format!(". There are more, but the time was up: `[{field}] wall` is {wall}");
         }
     }
@@ -342,9 +342,10 @@ mod tests {
             limit: Some(Limit::Wall),
             ..Search::default()
         };
-        insta::assert_snapshot!(reason(&search, &config("wall = \"1m\"")), @"The built-in engine tried 412 small edits in 1m 2s, and none makes the tests pass. It looked first at `src/a.py:1`, `src/a.py:2`, `src/a.py:3`. There are more, but the time was up: `[repair] wall` is 1m");
+        insta::assert_snapshot!(reason(&search, &config("wall = \"1m\"")), @"The built-in engine tried 412 small edits in 1 min 1 s, and none makes the tests pass. It looked first at `src/a.py:1`, `src/a.py:2`, `src/a.py:3`. There are more, but the time was up: `[repair] wall` is 1 min");
         let search = Search {
             tried: 1,
+            wall_ms: 1_000,
             unverified: vec![Unverified {
                 patch: Patch::default(),
                 explanation: String::new(),
@@ -352,7 +353,7 @@ mod tests {
             }],
             ..Search::default()
         };
-        insta::assert_snapshot!(reason(&search, &config("")), @"The built-in engine tried 1 small edit in 1s, and one makes the tests pass, but it is not sure enough to be suggested");
+        insta::assert_snapshot!(reason(&search, &config("")), @"The built-in engine tried 1 small edit in 1 s, and one makes the tests pass, but it is not sure enough to be suggested");
         insta::assert_snapshot!(reason(&Search::default(), &config("")), @"The built-in engine found nothing that it could edit: it makes small edits to code of languages that it knows and that builds, outside of tests and protected paths. A model can do more");
     }
 }

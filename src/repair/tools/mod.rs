@@ -98,7 +98,7 @@ async fn mended(
         };
         let fixed = bench.run(&remedy.fix, &remedy.fix.to_run(), cancel).await?;
         if !bench::ended_by_itself(&fixed) {
-            tracing::info!(tool = %remedy.shown(), outcome = ?fixed.outcome, "a tool could not mend what it found");
+            tracing::info!(tool = %remedy.shown(), outcome = %fixed.outcome, "a tool could not mend what it found");
             continue;
         }
         let taken = bench.take(&named);

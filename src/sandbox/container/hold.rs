@@ -82,7 +82,11 @@ pub(in super::super) fn group(
     let found = (peer.uid.as_raw(), peer.gid.as_raw());
     ensure!(
         found == expected,
-        "the container belongs to user {found:?} instead of {expected:?}"
+        "the container belongs to user {}:{} instead of {}:{}",
+        found.0,
+        found.1,
+        expected.0,
+        expected.1
     );
     let group = Cgroup::of_container(peer.pid.as_raw_pid().cast_unsigned(), &spec.limits);
     ensure!(

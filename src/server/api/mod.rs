@@ -90,7 +90,7 @@ pub(super) fn router(queue: Queue) -> Router {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listing {
-    repository: String,
+    repository: Option<String>,
     limit: Option<usize>,
 }
 
@@ -99,11 +99,13 @@ async fn get_runs(
     caller: Caller,
     listing: Result<Query<Listing>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let Query(listing) = listing.map_err(|error| Problem::BadRequest(error.body_text()))?;
-    let repository: RepositoryName = listing
-        .repository
+    let asked = |what: &str| Problem::BadRequest(format!("{what}, as in `?repository=owner/name&limit=20`"));
+    let Query(listing) =
+        listing.map_err(|_| asked("the query may have a `repository` and, as a whole number, a `limit`"))?;
+    let repository = listing.repository.ok_or_else(|| asked("say which `repository`"))?;
+    let repository: RepositoryName = repository
         .parse()
-        .map_err(|_| Problem::BadRequest("`repository` has to be `owner/name`".into()))?;
+        .map_err(|_| asked("`repository` has to be `owner/name`"))?;
     let limit = listing.limit.unwrap_or(LISTED).clamp(1, MAX_LISTED);
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
     let mut runs = api.queue.app().journal.runs_in(&access.repository, limit).await?;

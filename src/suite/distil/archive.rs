@@ -36,7 +36,7 @@ pub fn distil_archive(
         left.set(u64::MAX);
         let mut entry = archive.by_index(*index).map_err(io::Error::other)?;
         if let Err(error) = distiller.take_all(&mut entry) {
-            distiller.note(&format!("the archive of the log is broken: {:?}", error.kind()));
+            distiller.note(&format!("the archive of the log is broken: {}", error.kind()));
             break;
         }
         distiller.end_line();

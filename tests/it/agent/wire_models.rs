@@ -1,4 +1,4 @@
-//! Stories of models that are not to be had, take no tools, cost money or read little.
+//! Stories of models that are unavailable, take no tools, cost money or read little.
 
 use std::time::Duration;
 

@@ -159,6 +159,38 @@ async fn a_cargo_that_does_not_work_is_told_in_its_own_words() {
     assert!(played.err.contains("nothing was played"), "{}", played.err);
 }
 
+/// Colours where a terminal takes them, and a word for whoever forgets the slash.
+#[tokio::test]
+async fn a_newcomer_is_shown_colours_and_how_commands_begin() {
+    let mut terminal = Terminal::start(Door::new().with("TERM", "xterm-256color").command(["demo"]));
+    terminal.shows("\u{1b}[31m✗ github-actions").await;
+    terminal.shows("\u{1b}[32m  │ +").await;
+    terminal.shows(QUESTION).await;
+    terminal.types("help");
+    terminal.shows("Did you mean `/greenlight help`?").await;
+    terminal.shows(QUESTION).await;
+    terminal.types("/greenlight reject");
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("so nothing was committed"), "{shown}");
+    assert!(!shown.contains("as red as before"), "{shown}");
+}
+
+#[tokio::test]
+async fn colours_can_be_turned_off_and_on() {
+    let door = Door::new().with("NO_COLOR", "1").with("TERM", "xterm");
+    let terminal = Terminal::start(door.command(["demo", "--approve"]));
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+    assert!(shown.contains("greenlight fix ."), "{shown}");
+    let always = Door::new()
+        .run(["--color", "always", "demo", "--approve"])
+        .await
+        .with(0);
+    assert!(always.out.contains("\u{1b}[32m"), "{}", always.out);
+}
+
 #[tokio::test]
 async fn ctrl_c_ends_the_story() {
     let mut terminal = Terminal::start(Door::new().command(["demo"]));
@@ -185,7 +217,8 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
     let mut lines = BufReader::new(playing.stdout.take().unwrap()).lines();
     let mut door = Door::new();
     let mut arguments = Vec::new();
-    while arguments.is_empty() {
+    let mut rest = None;
+    while rest.is_none() {
         let line = tokio::time::timeout(PATIENCE, lines.next_line())
             .await
             .expect("the settings")
@@ -196,6 +229,9 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
         }
         if let Some(words) = line.strip_prefix("greenlight ") {
             arguments = words.split(' ').map(ToString::to_string).collect();
+        }
+        if line.starts_with("curl ") {
+            rest = Some(line);
         }
     }
     // Too early: nobody listens yet, and that is said.
@@ -224,6 +260,13 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
         }
     }
     tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
+    let rest = rest.expect("a line for REST");
+    let answer = tokio::process::Command::new("sh")
+        .args(["-c", &format!("{rest} -s -o /dev/null -w '%{{http_code}}'")])
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&answer.stdout), "200", "{rest}");
     keyboard.write_all(b"\n").await.unwrap();
     let mut told = String::new();
     while let Some(line) = tokio::time::timeout(PATIENCE, lines.next_line())

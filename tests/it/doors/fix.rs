@@ -1,6 +1,7 @@
 //! `greenlight fix` in real checkouts: what it writes, what it never writes, and how scripts learn which it was.
 
 mod answers;
+mod base;
 mod blocks;
 mod model;
 mod money;

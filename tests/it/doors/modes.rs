@@ -285,6 +285,29 @@ async fn an_explanation_shows_lines_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn without_a_model_an_explanation_says_what_was_seen() {
+    let checkout = sums(RED, &[]);
+    let before = tree(checkout.path());
+    let said = run(&Door::new(), &["explain"], checkout.path()).await.with(0);
+    for part in [
+        "test_sums",
+        "red in 5 of 5 runs",
+        "sums.py",
+        "numbers[0] - numbers[1]",
+        "GREENLIGHT_MODEL",
+    ] {
+        assert!(said.out.contains(part), "{part}\n{}", said.out);
+    }
+    let said = document(&run(&Door::new(), &["explain", "--json"], checkout.path()).await.with(0));
+    assert_eq!(said["outcome"], "explained");
+    assert_eq!(said["explanation"]["because"][0]["path"], "sums.py");
+    assert_eq!(tree(checkout.path()), before);
+    let green = sums(GREEN, &[]);
+    let said = run(&Door::new(), &["explain"], green.path()).await.with(0);
+    assert!(said.err.contains("nothing to explain"), "{}", said.err);
+}
+
+#[tokio::test]
 async fn what_is_missing_is_said() {
     let checkout = sums(GREEN, &[("empty.md", " \n"), ("spec.md", "mean")]);
     let root = checkout.path();
@@ -305,12 +328,11 @@ async fn what_is_missing_is_said() {
             vec!["refactor".into(), "x".into(), "--in".into(), "../x".into()],
             "--in takes a path",
         ),
-        (vec!["explain".into()], "`explain` takes a model"),
     ] {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         run(&door, &arguments, root).await.with(2).saying(part);
     }
-    let json: Value = document(&run(&door, &["explain", "--json"], root).await.with(2));
+    let json: Value = document(&run(&door, &["refactor", "--json", "x"], root).await.with(2));
     assert_eq!(json["outcome"], "usage");
 }
 

@@ -31,7 +31,7 @@ async fn a_command_runs_in_a_copy_of_the_directory() {
     );
     let run = run.saying("oops").saying("native sandbox · exited with 3");
     for part in [
-        "limits: 10m · 2 GiB memory",
+        "limits: 10 min · 2 GiB memory",
         "network loopback",
         "enforced: secrets, ",
         "partial: ",

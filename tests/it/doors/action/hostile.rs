@@ -42,7 +42,7 @@ async fn an_error_is_annotated_and_nothing_else_is_obeyed() {
     let mut step = Step::new(&stage, &event);
     step.door = step.door.with("GREENLIGHT_ENGINE", "buildin");
     for (step, expected) in [
-        (step, "the input `engine` (GREENLIGHT_ENGINE) is no engine"),
+        (step, "the input `engine` (GREENLIGHT_ENGINE) does not name an engine"),
         (Step::new(&stage, &hostile), "GITHUB_EVENT_PATH"),
     ] {
         let ended = step.run().await.with(2);

@@ -34,7 +34,7 @@ async fn asked(checkout: &Path, answer: &str) -> String {
     terminal.shows("numbers[0] + numbers[1]").await;
     terminal.shows(QUESTION).await;
     terminal.types(answer);
-    terminal.shows("hands over its edits").await;
+    terminal.shows("submits its edits").await;
     terminal.shows("Write this to the working tree?").await;
     terminal.types("n");
     assert_eq!(terminal.ends().await.0, Some(3));

@@ -39,7 +39,7 @@ async fn it_is_shown_exactly_and_done_when_allowed() {
     terminal.shows("reads sums.py").await;
     terminal.shows("the model asks to run this command:").await;
     terminal.shows(&format!("| {COMMAND}")).await;
-    terminal.shows("no network; at most 1m").await;
+    terminal.shows("no network; at most 1 min").await;
     terminal.shows("| To see how it adds.").await;
     terminal.shows(QUESTION).await;
     terminal.types("y");

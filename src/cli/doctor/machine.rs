@@ -1,0 +1,118 @@
+//! What else greenlight needs of a machine: where it keeps things, the programs of the languages, and a model.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::config::environment::Environment;
+use crate::config::settings::Settings;
+
+/// What runs the tests of the languages that greenlight knows.
+const PROGRAMS: [&str; 12] = [
+    "python3", "node", "npm", "cargo", "go", "java", "mvn", "gradle", "dotnet", "ruby", "php", "cmake",
+];
+/// How long the endpoint of the model may take to be there.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What was found.
+pub(super) struct Machine {
+    data_folder: Result<PathBuf, String>,
+    found: Vec<&'static str>,
+    missing: Vec<&'static str>,
+    model: Option<Endpoint>,
+}
+
+/// A model, and whether anybody listens where it is said to be.
+struct Endpoint {
+    name: String,
+    address: String,
+    silent_because: Option<String>,
+}
+
+impl Machine {
+    pub(super) async fn look(settings: &Settings, environment: &Environment) -> Self {
+        let path = environment.get("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
+        let is_there = |program: &&&str| folders.iter().any(|folder| is_program(&folder.join(program)));
+        let (found, missing): (Vec<&&str>, Vec<&&str>) = PROGRAMS.iter().partition(is_there);
+        let model = match settings.model() {
+            Some(model) => Some(Endpoint::look(model.name, &model.base_url).await),
+            None => None,
+        };
+        Self {
+            data_folder: settings.data_dir().map_err(|error| error.to_string()),
+            found: found.into_iter().copied().collect(),
+            missing: missing.into_iter().copied().collect(),
+            model,
+        }
+    }
+
+    pub(super) fn document(&self) -> Value {
+        json!({
+            "data_folder": self.data_folder.as_ref().ok(),
+            "programs": { "found": self.found, "missing": self.missing },
+            "model": self.model.as_ref().map(|model| json!({
+                "name": model.name,
+                "address": model.address,
+                "unreachable": model.silent_because,
+            })),
+        })
+    }
+
+    pub(super) fn lines(&self) -> String {
+        let data_folder = match &self.data_folder {
+            Ok(path) => path.display().to_string(),
+            Err(why) => why.clone(),
+        };
+        let listed = |names: &[&str]| match names {
+            [] => "none".to_string(),
+            names => names.join(", "),
+        };
+        let model = match &self.model {
+            None => "none: the built-in engine works alone (GREENLIGHT_MODEL sets one)".to_string(),
+            Some(Endpoint {
+                name,
+                address,
+                silent_because: None,
+            }) => format!("{name} at {address}, where somebody listens"),
+            Some(Endpoint {
+                name,
+                address,
+                silent_because: Some(why),
+            }) => {
+                format!("{name} at {address}, where nobody answers: {why}")
+            }
+        };
+        format!(
+            "\nThis machine:\ndata folder: {data_folder}\nprograms: {}; not found: {}\nmodel: {model}",
+            listed(&self.found),
+            listed(&self.missing)
+        )
+    }
+}
+
+impl Endpoint {
+    /// Whether a connection can be made; nothing is asked, and no key is shown.
+    async fn look(name: String, url: &url::Url) -> Self {
+        let host = url.host_str().unwrap_or_default().to_string();
+        let port = url.port_or_known_default().unwrap_or(443);
+        let bare = host.trim_start_matches('[').trim_end_matches(']').to_string();
+        let silent_because = match tokio::time::timeout(PATIENCE, TcpStream::connect((bare, port))).await {
+            Ok(Ok(_)) => None,
+            Ok(Err(error)) => Some(error.kind().to_string()),
+            Err(_) => Some("no answer in time".into()),
+        };
+        Self {
+            name,
+            address: format!("{host}:{port}"),
+            silent_because,
+        }
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}

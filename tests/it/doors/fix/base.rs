@@ -1,0 +1,65 @@
+//! What `greenlight fix` compares a checkout with: it is one commit, it is named, and nobody speaks of a pull request.
+
+use std::path::Path;
+
+use super::{GREEN, RED, fix, sums};
+use crate::doors::{Ended, git};
+
+fn commit(root: &Path, what: &str) {
+    for arguments in [&["add", "-A"][..], &["commit", "-q", "-m", what]] {
+        let done = git(root, arguments);
+        assert!(done.status.success(), "{done:?}");
+    }
+}
+
+fn short_head(root: &Path) -> String {
+    String::from_utf8(git(root, &["rev-parse", "HEAD"]).stdout).unwrap()[..7].to_string()
+}
+
+#[track_caller]
+fn speaks_of_no_pull_request(ended: &Ended) {
+    for text in [&ended.out, &ended.err] {
+        assert!(!text.contains("pull request") && !text.contains("merge base"), "{text}");
+    }
+}
+
+/// Without any remote, too.
+#[tokio::test]
+async fn a_branch_is_compared_with_the_one_it_came_from() {
+    let checkout = sums(GREEN, &[]);
+    let root = checkout.path();
+    git(root, &["init"]);
+    commit(root, "Add sums");
+    let base = short_head(root);
+    git(root, &["switch", "-q", "-c", "topic"]);
+    std::fs::write(root.join("sums.py"), RED).unwrap();
+    commit(root, "Change sums");
+    // A new file that has nothing to do with it does not hide what was committed.
+    std::fs::write(root.join("todo.txt"), "note\n").unwrap();
+    let fixed = fix(root, &["--yes"]).await.with(0);
+    let fixed = fixed.saying(&format!("compared with main at {base}"));
+    let how = "found without a model: a part of your change, put back; ";
+    assert!(fixed.out.contains(how), "{}", fixed.out);
+    assert!(fixed.err.contains("`git diff` shows it"), "{}", fixed.err);
+    speaks_of_no_pull_request(&fixed);
+}
+
+#[tokio::test]
+async fn what_was_committed_red_is_not_said_to_be_the_changes_doing() {
+    let checkout = sums(RED, &[]);
+    let root = checkout.path();
+    git(root, &["init"]);
+    commit(root, "Add sums");
+    let clean = fix(root, &["--yes"]).await.with(0);
+    let clean = clean.saying("compared with nothing, as there is no base: nothing is changed since the last commit");
+    let verify = "`greenlight verify --head HEAD --digest ";
+    assert!(clean.out.contains(verify), "{}", clean.out);
+    speaks_of_no_pull_request(&clean);
+
+    git(root, &["checkout", "-q", "."]);
+    std::fs::write(root.join("todo.txt"), "note\n").unwrap();
+    let noted = fix(root, &["--yes"]).await.with(0);
+    let noted = noted.saying(&format!("compared with the last commit at {}", short_head(root)));
+    let noted = noted.saying("without your changes: broken before these changes, and worked on as well");
+    speaks_of_no_pull_request(&noted);
+}
