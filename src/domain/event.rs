@@ -183,6 +183,7 @@ impl Event {
             },
             Fact::PullRequestPushed { .. } => ("pull_request", "synchronize"),
             Fact::PullRequestClosed { .. } => ("pull_request", "closed"),
+            Fact::PullRequestRetargeted { .. } => ("pull_request", "edited"),
             Fact::PullRequestLabelled { .. } => ("pull_request", "labeled"),
             Fact::ChecksFailed(checks) => match checks.source {
                 CheckSource::WorkflowRun { .. } => ("workflow_run", "completed"),

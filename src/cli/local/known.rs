@@ -35,6 +35,7 @@ pub(super) async fn explain(
         originals: &desk.originals,
         protected: &|_| false,
         excluded: &[],
+        turned_down: &[],
         tried: &[],
     };
     let suspects = repair::suspects(&task, cancel)
