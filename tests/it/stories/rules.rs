@@ -181,7 +181,7 @@ async fn a_rule_about_messages_is_found_at_landing() {
 async fn commits_of_a_person_are_not_signed_and_that_is_seen_beforehand() {
     let story = Scene::default()
         .person("robot", Role::Write)
-        .as_person("robot")
+        .token_of("robot")
         .begin()
         .await;
     story.double.protect(Protection::ruleset(BRANCH, [Demand::Signatures]));

@@ -80,7 +80,7 @@ pub(crate) struct Scene {
     /// Permissions of a workflow's token, which is used instead of an App.
     token: Option<&'static [(&'static str, &'static str)]>,
     /// Whose own token is used instead.
-    as_person: Option<&'static str>,
+    token_of: Option<&'static str>,
     allow_list: AllowList,
     /// Another one than the best of this machine.
     sandbox: Option<Sandbox>,
@@ -121,7 +121,7 @@ impl Scene {
             dollars: None,
             title: "Give change".into(),
             token: None,
-            as_person: None,
+            token_of: None,
             allow_list: AllowList::All,
             sandbox: None,
             workers: 2,
@@ -223,8 +223,8 @@ impl Scene {
     }
 
     /// With this person's own token instead of an App.
-    pub(crate) fn as_person(mut self, login: &'static str) -> Self {
-        self.as_person = Some(login);
+    pub(crate) fn token_of(mut self, login: &'static str) -> Self {
+        self.token_of = Some(login);
         self
     }
 
@@ -267,7 +267,7 @@ impl Scene {
             None => None,
         };
         let app = double.app_credentials();
-        let (credentials, bot) = match (self.token, self.as_person) {
+        let (credentials, bot) = match (self.token, self.token_of) {
             (None, Some(login)) => (Credentials::Token(double.user_token(login).into()), login.into()),
             (Some(permissions), _) => {
                 let token = double.actions_token(permissions);
