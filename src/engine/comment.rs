@@ -49,13 +49,13 @@ pub(super) async fn comment(
     let mut answers: Vec<String> = Vec::new();
     let mut failure = None;
     for command in commands {
-        let mut obeyed = obey(&context, (&comment, received), command.clone()).await;
+        let mut obeyed = Box::pin(obey(&context, (&comment, received), command.clone())).await;
         // Another process was first at the same place of the journal: with what it wrote, this may mean something else.
         for _ in 0..MAX_TAKING_OVER {
             if !matches!(obeyed, Err(Broken::Journal(journal::Error::Taken))) {
                 break;
             }
-            obeyed = obey(&context, (&comment, received), command.clone()).await;
+            obeyed = Box::pin(obey(&context, (&comment, received), command.clone())).await;
         }
         match obeyed {
             Ok(Ok(None)) => {}
