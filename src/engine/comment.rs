@@ -50,7 +50,15 @@ pub(super) async fn comment(
     let mut answers: Vec<String> = Vec::new();
     let mut failure = None;
     for command in commands {
-        match obey(&context, (&comment, received), command).await {
+        let mut obeyed = Box::pin(obey(&context, (&comment, received), command.clone())).await;
+        // Another process was first at the same place of the journal: with what it wrote, this may mean something else.
+        for _ in 0..MAX_TAKING_OVER {
+            if !matches!(obeyed, Err(Broken::Journal(journal::Error::Taken))) {
+                break;
+            }
+            obeyed = Box::pin(obey(&context, (&comment, received), command.clone())).await;
+        }
+        match obeyed {
             Ok(Ok(None)) => {}
             Ok(Ok(Some(text))) => answers.push(text),
             Ok(Err(refusal)) => answers.push(reply::refusal(&refusal)),
@@ -201,8 +209,8 @@ pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, m
     let mine = |run: &Run| run.started.mode == mode && run.started.origin == origin;
     // Delivered again, or taken up after a restart: this cause has had its effect on the others.
     if let Some(begun) = runs.iter().find(|run| mine(run)) {
-        Box::pin(take_over(context, begun, by)).await?;
-        drive::drive_in(context, begun.clone()).await?;
+        let begun = Box::pin(take_over(context, begun.clone(), by)).await?;
+        drive::drive_in(context, begun).await?;
         return Ok(Ok(None));
     }
     let is_at_work = |run: &&Run| run.end.is_none() && run.started.mode != Mode::Explain;
@@ -217,7 +225,7 @@ pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, m
     }
     let consent = Consent::Command { by: by.clone() };
     let run = start::start(context, &config, (origin, mode), consent).await?;
-    Box::pin(take_over(context, &run, by)).await?;
+    let run = Box::pin(take_over(context, run, by)).await?;
     drive::drive_in(context, run).await?;
     Ok(Ok(None))
 }
@@ -226,27 +234,32 @@ pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, m
 const MAX_TAKING_OVER: usize = 10;
 
 /// Ends what else is at work: what was begun before, and what another process began at the same time, when neither saw
-/// the other. The one whose start was written second sees both.
-async fn take_over(context: &Context<'_>, mine: &Run, by: &Account) -> Result<(), Broken> {
+/// the other. The one whose start was written second sees both, and the newer of them goes on: it is the one that speaks.
+async fn take_over(context: &Context<'_>, mut mine: Run, by: &Account) -> Result<Run, Broken> {
+    let age = |run: &Run| (run.started.at, run.id().clone());
     // Whatever is newer than a run that has ended goes on.
     if mine.end.is_some() {
-        return Ok(());
+        return Ok(mine);
     }
     for _ in 0..MAX_TAKING_OVER {
         let runs = context.app.journal.runs_of(context.id()).await?;
         let is_other = |run: &Run| run.end.is_none() && run.started.mode != Mode::Explain && run.id() != mine.id();
         let Some(mut other) = runs.into_iter().find(is_other) else {
-            return Ok(());
+            return Ok(mine);
         };
-        let void = retarget::end(&other, &context.pull_request);
-        let end = void.unwrap_or_else(|| End::Cancelled { by: Some(by.clone()) });
+        let cancelled = End::Cancelled { by: Some(by.clone()) };
+        if age(&other) > age(&mine) {
+            drive::end(context, &mut mine, cancelled).await?;
+            return Ok(mine);
+        }
+        let end = retarget::end(&other, &context.pull_request).unwrap_or(cancelled);
         match drive::end(context, &mut other, end).await {
             Ok(()) => context.app.journal.append(&mut other, Step::Announced).await?,
             Err(Broken::Journal(journal::Error::Taken)) => {}
             Err(broken) => return Err(broken),
         }
     }
-    Ok(())
+    Ok(mine)
 }
 
 /// Has a model find out why the tests fail, beside whatever else goes on; without one, says what was seen.
