@@ -79,15 +79,18 @@ fn list(values: &[String]) -> String {
     toml::Value::from(values.to_vec()).to_string()
 }
 
-/// In the largest unit that needs no fraction, as the documents write it: a day is `24h`.
+/// In the largest unit that needs no fraction, up to hours: a day is said as "24h".
 fn duration(value: Duration) -> String {
     let seconds = value.as_secs();
-    text(&match () {
-        () if value.subsec_nanos() > 0 => humantime::format_duration(value).to_string(),
-        () if seconds == 0 => "0s".into(),
-        () if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
-        () if seconds.is_multiple_of(60) => format!("{}m", seconds / 60),
-        () => format!("{seconds}s"),
+    let whole = |unit: u64| seconds != 0 && seconds.is_multiple_of(unit);
+    text(&if value.subsec_nanos() != 0 {
+        humantime::format_duration(value).to_string()
+    } else if whole(3600) {
+        format!("{}h", seconds / 3600)
+    } else if whole(60) {
+        format!("{}m", seconds / 60)
+    } else {
+        format!("{seconds}s")
     })
 }
 
