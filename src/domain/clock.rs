@@ -52,7 +52,7 @@ pub fn in_words(wall: Duration) -> String {
     };
     match seconds {
         0 if tenths == 0 && !wall.is_zero() => "less than 0.1 s".into(),
-        0..MINUTE if tenths % 10 == 0 => format!("{seconds} s"),
+        0..MINUTE if tenths.is_multiple_of(10) => format!("{seconds} s"),
         0..MINUTE => format!("{seconds}.{} s", tenths % 10),
         MINUTE..HOUR => of_two(format!("{} min", seconds / MINUTE), seconds % MINUTE, "s"),
         HOUR..DAY => of_two(format!("{} h", seconds / HOUR), seconds % HOUR / MINUTE, "min"),

@@ -191,25 +191,36 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
                 let Some(desk) = &mut desk else {
                     return Err(Broken::Bug("no desk".into()));
                 };
-                desk.left = budget::left(context, run, &desk.config.limits).await?;
-                let begun = Instant::now();
-                // None if interrupted: the top of the loop says by what.
-                let step = Box::pin(execute(context, run, (desk, &next), working)).await?;
-                let wall_ms = millis(begun.elapsed());
-                let spent = Step::Spent(Spend {
-                    wall_ms,
-                    ..Spend::default()
-                });
-                for step in step.into_iter().chain([spent]) {
-                    journal.append(run, step).await?;
-                }
-                record::record(context, run, desk).await;
+                execute_and_journal(context, run, (desk, &next), working).await?;
                 continue;
             }
         };
         journal.append(run, step).await?;
     }
     Err(Broken::Bug(format!("more than {MAX_STEPS} steps in one go")))
+}
+
+/// Does what is next on the tree, and writes down what came of it and how long it took.
+async fn execute_and_journal(
+    context: &Context<'_>,
+    run: &mut Run,
+    (desk, next): (&mut Desk, &Next),
+    working: &mut Working,
+) -> Result<(), Broken> {
+    desk.left = budget::left(context, run, &desk.config.limits).await?;
+    let begun = Instant::now();
+    // None if interrupted: the caller's loop says by what.
+    let step = Box::pin(execute(context, run, (desk, next), working)).await?;
+    let wall_ms = millis(begun.elapsed());
+    let spent = Step::Spent(Spend {
+        wall_ms,
+        ..Spend::default()
+    });
+    for step in step.into_iter().chain([spent]) {
+        context.app.journal.append(run, step).await?;
+    }
+    record::record(context, run, desk).await;
+    Ok(())
 }
 
 /// Whether this works on code, reads whole logs or moves a branch, as opposed to saying something.

@@ -34,7 +34,7 @@ use crate::domain::proposal::Proposal;
 use crate::domain::reply;
 use crate::domain::run::{MAX_PROPOSALS, Step, TestsFirst, TurnedDown};
 use crate::domain::test_run::TestRun;
-use crate::domain::triage::{Triage, Verdict};
+use crate::domain::triage::Triage;
 use crate::engine::desk::Desk;
 use crate::engine::work::{self, Brief, Engine, Outcome, Wants};
 use crate::openai::OpenAi;
@@ -145,14 +145,7 @@ async fn try_to(
         return Err(Exit::Stopped);
     }
     report.before = Some((before.clone(), triage.clone()));
-    if mode.is_debug() {
-        report::judge(&before, &triage)?;
-        if triage.verdict == Verdict::Green {
-            return Ok(());
-        }
-    }
-    if *mode == Mode::Explain && before.is_green() {
-        terminal::tell(&format!("nothing to explain: {}", before.summary()));
+    if report::is_all_said(mode, &before, &triage)? {
         return Ok(());
     }
     if !arguments.json {
@@ -160,10 +153,7 @@ async fn try_to(
     }
     if *mode == Mode::Explain && model.is_none() {
         let explanation = known::explain(&desk, &suite, (&before, &triage), cancel).await?;
-        if !arguments.json {
-            report::show_explanation(&explanation);
-        }
-        report.explanation = Some(explanation);
+        report::explained(report, explanation, !arguments.json);
         return Ok(());
     }
     let asked = Asked {
@@ -178,20 +168,32 @@ async fn try_to(
         memory: &desk.memory,
         recorder: &recorder,
     };
-    recorder.begin(mode, &head(&desk), &desk)?;
+    let done = recorded(&asked, report, cancel).await;
+    kept::learn(&memory_file, &asked, report);
+    done
+}
+
+/// Searches, records that, and writes what was approved.
+async fn recorded(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
+    let Asked {
+        arguments,
+        recorder,
+        desk,
+        ..
+    } = *asked;
+    recorder.begin(asked.mode, &head(desk), desk)?;
     let (before, triage) = asked.before.clone();
     recorder.take(Step::Reproduced { before, triage });
-    let result = search(&asked, report, cancel).await;
+    let result = search(asked, report, cancel).await;
     report.spend = recorder.spend();
     report.search = recorder.searched();
     if !arguments.json {
         report::show_unverified(report);
     }
     // Before anything is written: the bundle has the tree that the run began on.
-    let began = (&desk, asked.memory, question::approver(&asked));
-    let recorded = recorder.write(arguments.record.as_deref(), began, model.as_ref()).await;
-    let written = result.and_then(|approved| put(approved, report, &desk));
-    kept::learn(&memory_file, &asked, report);
+    let began = (desk, asked.memory, question::approver(asked));
+    let recorded = recorder.write(arguments.record.as_deref(), began, asked.model).await;
+    let written = result.and_then(|approved| put(approved, report, desk));
     written.and(recorded)
 }
 

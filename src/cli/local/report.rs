@@ -185,8 +185,32 @@ pub(super) fn show_unverified(report: &Report) {
     }
 }
 
+/// Takes an explanation in, and shows it where that is wanted.
+pub(super) fn explained(report: &mut Report, explanation: Explanation, is_shown: bool) {
+    if is_shown {
+        show_explanation(&explanation);
+    }
+    report.explanation = Some(explanation);
+}
+
+/// Whether nothing is left to do once the tests ran, which is said.
+///
+/// # Errors
+/// Why there is nothing to search a fix for, though the tests are red.
+pub(super) fn is_all_said(mode: &Mode, before: &TestRun, triage: &Triage) -> Result<bool, Exit> {
+    if mode.is_debug() {
+        judge(before, triage)?;
+        return Ok(triage.verdict == Verdict::Green);
+    }
+    let is_green = *mode == Mode::Explain && before.is_green();
+    if is_green {
+        terminal::tell(&format!("nothing to explain: {}", before.summary()));
+    }
+    Ok(is_green)
+}
+
 /// Ends where there is nothing to search a fix for.
-pub(super) fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
+fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
     match triage.verdict {
         _ if triage.is_worked_on() => {
             for test in triage.tests.iter().filter(|test| !test.name.is_empty()) {
