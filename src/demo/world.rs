@@ -149,8 +149,8 @@ impl World {
             permissions: self.permissions,
             installations: vec![(77, self.owner.clone())],
         };
-        let actions = another_app(15368, "github-actions", "GitHub Actions");
-        let other = another_app(18001, OTHER_CI, "CircleCI Checks");
+        let actions = app_of_another(15368, "github-actions", "GitHub Actions");
+        let other = app_of_another(18001, OTHER_CI, "CircleCI Checks");
         let mut state = State::empty(
             Addresses {
                 web,
@@ -216,8 +216,8 @@ impl World {
     }
 }
 
-/// An App that is not greenlight's.
-fn another_app(id: u64, slug: &str, name: &str) -> App {
+/// An App that others run, of which only what it reports is seen.
+fn app_of_another(id: u64, slug: &str, name: &str) -> App {
     App {
         id,
         slug: slug.into(),
