@@ -143,11 +143,6 @@ fn event(step: &WorkflowStep) -> Result<Option<Event>, Exit> {
 
 fn pull_request(event: &Event) -> Option<PullRequestId> {
     match &event.fact {
-        Fact::CommentCreated(comment) => Some(comment.pull_request.clone()),
-        Fact::PullRequestPushed { pull_request, .. }
-        | Fact::PullRequestClosed { pull_request }
-        | Fact::PullRequestLabelled { pull_request, .. }
-        | Fact::CommandGiven { pull_request, .. } => Some(pull_request.clone()),
         Fact::ChecksFailed(checks) => {
             let number = *checks.pull_requests.first()?;
             Some(PullRequestId {
@@ -163,7 +158,7 @@ fn pull_request(event: &Event) -> Option<PullRequestId> {
             repository: repository.clone(),
             number: *pull_requests.first()?,
         }),
-        Fact::InstallationChanged { .. } | Fact::Pinged => None,
+        fact => fact.pull_request().cloned(),
     }
 }
 

@@ -1,14 +1,14 @@
-//! The little of GraphQL that clients of the REST API need: who they are, and hiding a comment. Anything else is refused
-//! loudly.
+//! The little of GraphQL that clients of the REST API need: who they are, hiding a comment, and moving branches by
+//! compare-and-swap ([`super::update_refs`]). Anything else is refused loudly.
 //!
 //! Refusals come with status 200, as GitHub's do.
 
 use serde_json::{Value, json};
 
 use super::auth::{self, Credentials};
-use super::objects;
 use super::routing::{Answer, Call, Needs, Route, post};
 use super::world::Role;
+use super::{objects, update_refs};
 
 pub(super) const PATH: &str = "/graphql";
 
@@ -41,6 +41,9 @@ fn answer(call: &mut Call<'_>) -> Result<Answer, Answer> {
         && fields.iter().all(|field| ["login", "databaseId"].contains(field))
     {
         return Ok(viewer(call));
+    }
+    if let Some(answer) = update_refs::answer(call, &query) {
+        return Ok(answer);
     }
     if !query.trim_start().starts_with("mutation") || !query.contains("minimizeComment(input: $input)") {
         let line = format!("the double does not know this query: {query}");

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{App, Broken, Context, answer, cancel, desk, drive, retry, start, undo};
+use super::{App, Broken, Context, answer, cancel, desk, drive, retarget, retry, start, undo};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::Refusal;
@@ -10,7 +10,8 @@ use crate::domain::id::{Account, InstallationId};
 use crate::domain::mode::Mode;
 use crate::domain::permission::{Authorized, authorize};
 use crate::domain::reply;
-use crate::domain::run::{Consent, Origin, Run};
+use crate::domain::run::{Consent, End, Origin, Run, Step};
+use crate::github::PullRequest;
 
 /// What a verb leads to: text for the one answer, a refusal, or nothing to say.
 pub(super) type Verdict = Result<Option<String>, Refusal>;
@@ -203,20 +204,13 @@ pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, m
             .iter()
             .any(|gate| gate.head == context.pull_request.head)
             && (run.proposal.is_some() || run.tests_first.is_some());
-        if waits_for_an_answer {
+        let void = retarget::end(&run, &context.pull_request);
+        if waits_for_an_answer && void.is_none() {
             return Ok(Ok(Some(reply::status(Some(&run), &context.pull_request.head_branch))));
         }
-        drive::end(
-            context,
-            &mut run,
-            crate::domain::run::End::Cancelled { by: Some(by.clone()) },
-        )
-        .await?;
-        context
-            .app
-            .journal
-            .append(&mut run, crate::domain::run::Step::Announced)
-            .await?;
+        let end = void.unwrap_or_else(|| End::Cancelled { by: Some(by.clone()) });
+        drive::end(context, &mut run, end).await?;
+        context.app.journal.append(&mut run, Step::Announced).await?;
     }
     let consent = Consent::Command { by: by.clone() };
     let run = start::start(context, &config, (origin, mode), consent).await?;
@@ -266,34 +260,15 @@ async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
 async fn config(context: &Context<'_>) -> Result<Verdict, Broken> {
     Ok(Ok(Some(
         match desk::config(&context.client, &context.pull_request).await? {
-            Ok(config) => reply::config(&shown(&config), &context.pull_request.base_branch),
+            Ok(config) => {
+                let PullRequest {
+                    base_branch,
+                    default_branch,
+                    ..
+                } = &context.pull_request;
+                reply::config(&config.to_string(), base_branch, default_branch.as_deref())
+            }
             Err(mistake) => reply::bad_config(&mistake),
         },
     )))
-}
-
-/// The settings a person may want to check, as they would be written.
-fn shown(config: &crate::config::repository::RepoConfig) -> String {
-    let execution = match config.execution {
-        crate::config::repository::Execution::Approve => "approve",
-        crate::config::repository::Execution::Sandbox => "sandbox",
-    };
-    let duration = humantime::format_duration;
-    format!(
-        "execution = \"{execution}\"\ntrigger.ci = {}\ntrigger.label = {:?}\ntest.command = {:?}\ntest.timeout = \"{}\"\n\
-         gate.expires = \"{}\"\ngate.approvers = {}\ngate.tests = {}\nlimits.turns = {}\nlimits.tokens = {}\nlimits.wall = \"{}\"\n\
-         limits.patch_lines = {}\nprotect.paths = {:?}\n",
-        config.trigger.ci,
-        config.trigger.label.as_deref().unwrap_or_default(),
-        config.test.command.as_deref().unwrap_or("found by itself"),
-        duration(config.test.timeout),
-        duration(config.gate.expires),
-        config.gate.approvers,
-        config.gate.tests,
-        config.limits.turns,
-        config.limits.tokens,
-        duration(config.limits.wall),
-        config.limits.patch_lines,
-        config.protect.paths.patterns(),
-    )
 }
