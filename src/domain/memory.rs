@@ -317,7 +317,7 @@ mod tests {
         let id = memory.rejections[0].id();
         assert_eq!(memory.forget(""), Vec::<String>::new());
         assert_eq!(memory.forget("zzzz"), Vec::<String>::new());
-        assert_eq!(memory.forget(&id), [id.clone()]);
+        assert_eq!(memory.forget(&id), std::slice::from_ref(&id));
         assert_eq!(memory.rejections, [down("b")]);
         assert_eq!(memory.forget(&id), Vec::<String>::new());
     }

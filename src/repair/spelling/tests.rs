@@ -70,15 +70,15 @@ fn a_named_number_is_the_number() {
     let (_directory, checkout) = tree(&[("a.py", PYTHON)]);
     let bound = patch("a.py", PYTHON, ("amount > FROM", "amount >= FROM"));
     let name = patch("a.py", PYTHON, ("10_000", "9_999"));
-    assert!(is_spelled_like(&checkout, &[bound.clone()], &name));
+    assert!(is_spelled_like(&checkout, std::slice::from_ref(&bound), &name));
     assert!(is_spelled_like(
         &checkout,
-        &[name.clone()],
+        std::slice::from_ref(&name),
         &patch("a.py", PYTHON, ("10_000", "9999"))
     ));
     assert!(!is_spelled_like(
         &checkout,
-        &[bound.clone()],
+        std::slice::from_ref(&bound),
         &patch("a.py", PYTHON, ("10_000", "9_998"))
     ));
     // It means more where others use it.
@@ -183,8 +183,8 @@ fn what_was_turned_down_elsewhere_or_cannot_be_read_is_another() {
         two,
         ("def g(a, b):\n    return a > b", "def g(a, b):\n    return a >= b"),
     );
-    assert!(!is_spelled_like(&checkout, &[first.clone()], &second));
-    assert!(is_spelled_like(&checkout, &[first.clone()], &first));
+    assert!(!is_spelled_like(&checkout, std::slice::from_ref(&first), &second));
+    assert!(is_spelled_like(&checkout, std::slice::from_ref(&first), &first));
     check("a.txt", "one\n", "one", ("two", " two"), false);
     check("a.txt", "one\n", "one", ("two", "two"), true);
 }
