@@ -41,7 +41,7 @@ impl SettingsError {
     }
 
     /// The same, told of the flag where it was one that made the setting.
-    fn named_as_given(self, given: &[(&'static str, &'static str)]) -> Self {
+    fn told_of(self, given: &[(&'static str, &'static str)]) -> Self {
         let flag = given.iter().find(|(variable, _)| *variable == self.setting);
         Self {
             setting: flag.map_or(self.setting, |(_, flag)| flag),
@@ -119,7 +119,7 @@ impl Settings {
     /// The first setting that is wrong. What is merely missing is no error here.
     pub fn new(flags: Flags, environment: &Environment) -> Result<Self, SettingsError> {
         let given = flags.given();
-        let settings = Self::put_together(flags, environment).map_err(|error| error.named_as_given(&given))?;
+        let settings = Self::put_together(flags, environment).map_err(|error| error.told_of(&given))?;
         Ok(Self { given, ..settings })
     }
 
@@ -268,7 +268,7 @@ impl Settings {
     pub fn database(&self) -> Result<PathBuf, SettingsError> {
         match &self.database_url {
             None => Ok(self.data_dir()?.join(DATABASE_NAME)),
-            Some(url) => sqlite_path(url.expose_secret()).map_err(|error| error.named_as_given(&self.given)),
+            Some(url) => sqlite_path(url.expose_secret()).map_err(|error| error.told_of(&self.given)),
         }
     }
 }
