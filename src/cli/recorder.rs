@@ -44,6 +44,7 @@ impl Recorder {
             installation: None,
             head: head.clone(),
             base: head.clone(),
+            base_branch: None,
             origin: Origin::Comment { id: 0, by: by.clone() },
             consent: Consent::Command { by },
             asks_first: false,

@@ -3,7 +3,8 @@
 //! This is the only room that reads the environment of the process. Nothing here acts on a setting: a value is read,
 //! checked and handed on, and a bad one is named together with the way to set it. The two sources never mix:
 //! credentials, model and allow-list come from whoever runs greenlight ([`settings`]), never from a repository, and
-//! what a repository may decide about itself comes from its base branch ([`repository`]), never from a head.
+//! what a repository may decide about itself comes from its base branch ([`repository`]) and its default branch
+//! ([`stricter`]), never from a head.
 
 mod addresses;
 pub mod allow_list;
@@ -16,6 +17,7 @@ pub mod repository;
 mod secrets;
 pub mod settings;
 mod show;
+pub mod stricter;
 mod values;
 
 pub use allow_list::AllowList;

@@ -37,6 +37,31 @@ impl Protected {
         if patterns.len() > MAX_PATTERNS {
             return Err(format!("more than {MAX_PATTERNS} patterns"));
         }
+        Self::of(patterns)
+    }
+
+    /// What either protects.
+    pub fn both(one: &Self, other: &Self) -> Self {
+        let mut patterns = one.patterns.clone();
+        patterns.extend(
+            other
+                .patterns
+                .iter()
+                .filter(|pattern| !one.patterns.contains(pattern))
+                .cloned(),
+        );
+        // Each of them was read before.
+        Self::of(patterns).unwrap_or_else(|_| Self::everything())
+    }
+
+    fn everything() -> Self {
+        Self {
+            patterns: Vec::new(),
+            set: Glob::new("**").and_then(|all| GlobSet::new([all])).unwrap_or_default(),
+        }
+    }
+
+    fn of(patterns: Vec<String>) -> Result<Self, String> {
         let mut set = GlobSetBuilder::new();
         for pattern in BUILT_IN {
             set.add(glob(pattern, Case::Any)?);
@@ -66,10 +91,7 @@ impl Protected {
 impl Default for Protected {
     fn default() -> Self {
         // The built-in patterns are valid, which a test holds. Should that ever be wrong, everything is protected.
-        Self::new(Vec::new()).unwrap_or_else(|_| Self {
-            patterns: Vec::new(),
-            set: Glob::new("**").and_then(|all| GlobSet::new([all])).unwrap_or_default(),
-        })
+        Self::new(Vec::new()).unwrap_or_else(|_| Self::everything())
     }
 }
 

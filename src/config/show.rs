@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::repository::{Allowed, Execution, RepoConfig};
 
 impl fmt::Display for RepoConfig {
-    /// Every field, whether it was set or not; what has no value is left out.
+    /// Every field, whether it was set or not; what has no value is a remark.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let execution = match self.execution {
             Execution::Approve => "approve",
@@ -18,8 +18,8 @@ impl fmt::Display for RepoConfig {
         writeln!(f, "label = {}", text(self.trigger.label.as_deref().unwrap_or_default()))?;
 
         writeln!(f, "\n[test]")?;
-        optional(f, "command", self.test.command.as_deref().map(text))?;
-        optional(f, "install", self.test.install.as_deref().map(text))?;
+        found(f, "command", self.test.command.as_deref())?;
+        found(f, "install", self.test.install.as_deref())?;
         writeln!(f, "timeout = {}", duration(self.test.timeout))?;
 
         writeln!(f, "\n[triage]\nruns = {}", self.triage.runs)?;
@@ -43,14 +43,15 @@ impl fmt::Display for RepoConfig {
             ("user", &limits.user),
             ("day", &limits.day),
         ] {
-            if *allowed != Allowed::default() {
-                writeln!(f, "\n[limits.{name}]")?;
-                optional(f, "turns", allowed.turns)?;
-                optional(f, "tokens", allowed.tokens)?;
-                optional(f, "cost_usd", allowed.cost_usd.map(|usd| format!("{usd:?}")))?;
-                optional(f, "wall", allowed.wall.map(duration))?;
-                optional(f, "patch_lines", allowed.patch_lines)?;
+            writeln!(f, "\n[limits.{name}]")?;
+            if *allowed == Allowed::default() {
+                writeln!(f, "# no limits")?;
             }
+            optional(f, "turns", allowed.turns)?;
+            optional(f, "tokens", allowed.tokens)?;
+            optional(f, "cost_usd", allowed.cost_usd.map(|usd| format!("{usd:?}")))?;
+            optional(f, "wall", allowed.wall.map(duration))?;
+            optional(f, "patch_lines", allowed.patch_lines)?;
         }
 
         writeln!(f, "\n[protect]\npaths = {}", list(self.protect.paths.patterns()))?;
@@ -71,6 +72,14 @@ fn optional(f: &mut fmt::Formatter<'_>, field: &str, value: Option<impl fmt::Dis
     }
 }
 
+/// A command that is looked for in the repository unless it is written.
+fn found(f: &mut fmt::Formatter<'_>, field: &str, value: Option<&str>) -> fmt::Result {
+    match value {
+        Some(value) => writeln!(f, "{field} = {}", text(value)),
+        None => writeln!(f, "# {field}: found by itself"),
+    }
+}
+
 fn text(value: &str) -> String {
     toml::Value::from(value).to_string()
 }
@@ -79,8 +88,19 @@ fn list(values: &[String]) -> String {
     toml::Value::from(values.to_vec()).to_string()
 }
 
+/// In the largest unit that needs no fraction, up to hours: a day is said as "24h".
 fn duration(value: Duration) -> String {
-    text(&humantime::format_duration(value).to_string())
+    let seconds = value.as_secs();
+    let whole = |unit: u64| seconds != 0 && seconds.is_multiple_of(unit);
+    text(&if value.subsec_nanos() != 0 {
+        humantime::format_duration(value).to_string()
+    } else if whole(3600) {
+        format!("{}h", seconds / 3600)
+    } else if whole(60) {
+        format!("{}m", seconds / 60)
+    } else {
+        format!("{seconds}s")
+    })
 }
 
 /// In the largest unit that needs no fraction.
@@ -120,6 +140,8 @@ mod tests {
         label = "greenlight"
 
         [test]
+        # command: found by itself
+        # install: found by itself
         timeout = "10m"
 
         [triage]
@@ -132,7 +154,7 @@ mod tests {
         before_model = "30s"
 
         [gate]
-        expires = "1day"
+        expires = "24h"
         approvers = 1
         tests = false
 
@@ -147,6 +169,9 @@ mod tests {
         turns = 150
         tokens = 2000000
         cost_usd = 10.0
+
+        [limits.user]
+        # no limits
 
         [limits.day]
         turns = 600

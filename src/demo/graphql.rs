@@ -1,5 +1,5 @@
-//! The little of GraphQL that clients of the REST API need: who they are, and hiding a comment. Anything else is refused
-//! loudly.
+//! The little of GraphQL that clients of the REST API need: who they are, hiding a comment, and moving branches by
+//! compare-and-swap ([`super::update_refs`]). Anything else is refused loudly.
 //!
 //! Refusals come with status 200, as GitHub's do.
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::auth::{self, Credentials};
 use super::routing::{Answer, Call, Needs, Route, post};
 use super::world::Role;
-use super::{history, objects};
+use super::{history, objects, update_refs};
 
 pub(super) const PATH: &str = "/graphql";
 
@@ -44,6 +44,9 @@ fn answer(call: &mut Call<'_>) -> Result<Answer, Answer> {
     }
     if history::is_asked_for(&query) {
         return Ok(history::answer(call));
+    }
+    if let Some(answer) = update_refs::answer(call, &query) {
+        return Ok(answer);
     }
     if !query.trim_start().starts_with("mutation") || !query.contains("minimizeComment(input: $input)") {
         let line = format!("the double does not know this query: {query}");

@@ -62,6 +62,25 @@ impl Double {
         Ok(sha)
     }
 
+    /// Sets the branch of a pull request back by one commit: a force push that drops what came last.
+    ///
+    /// # Errors
+    /// When there is no such pull request.
+    pub async fn set_back(&self, number: u64, login: &str) -> Result<(), DoubleError> {
+        self.act(login, |state| {
+            let pull = known(state, number)?;
+            let missing = DoubleError::Missing {
+                what: "repository",
+                id: pull.head_repository,
+            };
+            let there = state.repository(pull.head_repository).ok_or(missing)?;
+            let before = there.git.find_commit(pull.head)?.parent_id(0)?;
+            Ok(state.move_reference(pull.head_repository, &pull.head_reference(), before, login)?)
+        })?;
+        self.delivered().await;
+        Ok(())
+    }
+
     /// Commits these changes on a branch of the repository itself, such as `main`.
     ///
     /// # Errors
@@ -180,6 +199,65 @@ impl Double {
         })?;
         self.delivered().await;
         Ok(())
+    }
+
+    /// Gives a pull request another base branch; delivers `pull_request.edited`. Its author may, without any right to push.
+    ///
+    /// # Errors
+    /// When there is no such pull request or branch.
+    pub async fn change_base(&self, number: u64, login: &str, branch: &str) -> Result<(), DoubleError> {
+        self.act(login, |state| {
+            let pull = known(state, number)?;
+            let from = branch_tip(state, HOME, &pull.base_branch)?;
+            branch_tip(state, HOME, branch)?;
+            if let Some(pull) = state.pull_mut(HOME, number) {
+                pull.base_branch = branch.into();
+            }
+            let mut payload = state.pull_payload("edited", HOME, number);
+            let before =
+                serde_json::json!({ "ref": { "from": pull.base_branch }, "sha": { "from": from.to_string() } });
+            payload["changes"] = serde_json::json!({ "base": before });
+            state.notify("pull_request", HOME, login, payload);
+            Ok(())
+        })?;
+        self.delivered().await;
+        Ok(())
+    }
+
+    /// Changes the title of a pull request; delivers `pull_request.edited`.
+    ///
+    /// # Errors
+    /// When there is no such pull request.
+    pub async fn retitle(&self, number: u64, login: &str, title: &str) -> Result<(), DoubleError> {
+        self.act(login, |state| {
+            let before = known(state, number)?.title;
+            if let Some(pull) = state.pull_mut(HOME, number) {
+                pull.title = title.into();
+            }
+            let mut payload = state.pull_payload("edited", HOME, number);
+            payload["changes"] = serde_json::json!({ "title": { "from": before } });
+            state.notify("pull_request", HOME, login, payload);
+            Ok(())
+        })?;
+        self.delivered().await;
+        Ok(())
+    }
+
+    /// Makes a branch of the repository where another one is.
+    ///
+    /// # Errors
+    /// When there is no such branch.
+    pub fn branch_off(&self, from: &str, branch: &str) -> Result<(), DoubleError> {
+        self.change(|state| {
+            let tip = branch_tip(state, HOME, from)?;
+            let missing = DoubleError::Missing {
+                what: "repository",
+                id: HOME,
+            };
+            let git = &state.repository(HOME).ok_or(missing)?.git;
+            git.reference(&format!("refs/heads/{branch}"), tip, false, "branch off")?;
+            Ok(())
+        })
     }
 
     /// Closes a pull request; delivers `pull_request.closed`.

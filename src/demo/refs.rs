@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::limits::page;
 use super::routing::{Answer, Call};
 use super::state::{Happening, Holder, Repository, State};
-use super::{contents, objects, pulls, store};
+use super::{contents, objects, protection, pulls, store};
 
 pub(super) fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let repository = call.repository()?;
@@ -51,7 +51,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
         return Err(Answer::invalid("Reference already exists"));
     }
     let main = store::tip(&repository.git, super::world::DEFAULT_BRANCH);
-    check_workflows(call, &name, main, id)?;
+    check_workflows(call, (repository, &name), main, id)?;
     call.repository()?
         .git
         .reference(&name, id, false, "created through the API")?;
@@ -66,30 +66,41 @@ pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
     let name = format!("refs/{}", call.capture("ref"));
     let sha = call.text("sha")?;
     let force = call.body["force"].as_bool().unwrap_or(false);
-    let repository = call.repository()?;
-    let Some(before) = repository
-        .git
-        .find_reference(&name)
-        .ok()
-        .and_then(|reference| reference.target())
-    else {
-        return Err(Answer::invalid("Reference does not exist"));
-    };
-    if is_hidden(&name) {
-        return Err(Answer::invalid("Reference cannot be updated"));
-    }
-    let after = existing(repository, &name, &sha)?;
-    let forward = before == after || repository.git.graph_descendant_of(after, before).unwrap_or(false);
-    if !force && !forward {
-        return Err(Answer::invalid("Update is not a fast forward"));
-    }
-    check_workflows(call, &name, Some(before), after)?;
-    let (repository, login) = (call.repository_id()?, call.login());
-    call.state.move_reference(repository, &name, after, &login)?;
+    let id = call.repository_id()?;
+    let after = allowed_move(call, id, (&name, &sha), force)?;
+    let login = call.login();
+    call.state.move_reference(id, &name, after, &login)?;
     let repository = call.repository()?;
     Ok(Answer::ok(
         object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
     ))
+}
+
+/// The commit a reference may be moved to, by whatever request asks for it.
+pub(super) fn allowed_move(
+    call: &Call<'_>,
+    repository: u64,
+    (name, sha): (&str, &str),
+    force: bool,
+) -> Result<Oid, Answer> {
+    let repository = call.state.repository(repository).ok_or_else(Answer::not_found)?;
+    let reference = repository.git.find_reference(name).ok();
+    let Some(before) = reference.and_then(|reference| reference.target()) else {
+        return Err(Answer::invalid("Reference does not exist"));
+    };
+    if is_hidden(name) {
+        return Err(Answer::invalid("Reference cannot be updated"));
+    }
+    let after = existing(repository, name, sha)?;
+    let forward = before == after || repository.git.graph_descendant_of(after, before).unwrap_or(false);
+    if !force && !forward {
+        return Err(Answer::invalid("Update is not a fast forward"));
+    }
+    check_workflows(call, (repository, name), Some(before), after)?;
+    match protection::refusal(call, repository, name, after) {
+        Some(why) => Err(Answer::invalid(&why)),
+        None => Ok(after),
+    }
 }
 
 pub(super) fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
@@ -131,14 +142,19 @@ fn existing(repository: &Repository, name: &str, sha: &str) -> Result<Oid, Answe
 }
 
 /// An App without the `workflows` permission may not move a branch over a change of a workflow.
-fn check_workflows(call: &Call<'_>, name: &str, before: Option<Oid>, after: Oid) -> Result<(), Answer> {
+fn check_workflows(
+    call: &Call<'_>,
+    (repository, name): (&Repository, &str),
+    before: Option<Oid>,
+    after: Oid,
+) -> Result<(), Answer> {
     let Some(Holder::Installation { permissions, .. }) = &call.holder else {
         return Ok(());
     };
     if permissions.contains_key("workflows") || !name.starts_with("refs/heads/") {
         return Ok(());
     }
-    let git = &call.repository()?.git;
+    let git = &repository.git;
     let workflows = |commit: Oid| {
         let tree = git.find_commit(commit).ok()?.tree().ok()?;
         tree.get_path(std::path::Path::new(".github/workflows"))

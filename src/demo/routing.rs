@@ -125,7 +125,7 @@ pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<
         .skip(1)
         .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
         .collect();
-    let tables: [&'static [Route]; 14] = [
+    let tables: [&'static [Route]; 15] = [
         super::apps::ROUTES,
         super::deliveries::ROUTES,
         super::repositories::ROUTES,
@@ -139,6 +139,7 @@ pub(super) fn find(method: &str, path: &str) -> Option<(&'static Route, HashMap<
         super::checks::ROUTES,
         super::actions::ROUTES,
         super::git_data::ROUTES,
+        super::protection::ROUTES,
         super::graphql::ROUTES,
     ];
     tables

@@ -82,6 +82,7 @@ fn into_response(answer: Answer) -> Response<HttpBody> {
 fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
     let path = parts.uri.path();
     let effect = state.faults.take(parts.method.as_str(), path);
+
     let (mut record, answer) = match &effect {
         Some(Effect::Instead(_)) => (blank_record(state, parts), Answer::empty(502)),
         _ => dispatch(state, parts, body),

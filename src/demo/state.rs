@@ -13,6 +13,7 @@ pub(super) use super::accounts::{Account, App, Holder, Token};
 use super::faults::Faults;
 use super::history::{Activity, Edit};
 use super::limits::Limits;
+use super::protection::Protection;
 use super::record::Recorder;
 use super::statuses::Status;
 use super::webhooks::Hooks;
@@ -240,6 +241,10 @@ pub(super) struct State {
     pub(super) log_links: HashMap<String, (u64, Timestamp)>,
     /// Commits that GitHub would show as "Verified".
     pub(super) verified: HashSet<git2::Oid>,
+    /// What the home repository demands of its branches.
+    pub(super) protections: Vec<Protection>,
+    /// Whether this is an Enterprise Server from before rulesets.
+    pub(super) predates_rulesets: bool,
     pub(super) hooks: Hooks,
     pub(super) faults: Faults,
     pub(super) limits: Limits,
@@ -278,6 +283,8 @@ impl State {
             jobs: BTreeMap::new(),
             log_links: HashMap::new(),
             verified: HashSet::new(),
+            protections: Vec::new(),
+            predates_rulesets: false,
             hooks: Hooks::default(),
             faults: Faults::default(),
             limits: Limits::default(),

@@ -149,20 +149,8 @@ impl World {
             permissions: self.permissions,
             installations: vec![(77, self.owner.clone())],
         };
-        let actions = App {
-            id: 15368,
-            slug: "github-actions".into(),
-            name: "GitHub Actions".into(),
-            permissions: BTreeMap::new(),
-            installations: Vec::new(),
-        };
-        let other = App {
-            id: 18001,
-            slug: OTHER_CI.into(),
-            name: "CircleCI Checks".into(),
-            permissions: BTreeMap::new(),
-            installations: Vec::new(),
-        };
+        let actions = app_of_another(15368, "github-actions", "GitHub Actions");
+        let other = app_of_another(18001, OTHER_CI, "CircleCI Checks");
         let mut state = State::empty(
             Addresses {
                 web,
@@ -225,6 +213,17 @@ impl World {
         let first = store::commit(git, &commit)?;
         git.reference(&format!("refs/heads/{DEFAULT_BRANCH}"), first, true, "start")?;
         Ok(state)
+    }
+}
+
+/// An App that others run, of which only what it reports is seen.
+fn app_of_another(id: u64, slug: &str, name: &str) -> App {
+    App {
+        id,
+        slug: slug.into(),
+        name: name.into(),
+        permissions: BTreeMap::new(),
+        installations: Vec::new(),
     }
 }
 

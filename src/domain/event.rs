@@ -32,6 +32,10 @@ pub enum Fact {
     PullRequestClosed {
         pull_request: PullRequestId,
     },
+    /// The pull request is for another base branch now.
+    PullRequestRetargeted {
+        pull_request: PullRequestId,
+    },
     PullRequestLabelled {
         pull_request: PullRequestId,
         label: String,
@@ -69,6 +73,23 @@ pub enum Fact {
         removed: Vec<Repository>,
     },
     Pinged,
+}
+
+impl Fact {
+    /// The one pull request this is about. What may be about several, or none, names them itself.
+    pub fn pull_request(&self) -> Option<&PullRequestId> {
+        match self {
+            Self::CommentCreated(comment) => Some(&comment.pull_request),
+            Self::PullRequestPushed { pull_request, .. }
+            | Self::PullRequestClosed { pull_request }
+            | Self::PullRequestRetargeted { pull_request }
+            | Self::PullRequestLabelled { pull_request, .. }
+            | Self::CommandGiven { pull_request, .. } => Some(pull_request),
+            Self::ChecksFailed(_) | Self::ButtonPressed { .. } | Self::InstallationChanged { .. } | Self::Pinged => {
+                None
+            }
+        }
+    }
 }
 
 /// A comment on a pull request.
@@ -153,14 +174,9 @@ impl Event {
     /// The repository this is about, to hold against the allow-list; none for a ping.
     pub fn repository(&self) -> Option<&Repository> {
         match &self.fact {
-            Fact::CommentCreated(comment) => Some(&comment.pull_request.repository),
-            Fact::PullRequestPushed { pull_request, .. }
-            | Fact::PullRequestClosed { pull_request }
-            | Fact::PullRequestLabelled { pull_request, .. }
-            | Fact::CommandGiven { pull_request, .. } => Some(&pull_request.repository),
             Fact::ChecksFailed(checks) => Some(&checks.repository),
             Fact::ButtonPressed { repository, .. } => Some(repository),
-            Fact::InstallationChanged { .. } | Fact::Pinged => None,
+            fact => fact.pull_request().map(|pull_request| &pull_request.repository),
         }
     }
 
@@ -170,6 +186,7 @@ impl Event {
             Fact::CommentCreated(comment) => Some(&mut comment.pull_request.repository),
             Fact::PullRequestPushed { pull_request, .. }
             | Fact::PullRequestClosed { pull_request }
+            | Fact::PullRequestRetargeted { pull_request }
             | Fact::PullRequestLabelled { pull_request, .. }
             | Fact::CommandGiven { pull_request, .. } => Some(&mut pull_request.repository),
             Fact::ChecksFailed(checks) => Some(&mut checks.repository),

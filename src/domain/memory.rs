@@ -56,7 +56,7 @@ fn stable(message: &str) -> String {
     }
 }
 
-/// A fix that a person accepted.
+/// A fix that somebody with write access accepted: it landed through a gate, or they committed its suggestions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     pub fingerprint: Fingerprint,
@@ -136,7 +136,7 @@ impl Memory {
             let landed = match &run.end {
                 _ if run.undone.is_some() => None,
                 Some(End::Landed { commit }) => Some(Some(commit.clone())),
-                _ if run.is_all_accepted() => Some(None),
+                _ if run.is_accepted_by_writers() => Some(None),
                 _ => None,
             };
             let seen = fingerprint.clone().or_else(|| Fingerprint::of(&evidence.before));

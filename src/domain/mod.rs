@@ -4,6 +4,7 @@
 //! wire format of GitHub or of a model appears. Everything can therefore be tested with plain values.
 
 pub mod anchor;
+pub mod branch_rule;
 pub mod budget;
 pub mod ci_step;
 pub mod clock;

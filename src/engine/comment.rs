@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{App, Broken, Context, answer, cancel, desk, drive, retry, start, undo, vouch};
+use super::{App, Broken, Context, answer, cancel, desk, drive, retarget, retry, start, undo, vouch};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::{Gate, Refusal};
@@ -11,6 +11,7 @@ use crate::domain::mode::Mode;
 use crate::domain::permission::{Authorized, authorize};
 use crate::domain::reply;
 use crate::domain::run::{Consent, End, Origin, Run, Step};
+use crate::github::PullRequest;
 use crate::journal;
 
 /// What a verb leads to: text for the one answer, a refusal, or nothing to say.
@@ -216,7 +217,8 @@ pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, m
     for run in runs.iter().filter(is_at_work) {
         let is_of_head = |gate: &Gate| gate.head == context.pull_request.head;
         let waits_for_an_answer = run.open_gates().iter().any(is_of_head);
-        if waits_for_an_answer && (run.proposal.is_some() || run.tests_first.is_some()) {
+        let is_void = retarget::end(run, &context.pull_request).is_some();
+        if waits_for_an_answer && !is_void && (run.proposal.is_some() || run.tests_first.is_some()) {
             return Ok(Ok(Some(reply::status(Some(run), &context.pull_request.head_branch))));
         }
     }
@@ -244,7 +246,8 @@ async fn take_over(context: &Context<'_>, mut mine: Run, by: &Account) -> Result
         let Some(mut other) = runs.into_iter().find(is_other) else {
             return Ok(mine);
         };
-        let end = End::Cancelled { by: Some(by.clone()) };
+        let cancelled = End::Cancelled { by: Some(by.clone()) };
+        let end = retarget::end(&other, &context.pull_request).unwrap_or(cancelled);
         if age(&other) > age(&mine) {
             drive::end(context, &mut mine, end).await?;
             return Ok(mine);
@@ -300,34 +303,15 @@ async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
 async fn config(context: &Context<'_>) -> Result<Verdict, Broken> {
     Ok(Ok(Some(
         match desk::config(&context.client, &context.pull_request).await? {
-            Ok(config) => reply::config(&shown(&config), &context.pull_request.base_branch),
+            Ok(config) => {
+                let PullRequest {
+                    base_branch,
+                    default_branch,
+                    ..
+                } = &context.pull_request;
+                reply::config(&config.to_string(), base_branch, default_branch.as_deref())
+            }
             Err(mistake) => reply::bad_config(&mistake),
         },
     )))
-}
-
-/// The settings a person may want to check, as they would be written.
-fn shown(config: &crate::config::repository::RepoConfig) -> String {
-    let execution = match config.execution {
-        crate::config::repository::Execution::Approve => "approve",
-        crate::config::repository::Execution::Sandbox => "sandbox",
-    };
-    let duration = humantime::format_duration;
-    format!(
-        "execution = \"{execution}\"\ntrigger.ci = {}\ntrigger.label = {:?}\ntest.command = {:?}\ntest.timeout = \"{}\"\n\
-         gate.expires = \"{}\"\ngate.approvers = {}\ngate.tests = {}\nlimits.turns = {}\nlimits.tokens = {}\nlimits.wall = \"{}\"\n\
-         limits.patch_lines = {}\nprotect.paths = {:?}\n",
-        config.trigger.ci,
-        config.trigger.label.as_deref().unwrap_or_default(),
-        config.test.command.as_deref().unwrap_or("found by itself"),
-        duration(config.test.timeout),
-        duration(config.gate.expires),
-        config.gate.approvers,
-        config.gate.tests,
-        config.limits.turns,
-        config.limits.tokens,
-        duration(config.limits.wall),
-        config.limits.patch_lines,
-        config.protect.paths.patterns(),
-    )
 }

@@ -22,17 +22,18 @@ use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
 use crate::domain::weakening::Weakening;
 use crate::git::{FetchLimits, history, tracked};
-use crate::github::{Client, PullRequest};
 use crate::guard;
 use crate::sandbox::{Limits, Network, Policy, Sandbox};
 use crate::suite::{
     self, Hints, InstallError, InstallSettings, Installed, NothingFound, Request, Suite, TestCommand, TestSettings,
 };
 
+mod configured;
 mod fetched;
 mod merge;
 mod originals;
 
+pub use configured::config;
 pub(super) use fetched::{fetch, lay_out, mirror};
 pub use merge::{OnMerge, With};
 
@@ -331,21 +332,6 @@ pub(super) async fn sweep(folder: &Path) {
             _ => {}
         }
     }
-}
-
-/// Reads the configuration from the tip of the base branch; none there means the defaults.
-///
-/// # Errors
-/// When GitHub cannot be reached; a mistake in the file is `Ok(Err(what is wrong))`.
-pub async fn config(client: &Client, pull_request: &PullRequest) -> Result<Result<RepoConfig, String>, Broken> {
-    let file = client
-        .file(&pull_request.id.repository, CONFIG_FILE, &pull_request.base_branch)
-        .await?;
-    let Some(bytes) = file else {
-        return Ok(Ok(RepoConfig::default()));
-    };
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(RepoConfig::parse(&text).map_err(|error| error.to_string()))
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub enum Interrupt {
     Cancelled(Account),
     /// The pull request was closed.
     Closed,
+    /// It got another base branch.
+    Retargeted,
     /// greenlight itself ends; the run goes on after the restart.
     ShuttingDown,
 }
@@ -52,7 +54,7 @@ impl Entry {
 impl Interrupt {
     /// Told by a delivery, which may be late, or one of yesterday again: to be looked up before it ends anything.
     pub fn is_hearsay(&self) -> bool {
-        matches!(self, Self::Superseded(_) | Self::Closed)
+        matches!(self, Self::Superseded(_) | Self::Closed | Self::Retargeted)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Commits what was approved, exactly as it was tested.
 
-use super::{Broken, Context, merge, propose, vouch};
+use super::{Broken, Context, merge, propose, retarget, vouch};
 use crate::domain::reply;
 use crate::domain::run::{End, Run, Step};
 use crate::github::{Error, LandError, Landing};
@@ -32,6 +32,11 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     if !pull_request.is_open && pull_request.head == run.started.head {
         return Ok(Step::Ended(End::Cancelled { by: None }));
     }
+    if pull_request.head == run.started.head
+        && let Some(end) = retarget::end(run, pull_request)
+    {
+        return Ok(Step::Ended(end));
+    }
     let tree = propose::tested_tree(context, run).await?;
     let landing = Landing {
         repository: head_repository,
@@ -45,7 +50,8 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     match context.client.land(&landing).await {
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
-        // The branch of a fork, or a protected one: the suggestions are there for whoever may push.
+        Err(LandError::NotTaken { why: reason }) => Ok(Step::Ended(End::NotTaken { reason })),
+        // The branch of a fork: the suggestions are there for whoever may push.
         Err(LandError::GitHub(Error::Refused { status: 403 | 404, .. })) => Ok(Step::Ended(End::Suggested)),
         Err(error) => Err(error.into()),
     }

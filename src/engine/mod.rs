@@ -8,6 +8,7 @@ mod announce;
 mod answer;
 mod attempt;
 mod base;
+mod branch_rules;
 mod budget;
 pub mod bundle;
 mod cancel;
@@ -25,6 +26,7 @@ mod reading;
 mod record;
 pub mod replay;
 mod resolve;
+mod retarget;
 mod retry;
 mod set_up;
 mod settle;
@@ -208,10 +210,6 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
 pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
     let event = identify::event(app, event).await?;
     let id = match &event.fact {
-        Fact::CommentCreated(comment) => Some(comment.pull_request.clone()),
-        Fact::PullRequestPushed { pull_request, .. }
-        | Fact::PullRequestClosed { pull_request }
-        | Fact::CommandGiven { pull_request, .. } => Some(pull_request.clone()),
         Fact::ButtonPressed {
             repository,
             pull_requests,
@@ -220,7 +218,7 @@ pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
             repository: repository.clone(),
             number,
         }),
-        _ => None,
+        fact => fact.pull_request().cloned(),
     };
     dispatch(app, event, false).await?;
     let Some(id) = id else { return Ok(Vec::new()) };
@@ -272,6 +270,10 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
             })
             .await?;
             settle::settle(app, installation, &pull_request).await
+        }
+        // Deliveries come in any order: what counts is which base it has now.
+        Fact::PullRequestRetargeted { pull_request } => {
+            end_open_runs(app, (installation, may_work), &pull_request, retarget::end).await
         }
         Fact::PullRequestLabelled {
             pull_request,

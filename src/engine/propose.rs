@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::desk::{self, Desk};
 use super::suggest::{Target, can_be_pushed};
-use super::{Broken, Context, work};
+use super::{Broken, Context, branch_rules, work};
 use crate::domain::gate::{Circumstances, Gate, GateKind};
 use crate::domain::proposal::Claim;
 use crate::domain::redact;
@@ -50,7 +50,7 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
     }
 }
 
-/// Opens the gate that comes next; where nothing can be pushed, the run ends with the suggestions.
+/// Opens the gate that comes next; where nothing can be pushed, by right or by rule, the run ends with the suggestions.
 ///
 /// # Errors
 /// When the test command is gone.
@@ -72,6 +72,9 @@ pub(super) async fn open_gate(
     let lands = !matches!(needed, GateNeeded::Search | GateNeeded::Execute | GateNeeded::Tests);
     if lands && !can_be_pushed(&context.pull_request) {
         return Ok(Step::Ended(End::Suggested));
+    }
+    if lands && let Some(reason) = branch_rules::refusal(context, run).await? {
+        return Ok(Step::Ended(End::NotTaken { reason }));
     }
     let (kind, content) = match needed {
         GateNeeded::Execute => return request(run, desk),

@@ -110,17 +110,17 @@ fn taken(result: Result<(), Error>) -> Result<(), Error> {
 
 /// Writes fates down on a run, which may go on meanwhile.
 async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> Result<Option<Run>, Broken> {
+    // Only write access lets anybody push to a branch of the repository itself. To a fork's, its owner can.
+    let by_writers = !context.pull_request.is_from_fork();
     for _ in 0..MAX_ATTEMPTS {
         let Some(mut run) = context.app.journal.load(context.id(), id).await? else {
             return Ok(None);
         };
-        let suggestions = suggestions.clone();
-        match context
-            .app
-            .journal
-            .append(&mut run, Step::Settled { suggestions })
-            .await
-        {
+        let settled = Step::Settled {
+            suggestions: suggestions.clone(),
+            by_writers,
+        };
+        match context.app.journal.append(&mut run, settled).await {
             Err(journal::Error::Taken) => {}
             result => return Ok(result.map(|()| Some(run))?),
         }

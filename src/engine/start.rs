@@ -32,6 +32,7 @@ pub(super) async fn start(
         installation: context.installation,
         head: pull_request.head.clone(),
         base: pull_request.base.clone(),
+        base_branch: Some(pull_request.base_branch.clone()),
         asks_first: consent == Consent::None
             && matches!(origin, Origin::Ci { .. })
             && strangers_can_push(context).await?,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::interrupt::{Interrupt, Working};
-use super::{Broken, Context};
+use super::{Broken, Context, retarget};
 use crate::domain::run::{End, Next, Run};
 use crate::github::PullRequest;
 
@@ -27,7 +27,7 @@ pub(super) async fn stop(
         Some(Interrupt::ShuttingDown) => Ok(Some(None)),
         Some(Interrupt::Cancelled(by)) => Ok(Some(Some(End::Cancelled { by: Some(by) }))),
         // Deliveries come late, and again: what counts is what the pull request is now.
-        Some(Interrupt::Superseded(_) | Interrupt::Closed) => {
+        Some(Interrupt::Superseded(_) | Interrupt::Closed | Interrupt::Retargeted) => {
             working.enter_again();
             let now = context.client.pull_request(context.id()).await?;
             if let Some(end) = outdated(run, &now) {
@@ -47,5 +47,8 @@ fn outdated(run: &Run, now: &PullRequest) -> Option<End> {
         return Some(End::Cancelled { by: None });
     }
     let head = now.head.clone();
-    (head != run.started.head).then_some(End::Superseded { head })
+    if head != run.started.head {
+        return Some(End::Superseded { head });
+    }
+    retarget::end(run, now)
 }

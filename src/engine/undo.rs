@@ -5,6 +5,7 @@ use super::{Broken, Context, announce};
 use crate::domain::gate::Refusal;
 use crate::domain::id::{Account, RunId};
 use crate::domain::patch::{FileChange, Patch};
+use crate::domain::reply;
 use crate::domain::run::{End, Step};
 use crate::github::{LandError, Landing};
 
@@ -61,6 +62,7 @@ pub(super) async fn undo(context: &Context<'_>, by: &Account) -> Result<Verdict,
             Ok(Ok(Some(answer)))
         }
         Err(LandError::HeadMoved { .. } | LandError::OtherTree { .. }) => Ok(Err(Refusal::NothingToUndo)),
+        Err(LandError::NotTaken { why }) => Ok(Ok(Some(reply::not_taken_back(commit, &why)))),
         Err(error) => Err(error.into()),
     }
 }

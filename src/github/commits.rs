@@ -1,4 +1,5 @@
-//! Commits through the git data API: the only place that moves a branch, always forward, never forced.
+//! Commits through the git data API: the only place that moves a branch, from the head that was tested and from nowhere
+//! else, never forced.
 //!
 //! Commits that an App makes this way, without an author of their own, are signed by GitHub ("Verified").
 //! <https://docs.github.com/en/authentication/managing-commit-signature-verification/about-commit-signature-verification#signature-verification-for-bots>
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::error::Error;
 use super::escaped;
+use super::graphql::Swap;
 use crate::domain::id::{CommitSha, RepositoryName, RunId};
 use crate::domain::patch::Patch;
 
@@ -37,6 +39,9 @@ pub enum LandError {
     HeadMoved { actual: CommitSha },
     #[error("the tree GitHub made ({made}) is not the tree that was tested ({tested})")]
     OtherTree { made: String, tested: String },
+    /// The branch is where it was, and GitHub lets nobody, or not greenlight, move it there; in its own words.
+    #[error("GitHub did not take the commit: {why}")]
+    NotTaken { why: String },
     #[error(transparent)]
     GitHub(#[from] Error),
 }
@@ -85,11 +90,14 @@ impl Client {
         Ok(compared.map(|compared| compared.merge_base_commit.sha))
     }
 
-    /// Commits the patch on top of the head it was tested on and moves the branch there. Done twice, the second time
-    /// finds the commit of the first.
+    /// Commits the patch on top of the head it was tested on and moves the branch there, if it is still at that head:
+    /// not before it, and not behind it. Done twice, the second time finds the commit of the first.
+    ///
+    /// No author is named, so that GitHub signs the commits of Apps.
     ///
     /// # Errors
-    /// When the branch moved, GitHub's tree is not the tested one, or GitHub cannot be reached or refuses.
+    /// When the branch moved, its rules take no such commit, GitHub's tree is not the tested one, or GitHub cannot be
+    /// reached or refuses.
     pub async fn land(&self, landing: &Landing<'_>) -> Result<CommitSha, LandError> {
         let Landing {
             repository,
@@ -102,25 +110,51 @@ impl Client {
         }
         let base: Commit = self.get(&format!("/repos/{repository}/git/commits/{head}")).await?;
         let tree = self.tree(landing, &base.tree.sha).await?;
-        let trailer = trailer(landing.run);
-        let message = format!("{}\n\n{trailer}", landing.message.trim_end());
+        let message = commit_message(landing.message, landing.run);
         let body = json!({ "message": message, "tree": tree, "parents": [head] });
         // An object nobody points at costs nothing, so this may be sent again.
         let commit: Commit = self
             .post_again(&format!("/repos/{repository}/git/commits"), &body)
             .await?;
-        let reference = format!("/repos/{repository}/git/refs/heads/{}", escaped(branch));
-        // Not forced: GitHub refuses with 422 unless the branch is still an ancestor.
-        let moved: Result<Reference, Error> = self
-            .set(Method::PATCH, &reference, &json!({ "sha": commit.sha, "force": false }))
-            .await;
-        match moved {
-            Ok(_) => Ok(commit.sha),
-            Err(error) => match self.landed_before(landing).await? {
-                Some(landed) => Ok(landed),
-                None => Err(error.into()),
-            },
+        let mut swapped = self.swap(landing, &commit.sha).await;
+        if let Ok(Swap::Unknown) = swapped {
+            // All that an old server can tell is whether the branch would go forward. So it is looked at once more.
+            if let Some(landed) = self.landed_before(landing).await? {
+                return Ok(landed);
+            }
+            let reference = format!("/repos/{repository}/git/refs/heads/{}", escaped(branch));
+            let body = json!({ "sha": commit.sha, "force": false });
+            let moved = self.set::<Reference>(Method::PATCH, &reference, &body).await;
+            swapped = moved.map(|_| Swap::Done);
         }
+        let Err(error) = swapped else {
+            return Ok(commit.sha);
+        };
+        // Whatever was answered, where the branch is tells what came of it.
+        match (self.landed_before(landing).await?, error) {
+            (Some(landed), _) => Ok(landed),
+            (None, Error::Refused { message, lacks, .. }) => Err(LandError::NotTaken {
+                why: match lacks {
+                    Some(lacks) => format!("{message}; {lacks}"),
+                    None => message,
+                },
+            }),
+            (None, error) => Err(error.into()),
+        }
+    }
+
+    /// Moves the branch from the head that was tested to a commit on top of it, and from nowhere else.
+    async fn swap(&self, landing: &Landing<'_>, to: &CommitSha) -> Result<Swap, Error> {
+        #[derive(Deserialize)]
+        struct Named {
+            node_id: Option<String>,
+        }
+        let named: Named = self.get(&format!("/repos/{}", landing.repository)).await?;
+        let Some(repository) = named.node_id else {
+            return Ok(Swap::Unknown);
+        };
+        let name = format!("refs/heads/{}", landing.branch);
+        self.update_ref(&repository, &name, (landing.head, to)).await
     }
 
     /// The commit of an earlier attempt, if the branch is at it.
@@ -182,6 +216,11 @@ impl Client {
             _ => Ok(tree.sha),
         }
     }
+}
+
+/// The whole message of a commit that a run lands.
+pub fn commit_message(message: &str, run: &RunId) -> String {
+    format!("{}\n\n{}", message.trim_end(), trailer(run))
 }
 
 fn trailer(run: &RunId) -> String {

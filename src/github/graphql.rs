@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::error::{Error, Pause, SECONDARY_WAIT, describe, unsent};
-use crate::domain::id::Login;
+use crate::domain::id::{CommitSha, Login};
 
 pub(super) const ROUTE: &str = "/graphql";
 
@@ -34,7 +34,29 @@ struct Mistake {
     #[serde(default)]
     message: String,
     r#type: Option<String>,
+    #[serde(default)]
+    extensions: Value,
 }
+
+impl Mistake {
+    /// Whether the query is about something that this server does not have.
+    fn is_unknown(&self) -> bool {
+        let code = self.extensions["code"].as_str().or(self.r#type.as_deref());
+        matches!(code, Some("undefinedField" | "variableRequiresValidType"))
+            || self.message.contains("doesn't exist on type")
+    }
+}
+
+/// What came of moving a branch by compare-and-swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Swap {
+    Done,
+    /// This server knows no such thing.
+    Unknown,
+}
+
+/// How much of what GraphQL has against something is kept, in bytes.
+const MAX_MESSAGE: usize = 2_000;
 
 impl Client {
     /// The same client, with GraphQL where it is beside this REST API.
@@ -69,8 +91,16 @@ impl Client {
     /// # Errors
     /// When GitHub cannot be reached or refuses. GraphQL refuses with status 200, which is told as 403 here.
     pub(super) async fn graphql(&self, query: &str, variables: &Value) -> Result<Value, Error> {
+        let answer = self.query(query, variables).await?;
+        self.data(answer)
+    }
+
+    async fn query(&self, query: &str, variables: &Value) -> Result<Answer, Error> {
         let body = json!({ "query": query, "variables": variables });
-        let answer: Answer = self.for_graphql().await?.post_again(ROUTE, &body).await?;
+        self.for_graphql().await?.post_again(ROUTE, &body).await
+    }
+
+    fn data(&self, answer: Answer) -> Result<Value, Error> {
         let Some(mistake) = answer.errors.into_iter().next() else {
             return Ok(answer.data);
         };
@@ -81,9 +111,36 @@ impl Client {
         Err(Error::Refused {
             status: 403,
             route: ROUTE.into(),
-            message: crate::domain::redact::bounded(&mistake.message, 500),
+            message: crate::domain::redact::bounded(&mistake.message, MAX_MESSAGE),
             lacks: None,
         })
+    }
+
+    /// Points a reference at another commit, if it is at the expected one: a compare-and-swap, unlike that of the REST
+    /// API, which brings back a branch that was reset meanwhile. What came of a refusal is for the caller to look up:
+    /// it may be of a second attempt.
+    /// <https://docs.github.com/en/graphql/reference/mutations#updaterefs>
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached or refuses.
+    pub(super) async fn update_ref(
+        &self,
+        repository: &str,
+        name: &str,
+        (before, after): (&CommitSha, &CommitSha),
+    ) -> Result<Swap, Error> {
+        const QUERY: &str = "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
+        let update = json!({ "name": name, "beforeOid": before, "afterOid": after, "force": false });
+        let input = json!({ "repositoryId": repository, "refUpdates": [update] });
+        let answer = match self.query(QUERY, &json!({ "input": input })).await {
+            // An Enterprise Server, or something like GitHub, without any GraphQL.
+            Err(Error::Refused { status: 404 | 405, .. }) => return Ok(Swap::Unknown),
+            answer => answer?,
+        };
+        if answer.errors.iter().any(Mistake::is_unknown) {
+            return Ok(Swap::Unknown);
+        }
+        self.data(answer).map(|_| Swap::Done)
     }
 
     /// The account that the token of an installation writes as. REST names it to nobody (`GET /user` answers 403), and

@@ -20,6 +20,8 @@ pub struct PullRequest {
     pub head_repository: Option<Repository>,
     pub base: CommitSha,
     pub base_branch: String,
+    /// The default branch of the repository, if GitHub says which that is.
+    pub default_branch: Option<String>,
     pub author: Account,
     pub is_open: bool,
     pub title: String,
@@ -175,6 +177,7 @@ impl Client {
 
 /// None if the answer is about another repository, which has the name by now.
 fn pull_request(wanted: &Repository, wire: Wire) -> Option<PullRequest> {
+    let default_branch = wire.base.repo.as_ref().and_then(|base| base.default_branch.clone());
     Some(PullRequest {
         id: PullRequestId {
             repository: match wire.base.repo {
@@ -188,6 +191,7 @@ fn pull_request(wanted: &Repository, wire: Wire) -> Option<PullRequest> {
         head_repository: wire.head.repo.map(Repository::from),
         base: wire.base.sha,
         base_branch: wire.base.r#ref,
+        default_branch,
         // GitHub shows deleted accounts as `ghost`; nobody by that name has write access.
         author: wire
             .user

@@ -20,6 +20,7 @@ pub(super) struct Wire {
     id: Option<RepositoryId>,
     full_name: RepositoryName,
     created_at: Option<String>,
+    pub(super) default_branch: Option<String>,
 }
 
 impl Wire {

@@ -59,9 +59,9 @@ impl Route {
             Fact::CommandGiven {
                 pull_request, command, ..
             } => Self::of_commands(pull_request, &[command]),
-            Fact::PullRequestPushed { pull_request, .. } | Fact::PullRequestClosed { pull_request } => {
-                Self::plain(pull_request.key(), Needs::Noting)
-            }
+            Fact::PullRequestPushed { pull_request, .. }
+            | Fact::PullRequestClosed { pull_request }
+            | Fact::PullRequestRetargeted { pull_request } => Self::plain(pull_request.key(), Needs::Noting),
             // Whoever may label is not always whoever may write.
             Fact::PullRequestLabelled { pull_request, .. } => {
                 Self::plain(pull_request.key(), worker(&pull_request.repository, false))

@@ -213,6 +213,7 @@ impl Queue {
         let (pull_request, why) = match &event.fact {
             Fact::PullRequestPushed { pull_request, head } => (pull_request, Interrupt::Superseded(head.clone())),
             Fact::PullRequestClosed { pull_request } => (pull_request, Interrupt::Closed),
+            Fact::PullRequestRetargeted { pull_request } => (pull_request, Interrupt::Retargeted),
             _ => return,
         };
         self.0.app.interrupts.interrupt(pull_request, &why);

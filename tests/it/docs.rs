@@ -70,3 +70,33 @@ fn every_recorded_output_has_its_version() {
         }
     }
 }
+
+/// Every field, as `section.field`, of a configuration in which each has a value.
+fn fields() -> BTreeSet<String> {
+    let example = text("greenlight.example.toml");
+    let lines = example.lines().map(|line| line.trim_start_matches("#: "));
+    let mut section = String::new();
+    let mut fields = BTreeSet::new();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = format!("{name}.");
+        } else if let Some((field, _)) = line.split_once(" = ") {
+            fields.insert(format!("{section}{field}"));
+        }
+    }
+    fields
+}
+
+#[test]
+fn the_table_of_what_counts_of_two_configurations_has_every_field() {
+    let docs = text("docs/configuration.md");
+    let rows = docs.lines().filter(|line| line.starts_with("| `"));
+    let told: BTreeSet<&str> = rows.flat_map(|row| quoted(row.split('|').nth(1).unwrap())).collect();
+    for field in fields() {
+        let shared = field.rsplit_once('.').map_or("", |(section, _)| section);
+        assert!(
+            told.contains(field.as_str()) || told.contains(shared),
+            "{field} is not in the table"
+        );
+    }
+}

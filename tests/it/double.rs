@@ -5,6 +5,7 @@ mod events;
 mod git;
 mod git_data;
 mod moving;
+mod protection;
 mod reviews;
 mod routes;
 

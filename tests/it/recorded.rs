@@ -8,6 +8,7 @@ mod readers;
 
 use std::collections::BTreeMap;
 
+use greenlight::domain::branch_rule::{self, NewCommit};
 use greenlight::domain::id::{Account, Login, PullRequestId};
 use greenlight::domain::permission::Permission;
 use greenlight::github::{Annotation, CheckRun, Error};
@@ -69,6 +70,27 @@ async fn answers_with_odd_values_are_read() {
     assert_eq!(counts.values().sum::<usize>(), ours);
     let missing: Vec<_> = Endpoint::ALL.iter().filter(|one| !counts.contains_key(one)).collect();
     assert!(missing.is_empty(), "no recorded answer of {missing:?}");
+}
+
+/// What cannot be read counts as no rules, so this looks at what was read.
+#[tokio::test]
+async fn the_rules_of_a_branch_are_read_as_github_lists_them() {
+    let loopback = Loopback::start().await;
+    loopback.answers("GET", "", 404, json!({ "message": "Not Found" }));
+    let listed = answer("GET /repos/o/r/rules/branches/b", 0);
+    loopback.answers("GET", "/rules/branches/b", 200, listed);
+    let rules = loopback
+        .client()
+        .await
+        .branch_rules(&id().repository, "b")
+        .await
+        .unwrap();
+    let commit = NewCommit {
+        message: "Give change",
+        is_signed: true,
+    };
+    let expected = "The commit message must start with: issue (a rule of o/r)\nCannot update this protected ref.";
+    assert_eq!(branch_rule::refusal(&rules, &commit).as_deref(), Some(expected));
 }
 
 /// Only `just recorded` has the others; what is not read of them is older than the form that GitHub documents today.

@@ -183,6 +183,29 @@ fn the_examples_become_these_facts() {
     assert_eq!(through_app.installation.map(|id| id.0), Some(1));
 }
 
+#[test]
+fn another_base_is_news_and_another_title_is_none() {
+    let mut payload = example("pull_request", "synchronize");
+    payload["action"] = json!("edited");
+    // As GitHub's description of the payload has it: `changes.base.ref.from` and `changes.base.sha.from`.
+    for (changes, is_news) in [
+        (
+            json!({ "base": { "ref": { "from": "main" }, "sha": { "from": "a".repeat(40) } } }),
+            true,
+        ),
+        (
+            json!({ "title": { "from": "Base" }, "body": { "from": "base" } }),
+            false,
+        ),
+        (json!({}), false),
+    ] {
+        payload["changes"] = changes;
+        let event = read("pull_request", &payload);
+        let is_retargeted = matches!(event.map(|event| event.fact), Some(Fact::PullRequestRetargeted { .. }));
+        assert_eq!(is_retargeted, is_news, "{}", payload["changes"]);
+    }
+}
+
 fn comment_on_pull_request() -> Value {
     let mut payload = example("issue_comment", "created");
     payload["issue"]["pull_request"] = json!({ "url": "https://api.github.com/repos/Codertocat/Hello-World/pulls/1" });

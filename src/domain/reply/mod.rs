@@ -9,6 +9,7 @@ mod execution;
 mod memory;
 mod merged;
 mod modes;
+mod not_taken;
 mod remainder;
 mod review;
 mod search;
@@ -20,6 +21,7 @@ pub use evidence::left_out;
 pub use execution::MAX_EDITS;
 pub use memory::memory;
 pub use modes::{explained, explained_marker, needs_a_model};
+pub use not_taken::not_taken_back;
 pub use review::{Layout, commit_message, given_body, review_body, review_part};
 pub use search::found_by;
 use sha2::{Digest as _, Sha256};
@@ -328,12 +330,18 @@ pub fn not_permitted(lacking: &str) -> String {
     )
 }
 
-/// The configuration in force, for `/greenlight config`.
-pub fn config(shown: &str, branch: &str) -> String {
+/// The configuration in force, for `/greenlight config`: a file to copy.
+pub fn config(shown: &str, base: &str, default: Option<&str>) -> String {
+    let of = |branch: &str| redact::inline(&format!("greenlight.toml on {branch}"), 120);
+    let from = match default {
+        Some(default) if default != base => {
+            format!("the stricter of {} and {}, field by field", of(default), of(base))
+        }
+        _ => of(base),
+    };
     format!(
-        "In force here, from {} or by default:\n\n{}",
-        redact::inline(&format!("greenlight.toml on {branch}"), 120),
-        redact::fenced("toml", shown, 6_000)
+        "In force here, from {from}, or by default:\n\n{}",
+        redact::fenced("toml", shown, MAX_BODY - 2_000)
     )
 }
 

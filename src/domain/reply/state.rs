@@ -6,7 +6,7 @@ use super::super::gate::GateKind;
 use super::super::redact;
 use super::super::run::{Consent, End, Run, TestsFirst};
 use super::super::test_run::Failure;
-use super::{MAX_BODY, gate_request, merged, modes, search};
+use super::{MAX_BODY, gate_request, merged, modes, not_taken, search};
 
 /// A longer diff of tests, in bytes, is cut.
 const MAX_TESTS: usize = 16 << 10;
@@ -196,6 +196,7 @@ fn headline(run: &Run) -> String {
         Some(End::Suggested) => {
             format!("🟡 **A tested {} is suggested.** This branch cannot be pushed to from here, so its author commits the suggestions.", modes::made(run))
         }
+        Some(End::NotTaken { reason }) => not_taken::headline(run, reason),
         Some(End::Rejected { by, reason }) => {
             let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", redact::prose(reason, 300)));
             format!("⚪ **Rejected** by {}{reason}", redact::inline(by.as_str(), 60))
@@ -227,6 +228,12 @@ fn headline(run: &Run) -> String {
             modes::finding(found)
         ),
         Some(End::Superseded { head: new }) => format!("⚪ **Stopped:** the head moved from {head} to {}. Open requests are void.", new.short()),
+        Some(End::Retargeted { from, to }) => format!(
+            "⚪ **Stopped:** the base branch changed from {} to {}, and other rules count there. Open requests are void; \
+             `/greenlight fix` starts again.",
+            redact::inline(from, 100),
+            redact::inline(to, 100)
+        ),
         Some(End::Cancelled { by }) => {
             format!("⚪ **Cancelled**{}.", by.as_ref().map_or_else(String::new, |by| format!(" by {}", redact::inline(by.as_str(), 60))))
         }
@@ -340,13 +347,13 @@ pub fn state(run: &Run) -> &'static str {
         None => "waiting",
         Some(End::Landed { .. }) => "landed",
         Some(End::Explained(_)) => "explained",
-        Some(End::Suggested) => "suggested",
+        Some(End::Suggested | End::NotTaken { .. }) => "suggested",
         Some(End::Rejected { .. }) => "rejected",
         Some(End::Refused { .. }) => "refused",
         Some(End::NothingToFix { .. }) if run.is_not_reproduced() => "not-reproduced",
         Some(End::NothingToFix { .. } | End::PassedMeanwhile) => "nothing-to-fix",
         Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. }) => "gave-up",
-        Some(End::Superseded { .. }) => "superseded",
+        Some(End::Superseded { .. } | End::Retargeted { .. }) => "superseded",
         Some(End::Cancelled { .. }) => "cancelled",
         Some(End::Expired) => "expired",
     }
@@ -359,15 +366,19 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
         None => CheckState::Waiting,
         Some(End::Landed { .. }) => CheckState::Green,
         Some(_) if run.is_all_accepted() => CheckState::NothingDone,
-        Some(End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested) => {
-            CheckState::NothingDone
-        }
+        Some(
+            End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested | End::NotTaken { .. },
+        ) => CheckState::NothingDone,
         Some(End::GaveUp { .. } | End::NotFound { .. } | End::LimitReached { .. } | End::Refused { .. }) => {
             CheckState::NoFix
         }
-        Some(End::Rejected { .. } | End::Superseded { .. } | End::Cancelled { .. } | End::Expired) => {
-            CheckState::Stopped
-        }
+        Some(
+            End::Rejected { .. }
+            | End::Superseded { .. }
+            | End::Retargeted { .. }
+            | End::Cancelled { .. }
+            | End::Expired,
+        ) => CheckState::Stopped,
     };
     let title: String = headline(run)
         .replace(['*', '`'], "")

@@ -7,7 +7,7 @@ mod next;
 mod rights;
 mod step;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use next::{GateNeeded, Next};
 pub use rights::Rules;
@@ -110,6 +110,8 @@ pub struct Run {
     pub carried: Vec<u64>,
     /// What became of its suggestions, by comment.
     pub settled: BTreeMap<u64, Fate>,
+    /// Those of them that people with write access accepted.
+    accepted_by_writers: BTreeSet<u64>,
     pub gates: Vec<Asked>,
     /// How many of the gates were there when the last of the model's requests was answered.
     resolved_gates: usize,
@@ -169,6 +171,7 @@ impl Run {
             parts: 0,
             carried: Vec::new(),
             settled: BTreeMap::new(),
+            accepted_by_writers: BTreeSet::new(),
             gates: Vec::new(),
             resolved_gates: 0,
             evidence: None,
@@ -253,7 +256,13 @@ impl Run {
             Step::BaseMoved { tip } => self.base_moved = Some(tip),
             Step::Ended(end) => self.end = Some(end),
             Step::Announced => self.announced = true,
-            Step::Settled { suggestions } => {
+            Step::Settled {
+                suggestions,
+                by_writers,
+            } => {
+                let accepted = suggestions.iter().filter(|settled| settled.fate == Fate::Accepted);
+                let accepted = accepted.filter(|_| by_writers).map(|settled| settled.comment);
+                self.accepted_by_writers.extend(accepted);
                 let fates = suggestions.into_iter().map(|settled| (settled.comment, settled.fate));
                 self.settled.extend(fates);
             }
@@ -349,6 +358,14 @@ impl Run {
     /// Whether people committed every suggestion of the proposal, and nothing of it is left.
     pub fn is_all_accepted(&self) -> bool {
         self.proposal.is_some() && self.parts > 0 && self.count(Fate::Accepted) >= self.parts
+    }
+
+    /// Whether people with write access committed every suggestion of the proposal. What others commit to their forks
+    /// says nothing of what the repository thinks of it.
+    pub fn is_accepted_by_writers(&self) -> bool {
+        let is_accepted = |comment: &&u64| self.settled.get(comment) == Some(&Fate::Accepted);
+        let accepted = self.accepted_by_writers.iter().filter(is_accepted);
+        self.is_all_accepted() && accepted.count() >= self.parts
     }
 
     /// Whether CI is known to be red on its head.

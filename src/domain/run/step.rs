@@ -26,6 +26,9 @@ pub struct Started {
     pub installation: Option<InstallationId>,
     pub head: CommitSha,
     pub base: CommitSha,
+    /// The branch whose rules it began under. Journals of versions before this was kept do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_branch: Option<String>,
     pub origin: Origin,
     pub consent: Consent,
     /// Whether a person is asked before a model is: somebody without write access can push to the head, and nobody with
@@ -37,7 +40,7 @@ pub struct Started {
     /// Whether the tests of a specification wait for an approval of their own.
     #[serde(default)]
     pub asks_about_tests: bool,
-    /// How many people must approve what lands; from the base branch's configuration at the start.
+    /// How many people must approve what lands; from the configuration at the start.
     pub approvers: u32,
     /// How long its gates stay open, in seconds.
     pub gate_seconds: u64,
@@ -141,6 +144,11 @@ pub enum End {
     },
     /// Suggested, but this pull request's branch cannot be pushed to: its author commits the suggestions.
     Suggested,
+    /// Suggested, but the rules of the branch take no commit from here: whoever may push commits the suggestions. In
+    /// GitHub's words where it refused the approved commit, or else in those of the rules that were asked for before.
+    NotTaken {
+        reason: String,
+    },
     Rejected {
         #[serde(flatten)]
         by: Account,
@@ -172,6 +180,11 @@ pub enum End {
     },
     Superseded {
         head: CommitSha,
+    },
+    /// The pull request got another base branch, and with it other rules.
+    Retargeted {
+        from: String,
+        to: String,
     },
     Cancelled {
         #[serde(flatten)]
@@ -264,6 +277,9 @@ pub enum Step {
     /// What became of suggestions of this run, once the head moved or the pull request was closed.
     Settled {
         suggestions: Vec<Settled>,
+        /// Whether only people with write access can have pushed that: it is on a branch of the repository itself.
+        #[serde(default)]
+        by_writers: bool,
     },
     /// The base branch moved to this commit since the merge with it was tested, and what was approved lands all the same.
     BaseMoved {

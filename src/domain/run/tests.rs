@@ -26,6 +26,7 @@ fn run(consent: Consent, origin: Origin) -> Run {
         installation: None,
         head: sha('a'),
         base: sha('b'),
+        base_branch: None,
         origin,
         consent,
         asks_first: false,
@@ -281,9 +282,23 @@ fn a_journal_of_before_suggestions_had_fates_is_read() {
 }
 
 #[test]
+fn a_settled_step_of_before_it_said_who_could_push_counts_for_nobody() {
+    let step: Step = serde_json::from_str(r#"{"settled":{"suggestions":[]}}"#).unwrap();
+    let (suggestions, by_writers) = (Vec::new(), false);
+    assert_eq!(
+        step,
+        Step::Settled {
+            suggestions,
+            by_writers
+        }
+    );
+}
+
+#[test]
 fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
     let settled = |comment, fate| Step::Settled {
         suggestions: vec![Settled { comment, fate }],
+        by_writers: comment == 1,
     };
     let mut run = run(Consent::Command { by: ada() }, Origin::Comment { id: 1, by: ada() });
     run.take(proposed(Some(evidence())));
@@ -297,6 +312,10 @@ fn all_is_accepted_only_when_nothing_of_the_proposal_is_left() {
     assert!(!run.is_all_accepted());
     run.take(settled(2, Fate::Accepted));
     assert!(run.is_all_accepted());
+    assert!(
+        !run.is_accepted_by_writers(),
+        "who may push to a fork says nothing of what the repository accepts"
+    );
     assert_eq!((run.count(Fate::Accepted), run.count(Fate::Ignored)), (2, 0));
 }
 

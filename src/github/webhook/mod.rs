@@ -66,7 +66,7 @@ pub fn parse(kind: &str, body: &[u8]) -> Result<Option<Event>, PayloadError> {
 }
 
 fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError> {
-    if !matches!(action, "closed" | "labeled" | "reopened" | "synchronize") {
+    if !matches!(action, "closed" | "edited" | "labeled" | "reopened" | "synchronize") {
         return Ok(None);
     }
     let payload::PullRequestEvent {
@@ -80,6 +80,11 @@ fn pull_request(action: &str, body: &[u8]) -> Result<Option<Fact>, PayloadError>
     };
     Ok(Some(match action {
         "closed" => Fact::PullRequestClosed { pull_request },
+        // Titles and descriptions are edited, too.
+        "edited" => {
+            let payload::Edited { changes } = read(body)?;
+            return Ok(changes.base.map(|_| Fact::PullRequestRetargeted { pull_request }));
+        }
         "labeled" => {
             let payload::Labelled { label, sender } = read(body)?;
             Fact::PullRequestLabelled {

@@ -99,6 +99,18 @@ pub(super) struct Head {
 }
 
 #[derive(Deserialize)]
+pub(super) struct Edited {
+    #[serde(default)]
+    pub changes: Changes,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Changes {
+    /// There if the pull request got another base.
+    pub base: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
 pub(super) struct Labelled {
     pub label: Label,
     pub sender: Account,

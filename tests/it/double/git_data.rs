@@ -10,7 +10,7 @@ const CREATED: StatusCode = StatusCode::CREATED;
 const UNPROCESSABLE: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
 
 /// Writes a commit on top of `parent` that changes one file, and gives its SHA.
-async fn commit(client: &Client, parent: &str, path: &str, content: &str) -> String {
+pub(super) async fn commit(client: &Client, parent: &str, path: &str, content: &str) -> String {
     let (_, blob) = client
         .post("/git/blobs", json!({ "content": content, "encoding": "utf-8" }))
         .await;

@@ -57,12 +57,14 @@ pub(super) enum Endpoint {
     Reviews,
     NewReview,
     LineComments,
+    BranchRules,
+    Ruleset,
 }
 
 use Endpoint as E;
 
 /// The method, the path with `*` for what is anybody's, and the path at which the readers here ask for it.
-const TABLE: [(Endpoint, &str, &str, &str); 33] = [
+const TABLE: [(Endpoint, &str, &str, &str); 35] = [
     (E::App, "GET", "/app", "/app"),
     (E::Installation, "GET", "/repos/*/*/installation", "/installation"),
     (E::Token, "POST", "/app/installations/*/access_tokens", "/access_tokens"),
@@ -136,6 +138,13 @@ const TABLE: [(Endpoint, &str, &str, &str); 33] = [
         "/repos/*/*/pulls/#/comments",
         "/pulls/1/comments",
     ),
+    (
+        E::BranchRules,
+        "GET",
+        "/repos/*/*/rules/branches/*",
+        "/rules/branches/b",
+    ),
+    (E::Ruleset, "GET", "/repos/*/*/rulesets/#", "/rulesets/42"),
 ];
 
 impl Endpoint {
@@ -319,6 +328,12 @@ async fn ask(loopback: &Loopback, endpoint: Endpoint) -> Result<(), Error> {
         E::Reaction => client.react(&repository, CommentPlace::Conversation, 7, "eyes").await,
         E::Reviews | E::NewReview => review(&client).await,
         E::LineComments => client.suggestions(&id, &me).await.map(drop),
+        E::BranchRules => client.branch_rules(&repository, "b").await.map(drop),
+        E::Ruleset => {
+            let rule = json!([{ "type": "pull_request", "ruleset_source": "o/r", "ruleset_id": 42 }]);
+            loopback.answers("GET", "/rules/branches/b", 200, rule);
+            client.branch_rules(&repository, "b").await.map(drop)
+        }
     }
 }
 

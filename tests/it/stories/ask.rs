@@ -1,5 +1,6 @@
 //! What only asks: `help`, `status`, `config`, `explain`; and everything that is no command.
 
+use greenlight::config::RepoConfig;
 use greenlight::demo::{AUTHOR, MAINTAINER, Role, STRANGER};
 
 use crate::harness::story::{Scene, Story};
@@ -23,6 +24,35 @@ async fn anybody_may_ask_for_help_status_and_configuration() {
     assert!(story.answer().contains("approvers = 3"), "{}", story.answer());
     assert_eq!(story.comments().len(), 3);
     story.finish().await;
+}
+
+#[tokio::test]
+async fn the_configuration_is_shown_as_a_file_that_means_the_same() {
+    let own = "[test]\ninstall = \"pip install 'x>1'\"\n[gate]\nexpires = \"48h\"\n[limits.user]\nturns = 9\n\
+               [repair]\ncandidates = 77\n[triage]\nruns = 3\n\
+               [sandbox]\nnetwork = [\"registries\"]\nrequire = [\"memory\"]\n";
+    for own in ["", own] {
+        let story = Scene::default().config(own).begin().await;
+        story.says(STRANGER, "/greenlight config").await;
+        let answer = story.answer();
+        let (_, shown) = answer.split_once("```toml\n").unwrap();
+        let (shown, _) = shown.split_once("\n```").unwrap();
+        assert_eq!(RepoConfig::parse(shown), RepoConfig::parse(own), "{shown}");
+        assert!(shown.contains("# command: found by itself"), "{shown}");
+        for field in [
+            "cost_usd",
+            "[limits.day]",
+            "[limits.user]",
+            "[limits.pull_request]",
+            "network =",
+            "require =",
+        ] {
+            assert!(shown.contains(field), "{field}: {shown}");
+        }
+        let expires = if own.is_empty() { "\"24h\"" } else { "\"48h\"" };
+        assert!(shown.contains(&format!("expires = {expires}")), "{shown}");
+        story.finish().await;
+    }
 }
 
 #[tokio::test]

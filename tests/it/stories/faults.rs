@@ -15,7 +15,7 @@ const CHANGES: [(&str, &str); 10] = [
     ("POST", "/git/blobs"),
     ("POST", "/git/trees"),
     ("POST", "/git/commits"),
-    ("PATCH", "/git/refs/"),
+    ("POST", "/graphql"),
 ];
 
 async fn lands_once_despite(fault: Fault) {

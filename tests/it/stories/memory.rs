@@ -1,10 +1,10 @@
 //! What a repository taught is tried first, verified again, shown, and never believed.
 
-use greenlight::demo::AUTHOR;
+use greenlight::demo::{AUTHOR, MAINTAINER, NewPullRequest, STRANGER};
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
-use crate::harness::story::{CHANGE, Scene, Story};
+use crate::harness::story::{CHANGE, Scene, Story, TESTS};
 
 /// Two turns that propose this line instead of the wrong one.
 fn proposes(line: &str) -> [Turn; 2] {
@@ -48,6 +48,64 @@ async fn an_accepted_fix_is_tried_first_when_the_same_failure_comes_back() {
         "{status}"
     );
     assert!(!status.contains("@everyone"), "{status}");
+    story.finish().await;
+}
+
+/// The one suggestion is committed by the author of the pull request.
+async fn the_author_commits_it(story: &Story) {
+    let suggestion = story.review().comments[0].id;
+    story.double.commit_suggestions(&[suggestion], AUTHOR).await.unwrap();
+    story.settle().await;
+    assert!(
+        story.sticky().contains("The suggestion was committed"),
+        "{}",
+        story.sticky()
+    );
+}
+
+#[tokio::test]
+async fn what_a_writer_commits_of_a_suggestion_is_accepted() {
+    let story = Scene::default()
+        .model(proposes("return paid - fare(stops)"))
+        .begin()
+        .await;
+    story.maintainer_says("/greenlight fix").await;
+    the_author_commits_it(&story).await;
+    breaks_again(&story, &format!("{CHANGE}\n\ndef free():\n    return 0\n")).await;
+    story.maintainer_says("/greenlight fix").await;
+    let reviews = story.double.reviews(story.number);
+    let review = &reviews.last().unwrap().body;
+    assert!(review.contains("accepted before for the same failure"), "{review}");
+    story.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_stranger_commits_to_their_fork_is_not_accepted() {
+    let story = Scene::default().author(STRANGER).forked(true).begin().await;
+    story.maintainer_says("/greenlight fix").await;
+    let suggestion = story.review().comments[0].id;
+    story.double.commit_suggestions(&[suggestion], STRANGER).await.unwrap();
+    story.settle().await;
+    assert!(
+        story.sticky().contains("The suggestion was committed"),
+        "{}",
+        story.sticky()
+    );
+    // The same failure in a pull request of the repository's own.
+    let tests = NewPullRequest::new(AUTHOR, "again", "Give change, too");
+    let tests = tests.write("fare.py", CHANGE).write("test_fare.py", TESTS);
+    let other = story.double.open_pull_request(tests).await.unwrap();
+    story
+        .double
+        .comment(other, MAINTAINER, "/greenlight fix")
+        .await
+        .unwrap();
+    story.settle().await;
+    let review = story.double.reviews(other).pop().unwrap().body;
+    assert!(review.contains("(tested)"), "{review}");
+    assert!(!review.contains("accepted before"), "{review}");
+    story.maintainer_says("/greenlight status").await;
+    assert!(!story.answer().contains("Accepted as"), "{}", story.answer());
     story.finish().await;
 }
 

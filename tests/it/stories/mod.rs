@@ -36,6 +36,8 @@ mod renamed;
 mod request;
 mod required;
 mod restart;
+mod retarget;
+mod rules;
 mod secrets;
 mod shown;
 mod suggestions;

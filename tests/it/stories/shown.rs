@@ -156,6 +156,7 @@ fn run(text: &str) -> Run {
         installation: None,
         head: sha("a"),
         base: sha("b"),
+        base_branch: None,
         origin: Origin::Comment { id: 1, by: ada.clone() },
         consent: Consent::Command { by: ada },
         asks_first: false,
@@ -228,6 +229,20 @@ fn requests(text: &str) -> Vec<Run> {
     runs
 }
 
+/// Runs that GitHub's rules, or another base branch, ended.
+fn by_github(text: &str) -> [Run; 2] {
+    let own = || text.to_string();
+    let ends = [
+        End::NotTaken { reason: own() },
+        End::Retargeted { from: own(), to: own() },
+    ];
+    ends.map(|end| {
+        let mut run = run(text);
+        run.end = Some(end);
+        run
+    })
+}
+
 /// Every text greenlight would post, with this one in all places.
 fn everything(text: &str) -> Vec<(&'static str, String)> {
     let mut shown = Vec::new();
@@ -291,6 +306,7 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
         run.take(Step::GateOpened(gate));
     }
     runs.extend(requests(text));
+    runs.extend(by_github(text));
     for run in &runs {
         shown.push(("sticky", reply::marked(reply::STICKY_MARKER, &reply::sticky(run, text))));
         shown.push(("status", reply::status(Some(run), text)));
@@ -304,9 +320,10 @@ fn everything(text: &str) -> Vec<(&'static str, String)> {
         );
         shown.push(("title", check.title));
     }
-    shown.push(("config", reply::config(text, text)));
+    shown.push(("config", reply::config(text, text, Some(text))));
     shown.push(("bad config", reply::bad_config(text)));
     shown.push(("rerun", reply::not_rerun(text)));
+    shown.push(("undo", reply::not_taken_back(&proposal.head, text)));
     shown
 }
 

@@ -30,6 +30,7 @@ fn started(run: &str) -> Started {
         installation: None,
         head: CommitSha::none(),
         base: CommitSha::none(),
+        base_branch: None,
         origin: Origin::Ci { workflow_run: None },
         consent: Consent::None,
         asks_first: false,

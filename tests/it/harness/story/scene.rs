@@ -79,6 +79,8 @@ pub(crate) struct Scene {
     title: String,
     /// Permissions of a workflow's token, which is used instead of an App.
     token: Option<&'static [(&'static str, &'static str)]>,
+    /// Whose own token is used instead.
+    token_of: Option<&'static str>,
     allow_list: AllowList,
     /// Another one than the best of this machine.
     sandbox: Option<Sandbox>,
@@ -119,6 +121,7 @@ impl Scene {
             dollars: None,
             title: "Give change".into(),
             token: None,
+            token_of: None,
             allow_list: AllowList::All,
             sandbox: None,
             workers: 2,
@@ -219,6 +222,12 @@ impl Scene {
         self
     }
 
+    /// With this person's own token instead of an App.
+    pub(crate) fn token_of(mut self, login: &'static str) -> Self {
+        self.token_of = Some(login);
+        self
+    }
+
     pub(crate) fn allow_list(mut self, allow_list: AllowList) -> Self {
         self.allow_list = allow_list;
         self
@@ -258,12 +267,13 @@ impl Scene {
             None => None,
         };
         let app = double.app_credentials();
-        let (credentials, bot) = match self.token {
-            Some(permissions) => {
+        let (credentials, bot) = match (self.token, self.token_of) {
+            (None, Some(login)) => (Credentials::Token(double.user_token(login).into()), login.into()),
+            (Some(permissions), _) => {
                 let token = double.actions_token(permissions);
                 (Credentials::Token(token.into()), "github-actions[bot]".into())
             }
-            None => {
+            (None, None) => {
                 let (id, key_pem) = (app.app_id, app.private_key.into());
                 (Credentials::App { id, key_pem }, double.bot())
             }

@@ -1,0 +1,329 @@
+//! Two configurations in one: what the default branch and the base branch of a pull request say, whichever is stricter.
+//!
+//! The author of a pull request chooses its base among all branches, old ones too, and needs no right for that. So no
+//! branch loosens what the default branch says; what is run stays the base's matter, as its code is. Every field is
+//! taken apart here, so that a new one does not compile until it is decided; `docs/configuration.md` has the table.
+
+use std::time::Duration;
+
+use super::protect::Protected;
+use super::repository::{
+    Allowed, Execution, Gate, Limits, Protect, Repair, RepoConfig, Sandbox, Test, Triage, Trigger,
+};
+
+/// The configuration for a pull request whose base is not the default branch.
+pub fn stricter(default: &RepoConfig, base: &RepoConfig) -> RepoConfig {
+    let RepoConfig {
+        execution,
+        trigger,
+        test,
+        triage,
+        repair,
+        gate,
+        limits,
+        protect,
+        sandbox,
+    } = default;
+    RepoConfig {
+        execution: match (execution, base.execution) {
+            (Execution::Sandbox, Execution::Sandbox) => Execution::Sandbox,
+            (Execution::Approve, _) | (_, Execution::Approve) => Execution::Approve,
+        },
+        trigger: of_trigger(trigger, &base.trigger),
+        test: of_test(test, &base.test),
+        triage: of_triage(triage, &base.triage),
+        repair: of_repair(repair, &base.repair),
+        gate: of_gate(gate, &base.gate),
+        limits: of_limits(limits, &base.limits),
+        protect: of_protect(protect, &base.protect),
+        sandbox: of_sandbox(sandbox, &base.sandbox),
+    }
+}
+
+/// What starts a run has to be wanted by both; the label is the default branch's.
+fn of_trigger(Trigger { ci, label }: &Trigger, base: &Trigger) -> Trigger {
+    Trigger {
+        ci: *ci && base.ci,
+        label: label.clone().filter(|_| base.label.is_some()),
+    }
+}
+
+/// The commands are the base's: they belong to the code they are run on, are run in the sandbox alone, and are named
+/// before anybody approves them. What they may reach is [`of_sandbox`]'s.
+fn of_test(default: &Test, base: &Test) -> Test {
+    let Test {
+        command: _,
+        install: _,
+        timeout,
+    } = default;
+    Test {
+        command: base.command.clone(),
+        install: base.install.clone(),
+        timeout: base.timeout.min(*timeout),
+    }
+}
+
+/// The fewer runs, and the surer before stopping early.
+fn of_triage(Triage { runs, confidence }: &Triage, base: &Triage) -> Triage {
+    Triage {
+        runs: base.runs.min(*runs),
+        confidence: base.confidence.max(*confidence),
+    }
+}
+
+fn of_repair(default: &Repair, base: &Repair) -> Repair {
+    let Repair {
+        candidates,
+        wall,
+        before_model,
+    } = default;
+    Repair {
+        candidates: base.candidates.min(*candidates),
+        wall: base.wall.min(*wall),
+        before_model: base.before_model.min(*before_model),
+    }
+}
+
+fn of_gate(default: &Gate, base: &Gate) -> Gate {
+    let Gate {
+        expires,
+        approvers,
+        tests,
+    } = default;
+    Gate {
+        expires: base.expires.min(*expires),
+        approvers: base.approvers.max(*approvers),
+        tests: base.tests || *tests,
+    }
+}
+
+fn of_limits(default: &Limits, base: &Limits) -> Limits {
+    let Limits {
+        turns,
+        tokens,
+        cost_usd,
+        wall,
+        patch_lines,
+        pull_request,
+        user,
+        day,
+    } = default;
+    Limits {
+        turns: base.turns.min(*turns),
+        tokens: base.tokens.min(*tokens),
+        // What is read is a number.
+        cost_usd: base.cost_usd.min(*cost_usd),
+        wall: base.wall.min(*wall),
+        patch_lines: base.patch_lines.min(*patch_lines),
+        pull_request: of_allowed(pull_request, &base.pull_request),
+        user: of_allowed(user, &base.user),
+        day: of_allowed(day, &base.day),
+    }
+}
+
+fn of_allowed(default: &Allowed, base: &Allowed) -> Allowed {
+    let Allowed {
+        turns,
+        tokens,
+        cost_usd,
+        wall,
+        patch_lines,
+    } = default;
+    Allowed {
+        turns: least(*turns, base.turns, u32::min),
+        tokens: least(*tokens, base.tokens, u64::min),
+        cost_usd: least(*cost_usd, base.cost_usd, f64::min),
+        wall: least(*wall, base.wall, Duration::min),
+        patch_lines: least(*patch_lines, base.patch_lines, u32::min),
+    }
+}
+
+/// The smaller limit; none is no limit.
+fn least<T>(one: Option<T>, other: Option<T>, smaller: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(smaller(one, other)),
+        (one, other) => one.or(other),
+    }
+}
+
+fn of_protect(Protect { paths }: &Protect, base: &Protect) -> Protect {
+    Protect {
+        paths: Protected::both(paths, &base.paths),
+    }
+}
+
+/// The least of everything, the hosts that both name, and all that either requires.
+fn of_sandbox(default: &Sandbox, base: &Sandbox) -> Sandbox {
+    let Sandbox {
+        memory,
+        processes,
+        disk,
+        network,
+        require,
+    } = default;
+    let hosts = network.iter().filter(|host| base.network.contains(host));
+    let more = base.require.iter().filter(|property| !require.contains(property));
+    Sandbox {
+        memory: base.memory.min(*memory),
+        processes: base.processes.min(*processes),
+        disk: base.disk.min(*disk),
+        network: hosts.cloned().collect(),
+        require: require.iter().chain(more).copied().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> RepoConfig {
+        RepoConfig::parse(text).unwrap()
+    }
+
+    const STRICT: &str = r#"
+        execution = "approve"
+        [trigger]
+        ci = false
+        label = ""
+        [test]
+        timeout = "1m"
+        [triage]
+        runs = 3
+        confidence = 99
+        [repair]
+        candidates = 10
+        wall = "1m"
+        before_model = "1s"
+        [gate]
+        expires = "1h"
+        approvers = 2
+        tests = true
+        [limits]
+        turns = 5
+        tokens = 5_000
+        cost_usd = 0.5
+        wall = "5m"
+        patch_lines = 20
+        [limits.pull_request]
+        turns = 10
+        tokens = 10_000
+        cost_usd = 1.0
+        wall = "10m"
+        patch_lines = 30
+        [limits.user]
+        turns = 20
+        tokens = 20_000
+        cost_usd = 2.0
+        wall = "20m"
+        patch_lines = 40
+        [limits.day]
+        turns = 30
+        tokens = 30_000
+        cost_usd = 3.0
+        wall = "30m"
+        patch_lines = 50
+        [protect]
+        paths = ["a", "b"]
+        [sandbox]
+        memory = "1GiB"
+        processes = 64
+        disk = "1GiB"
+        network = []
+        require = ["memory"]
+    "#;
+
+    const LOOSE: &str = r#"
+        execution = "sandbox"
+        [trigger]
+        label = "fix it"
+        [test]
+        timeout = "2h"
+        [triage]
+        runs = 20
+        confidence = 50
+        [repair]
+        candidates = 1_000_000
+        wall = "6h"
+        before_model = "6h"
+        [gate]
+        expires = "30days"
+        [limits]
+        turns = 200
+        tokens = 100_000_000
+        cost_usd = 1000.0
+        wall = "6h"
+        patch_lines = 10_000
+        [limits.pull_request]
+        turns = 1_000_000
+        tokens = 100_000_000_000
+        cost_usd = 1_000_000
+        [limits.day]
+        turns = 1_000_000
+        tokens = 100_000_000_000
+        cost_usd = 1_000_000
+        [protect]
+        paths = ["b"]
+        [sandbox]
+        memory = "1TiB"
+        processes = 65_536
+        disk = "16TiB"
+        network = ["pypi.org"]
+    "#;
+
+    #[test]
+    fn whichever_branch_is_the_stricter_one_its_word_counts() {
+        let (strict, loose) = (parsed(STRICT), parsed(LOOSE));
+        assert_eq!(stricter(&strict, &loose), strict);
+        let other_way = stricter(&loose, &strict);
+        // In another order, and that is all.
+        assert_eq!(other_way.protect.paths.patterns(), ["b", "a"]);
+        let protect = strict.protect.clone();
+        assert_eq!(RepoConfig { protect, ..other_way }, strict);
+        assert_eq!(stricter(&strict, &strict), strict);
+        assert_eq!(
+            stricter(&RepoConfig::default(), &RepoConfig::default()),
+            RepoConfig::default()
+        );
+    }
+
+    #[test]
+    fn each_field_counts_for_itself() {
+        let default = parsed(
+            "[gate]\napprovers = 3\n[limits.user]\nturns = 5\n[sandbox]\nnetwork = [\"pypi.org\", \"crates.io\"]\n\
+             require = [\"memory\"]\n",
+        );
+        let base = parsed(
+            "[gate]\nexpires = \"1h\"\n[limits.user]\nwall = \"1h\"\n[sandbox]\nnetwork = [\"crates.io\", \"evil.org\"]\n\
+             require = [\"disk\", \"memory\"]\n",
+        );
+        let both = stricter(&default, &base);
+        assert_eq!(
+            both,
+            parsed(
+                "[gate]\napprovers = 3\nexpires = \"1h\"\n[limits.user]\nturns = 5\nwall = \"1h\"\n\
+                 [sandbox]\nnetwork = [\"crates.io\"]\nrequire = [\"memory\", \"disk\"]\n"
+            )
+        );
+    }
+
+    #[test]
+    fn what_is_run_is_the_bases_matter() {
+        let default = parsed("[test]\ncommand = \"pytest\"\ninstall = \"pip install x\"\ntimeout = \"5m\"\n");
+        let base = parsed("[test]\ncommand = \"nose\"\n");
+        let both = stricter(&default, &base);
+        assert_eq!(both, parsed("[test]\ncommand = \"nose\"\ntimeout = \"5m\"\n"));
+        assert_eq!(stricter(&default, &RepoConfig::default()).test.command, None);
+    }
+
+    #[test]
+    fn protected_paths_of_both_count_however_many_they_are() {
+        let many = |letter: char| {
+            let paths: Vec<String> = (0..150).map(|number| format!("\"{letter}{number}\"")).collect();
+            parsed(&format!("[protect]\npaths = [{}]\n", paths.join(", ")))
+        };
+        let both = stricter(&many('a'), &many('b'));
+        for path in ["a7", "b149"] {
+            assert!(both.protect.paths.covers(&path.parse().unwrap()), "{path}");
+        }
+    }
+}

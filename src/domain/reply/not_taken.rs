@@ -1,0 +1,41 @@
+//! What is said where GitHub does not take a commit of greenlight's: its words, or those of the branch's rules.
+
+use super::super::id::CommitSha;
+use super::super::redact;
+use super::super::run::Run;
+use super::modes;
+
+/// What is shown of the reason, in bytes: people write rules, and their names.
+const MAX_REASON: usize = 1_500;
+
+/// What became of a proposal that the rules of its branch do not take.
+pub(super) fn headline(run: &Run, reason: &str) -> String {
+    let weakens = run
+        .proposal
+        .as_ref()
+        .is_some_and(|proposal| !proposal.weakens.is_empty());
+    let what = match &run.evidence {
+        _ if weakens => "🟠 **The test may be wrong:** a change of tests is shown, not a fix of the code.".to_string(),
+        None => "🟡 **A fix is suggested, not executed.**".into(),
+        Some(_) => format!("🟡 **A tested {} is suggested.**", modes::made(run)),
+    };
+    let why = if run.is_landing_approved() {
+        "GitHub did not take the commit, and says:"
+    } else {
+        "The rules of this branch take no commit from greenlight:"
+    };
+    format!(
+        "{what} {why}\n\n{}\n\nWhoever may push to the branch can commit the suggestions. Once the rules let greenlight's \
+         account pass, `/greenlight fix` starts again.",
+        redact::fenced("text", reason.trim(), MAX_REASON)
+    )
+}
+
+/// The answer to an `undo` that GitHub did not take.
+pub fn not_taken_back(commit: &CommitSha, why: &str) -> String {
+    format!(
+        "{} stays: GitHub did not take the commit that takes it back, and says:\n\n{}",
+        commit.short(),
+        redact::fenced("text", why.trim(), MAX_REASON)
+    )
+}
