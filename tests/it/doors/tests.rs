@@ -156,7 +156,6 @@ async fn a_name_of_no_test_is_a_mistake_and_a_part_of_one_is_enough() {
         .await
         .with(2)
         .saying("did you mean `test_sums.Sums.test_adds`?");
-    let document = |ended: &Ended| document(ended);
     let unknown = document(&tests(checkout.path(), &["--json", "--only", "nonsense"]).await.with(2));
     assert_eq!(unknown["tests"], Value::Null);
     for name in ["test_adds", "adds"] {
