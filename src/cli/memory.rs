@@ -107,13 +107,13 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
         Some(id) => match memory.forget(id).as_slice() {
             [] => {
                 return Err(Exit::Usage(format!(
-                    "nothing that is remembered of this checkout is called {id:?}; `greenlight memory list` shows what is"
+                    "nothing that is remembered of this checkout is called `{id}`; `greenlight memory list` shows what is"
                 )));
             }
             [one] => vec![one.clone()],
             several => {
                 return Err(Exit::Usage(format!(
-                    "{id:?} could be any of {}; nothing was forgotten",
+                    "`{id}` could be any of {}; nothing was forgotten",
                     several.join(", ")
                 )));
             }

@@ -59,7 +59,7 @@ enum Verb {
     /// Change a local checkout towards a goal, while its tests stay green and its interface stays as it is; needs a model
     #[command(after_help = exit::HELP)]
     Refactor(refactor::Arguments),
-    /// Say why the tests of a local checkout fail, and on which lines that rests; nothing is changed; needs a model
+    /// Say why the tests of a local checkout fail, and on which lines that rests; nothing is changed; says more with a model
     #[command(after_help = exit::HELP)]
     Explain(explain::Arguments),
     /// Show what is remembered of a local checkout, such as fixes that were turned down, or forget it
