@@ -89,7 +89,7 @@ fn recorded_results_of_tests_may_be_of_any_length() {
     for tool in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let name = tool.file_name().unwrap().to_string_lossy().into_owned();
         let is_its = |framework: &Framework| format!("{framework:?}").eq_ignore_ascii_case(&name);
-        let Some(number) = Framework::ALL.iter().position(|framework| is_its(framework)) else {
+        let Some(number) = Framework::ALL.iter().position(is_its) else {
             continue;
         };
         for file in fs::read_dir(&tool)

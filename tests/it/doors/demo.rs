@@ -261,12 +261,7 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
     }
     tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
     let rest = rest.expect("a line for REST");
-    let answer = tokio::process::Command::new("sh")
-        .args(["-c", &format!("{rest} -s -o /dev/null -w '%{{http_code}}'")])
-        .output()
-        .await
-        .unwrap();
-    assert_eq!(String::from_utf8_lossy(&answer.stdout), "200", "{rest}");
+    assert_eq!(pasted(&rest).await, "200", "{rest}");
     keyboard.write_all(b"\n").await.unwrap();
     let mut told = String::new();
     while let Some(line) = tokio::time::timeout(PATIENCE, lines.next_line())
@@ -281,4 +276,15 @@ async fn a_greenlight_elsewhere_meets_the_played_github() {
     assert_eq!(playing.wait().await.unwrap().code(), Some(0));
     signal(&serving, rustix::process::Signal::TERM);
     assert_eq!(ended(serving).await.code, Some(0));
+}
+
+/// The status that the line for REST gets from `serve`.
+#[expect(clippy::disallowed_methods, reason = "a person would paste this into a shell")]
+async fn pasted(line: &str) -> String {
+    let answer = tokio::process::Command::new("sh")
+        .args(["-c", &format!("{line} -s -o /dev/null -w '%{{http_code}}'")])
+        .output()
+        .await
+        .unwrap();
+    String::from_utf8_lossy(&answer.stdout).into_owned()
 }

@@ -1,6 +1,7 @@
 //! `greenlight serve` as a process: started with settings right and wrong, met over HTTP, ended kindly and not.
 
 mod crowd;
+mod log;
 
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::process::Stdio;
@@ -140,35 +141,7 @@ async fn red_ci_is_answered_and_an_approval_lands() {
 
     assert_eq!(serving.ends_by(Signal::TERM).await, Some(0));
     let log = serving.log();
-    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let fields_of = |message: &str| {
-        let line = lines.iter().find(|line| line["fields"]["message"] == message);
-        line.unwrap_or_else(|| panic!("nothing says {message:?}: {log}"))["fields"].clone()
-    };
-    let started = fields_of("greenlight starts");
-    assert_eq!(started["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(started["account"], "greenlight[bot]");
-    assert_eq!(started["data_folder"], door.data().to_str().unwrap());
-    assert!(started["model"].as_str().unwrap().contains("built-in"), "{started}");
-    let accepted = lines.iter().filter(|line| line["fields"]["message"] == "accepted");
-    let accepted: Vec<String> = accepted
-        .map(|line| {
-            let word = |name: &str| line["fields"][name].as_str().unwrap_or_default().to_string();
-            format!("{} {} {}", word("event"), word("action"), word("repository"))
-        })
-        .collect();
-    for one in ["workflow_run completed acme/", "issue_comment created acme/"] {
-        assert!(accepted.iter().any(|line| line.starts_with(one)), "{accepted:?}");
-    }
-    fields_of("a run begins");
-    fields_of("suggestions were posted");
-    assert_eq!(fields_of("an approval came")["login"], MAINTAINER);
-    fields_of("a commit landed");
-    assert_eq!(fields_of("a run ended")["end"], "landed");
-    assert!(
-        !log.contains("Enforced"),
-        "a value in Rust's own notation is in the log"
-    );
+    log::says_what_it_does(&log, door.data());
     let app = stage.double.app_credentials();
     let mut secrets = vec![
         SECRET.to_string(),

@@ -1,0 +1,39 @@
+//! What the log of `greenlight serve` says to whoever runs it.
+
+use std::path::Path;
+
+use greenlight::demo::MAINTAINER;
+use serde_json::Value;
+
+/// What the log has for whoever runs the service.
+pub(super) fn says_what_it_does(log: &str, data: &Path) {
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let fields_of = |message: &str| {
+        let line = lines.iter().find(|line| line["fields"]["message"] == message);
+        line.unwrap_or_else(|| panic!("nothing says {message:?}: {log}"))["fields"].clone()
+    };
+    let started = fields_of("greenlight starts");
+    assert_eq!(started["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(started["account"], "greenlight[bot]");
+    assert_eq!(started["data_folder"], data.to_str().unwrap());
+    assert!(started["model"].as_str().unwrap().contains("built-in"), "{started}");
+    let accepted = lines.iter().filter(|line| line["fields"]["message"] == "accepted");
+    let accepted: Vec<String> = accepted
+        .map(|line| {
+            let word = |name: &str| line["fields"][name].as_str().unwrap_or_default().to_string();
+            format!("{} {} {}", word("event"), word("action"), word("repository"))
+        })
+        .collect();
+    for one in ["workflow_run completed acme/", "issue_comment created acme/"] {
+        assert!(accepted.iter().any(|line| line.starts_with(one)), "{accepted:?}");
+    }
+    fields_of("a run begins");
+    fields_of("suggestions were posted");
+    assert_eq!(fields_of("an approval came")["login"], MAINTAINER);
+    fields_of("a commit landed");
+    assert_eq!(fields_of("a run ended")["end"], "landed");
+    assert!(
+        !log.contains("Enforced"),
+        "a value in Rust's own notation is in the log"
+    );
+}
