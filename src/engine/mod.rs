@@ -31,6 +31,7 @@ mod retention;
 mod retry;
 mod set_up;
 mod settle;
+mod split;
 mod start;
 mod stop;
 pub mod suggest;
@@ -45,11 +46,12 @@ use std::path::PathBuf;
 pub use identify::identify;
 pub use interrupt::{Interrupt, Interrupts};
 pub use retention::prune;
+pub use split::split;
 pub use voices::{Piece, Voices};
 
 use crate::config::allow_list::AllowList;
 use crate::config::retention::Retention;
-use crate::domain::event::{Event, Fact, FailedChecks};
+use crate::domain::event::{Event, Fact};
 use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId, RepositoryName};
 use crate::domain::mode::Mode;
 use crate::domain::model::Who;
@@ -323,42 +325,6 @@ async fn dispatch(app: &App, event: Event, may_work: bool) -> Result<(), Broken>
 /// Removes the working copies that an earlier process left when it was killed. For a start, before any work.
 pub async fn sweep(app: &App) {
     desk::sweep(&app.folder).await;
-}
-
-/// An event that names several pull requests, or none, once for each that it is about: nobody works on one beside its
-/// lane.
-///
-/// # Errors
-/// When GitHub was to be asked which those are, and cannot be reached.
-pub async fn split(app: &App, event: Event) -> Result<Vec<Event>, Broken> {
-    let numbers: Vec<u64> = match &event.fact {
-        Fact::ChecksFailed(checks) => {
-            let ids = checks_failed::pull_requests(app, event.installation, checks).await?;
-            ids.into_iter().map(|id| id.number).collect()
-        }
-        Fact::ButtonPressed {
-            repository,
-            pull_requests,
-            head,
-            ..
-        } if pull_requests.is_empty() => {
-            let client = app.github.client(event.installation, repository).await?;
-            let found = client.pull_requests_at(repository, head).await?;
-            found.into_iter().map(|pull_request| pull_request.id.number).collect()
-        }
-        Fact::ButtonPressed { pull_requests, .. } => pull_requests.clone(),
-        _ => return Ok(vec![event]),
-    };
-    let of_one = |number| {
-        let mut event = event.clone();
-        if let Fact::ChecksFailed(FailedChecks { pull_requests, .. }) | Fact::ButtonPressed { pull_requests, .. } =
-            &mut event.fact
-        {
-            *pull_requests = vec![number];
-        }
-        event
-    };
-    Ok(numbers.into_iter().map(of_one).collect())
 }
 
 /// Goes on with a run that a restart, or the clock, left open; from where it is by now.

@@ -315,13 +315,6 @@ impl Run {
         &self.started.run
     }
 
-    /// Whether anybody approved that the proposal lands.
-    pub fn is_landing_approved(&self) -> bool {
-        self.gates
-            .iter()
-            .any(|asked| asked.gate.kind.lands() && !asked.approvals.is_empty())
-    }
-
     /// The gate of what the model waits for now: one of an earlier request for the very same thing is not it.
     pub fn request(&self) -> Option<&Asked> {
         let deferred = self.deferred.as_ref()?;

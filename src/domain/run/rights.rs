@@ -16,6 +16,13 @@ pub struct Rules {
 }
 
 impl Run {
+    /// Whether anybody approved that the proposal lands.
+    pub fn is_landing_approved(&self) -> bool {
+        self.gates
+            .iter()
+            .any(|asked| asked.gate.kind.lands() && !asked.approvals.is_empty())
+    }
+
     /// Takes back a consent by configuration, however it came into the journal: none is good for a head that people
     /// without write access can push to. Approved gates stay what they are.
     pub fn forget_consent_by_config(&mut self) {
