@@ -3,24 +3,36 @@
 use super::base::{self, Reproduced};
 use super::desk::Desk;
 use super::work::{self, Red};
-use super::{Broken, Context, reading};
+use super::{Broken, Context, reading, vouch};
 use crate::domain::proposal::Evidence;
 use crate::domain::run::{End, Run, Step};
 use crate::suite;
 
-/// Forgets what a journal says was seen, where others may have written that, and reads the log of CI once more: it says
-/// how the tests are run. True, once all that a run rests on is this process's own.
+/// Whether all that a run rests on is vouched for, and seen by this process; if not, what is not was written down.
 ///
 /// # Errors
 /// When GitHub or the journal cannot be used.
-pub(super) async fn look(context: &Context<'_>, run: &mut Run) -> Result<bool, Broken> {
+pub(super) async fn is_vouched(context: &Context<'_>, run: &mut Run) -> Result<bool, Broken> {
+    match vouch::doubts(context, run).await? {
+        Some(step) => context.app.journal.append(run, step).await?,
+        None => {
+            look(context, run).await?;
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Forgets what a journal says was seen, where others may have written that, and reads the log of CI once more: it says
+/// how the tests are run.
+async fn look(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
     let (journal, id, was_read) = (&context.app.journal, run.id().clone(), run.reading.is_some());
     run.forget_sightings(|place| journal.vouches_for(&id, place));
     if was_read && run.reading.is_none() {
         let reading = reading::read_log(context, run).await?;
         journal.append(run, Step::Read(reading)).await?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Runs what was approved: the head must be red by its own doing, the proposed tree green.

@@ -124,13 +124,9 @@ fn said(broken: &Broken) -> String {
 async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> Result<(), Broken> {
     let journal = &context.app.journal;
     expire(context, run).await?;
-    let mut desk: Option<Desk> = None;
-    let mut is_vouched = context.app.journal.is_own();
+    let (mut desk, mut is_vouched): (Option<Desk>, bool) = (None, journal.is_own());
     for _ in 0..MAX_STEPS {
-        let mut next = run.next(a_model_reads(context, run));
-        if vouch::must_be_proved_again(context, run, &next) {
-            next = Next::Verify;
-        }
+        let next = vouch::or_proved_again(context, run, run.next(a_model_reads(context, run)));
         if let Some(end) = stop(context, run, &next, working).await? {
             match end {
                 Some(end) => self::end(context, run, end).await?,
@@ -139,10 +135,7 @@ async fn steps(context: &Context<'_>, run: &mut Run, working: &mut Working) -> R
             continue;
         }
         if !is_vouched && vouch::rests_on_a_word(&next) {
-            match Box::pin(vouch::doubts(context, run)).await? {
-                Some(step) => journal.append(run, step).await?,
-                None => is_vouched = Box::pin(again::look(context, run)).await?,
-            }
+            is_vouched = Box::pin(again::is_vouched(context, run)).await?;
             continue;
         }
         // Once it is known that only the merge is red, the work goes on there.

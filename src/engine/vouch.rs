@@ -75,10 +75,14 @@ pub(super) async fn doubts(context: &Context<'_>, run: &Run) -> Result<Option<St
     Ok(None)
 }
 
-/// Whether what lands next has to be proved again: whoever says that it was tested was not this process.
-pub(super) fn must_be_proved_again(context: &Context<'_>, run: &Run, next: &Next) -> bool {
+/// What comes next, if what would land has to be proved again: whoever says that it was tested was not this process.
+pub(super) fn or_proved_again(context: &Context<'_>, run: &Run, next: Next) -> Next {
     // On another head it landed before, or the branch moved: nothing lands there, and landing tells which.
-    *next == Next::Land && context.pull_request.head == run.started.head && !is_proved(context, run)
+    let is_here = context.pull_request.head == run.started.head;
+    match next {
+        Next::Land if is_here && !is_proved(context, run) => Next::Verify,
+        next => next,
+    }
 }
 
 fn is_proved(context: &Context<'_>, run: &Run) -> bool {
