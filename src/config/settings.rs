@@ -307,7 +307,7 @@ fn engine(text: Option<&str>) -> Result<Who, SettingsError> {
         Some(_) => Err(SettingsError::new(
             "GREENLIGHT_ENGINE",
             "does not name an engine",
-            "set it, or `--engine`, to `auto`, `builtin` or `model`",
+            "set it to `auto`, `builtin` or `model`",
         )),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Broken, Context, retry};
 use crate::domain::gate::GateKind;
-use crate::domain::id::{Login, RepoPath};
+use crate::domain::id::{Account, RepoPath};
 use crate::domain::mode::Mode;
 use crate::domain::reply::{self, CheckState};
 use crate::domain::run::{End, Run};
@@ -39,7 +39,8 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             None => reply::STICKY_MARKER.into(),
         };
         let body = reply::marked(&marker, &parts.join("\n\n"));
-        let accounts: Vec<Login> = runs.iter().filter_map(|run| run.started.writes_as.clone()).collect();
+        let accounts = runs.iter().filter_map(|run| run.started.writes_as.as_ref());
+        let accounts: Vec<Account> = accounts.map(|login| Account::new(login.as_str())).collect();
         let stuck = context
             .client
             .stick(context.id(), (&context.me, &accounts), reply::STICKY_MARKER, &body)

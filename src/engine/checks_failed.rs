@@ -2,7 +2,7 @@
 
 use super::{App, Broken, Context, desk, drive, start};
 use crate::domain::event::{CheckSource, FailedChecks};
-use crate::domain::id::{Account, CommitSha, InstallationId, Login, PullRequestId};
+use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
 use crate::domain::mode::Mode;
 use crate::domain::permission::authorize;
 use crate::domain::run::{Consent, End, Origin, Run};
@@ -36,7 +36,7 @@ const MAX_RUNS: usize = 100;
 const OWN_CHECK: &str = "greenlight";
 
 /// Whether greenlight itself said that something is red.
-fn is_own(source: &CheckSource, me: &Login) -> bool {
+fn is_own(source: &CheckSource, me: &Account) -> bool {
     match source {
         CheckSource::CheckRun {
             app_slug: Some(slug), ..
@@ -44,9 +44,7 @@ fn is_own(source: &CheckSource, me: &Login) -> bool {
         | CheckSource::CheckSuite {
             app_slug: Some(slug), ..
         } => format!("{slug}[bot]") == me.as_str(),
-        CheckSource::Status { context, by, .. } => {
-            context == OWN_CHECK || by.as_ref().is_some_and(|by| by.login == *me)
-        }
+        CheckSource::Status { context, by, .. } => context == OWN_CHECK || by.as_ref().is_some_and(|by| by.is(me)),
         _ => false,
     }
 }

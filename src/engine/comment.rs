@@ -36,7 +36,7 @@ pub(super) async fn comment(
     }
     let mut context = Context::of(app, installation, &comment.pull_request).await?;
     context.may_work = may_work;
-    if comment.author.login == context.me {
+    if comment.author.is(&context.me) {
         return Ok(());
     }
     // The receipt. A reaction that fails is no reason to leave the work.

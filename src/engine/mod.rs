@@ -52,7 +52,7 @@ pub use voices::{Piece, Voices};
 use crate::config::allow_list::AllowList;
 use crate::config::retention::Retention;
 use crate::domain::event::{Event, Fact};
-use crate::domain::id::{CommitSha, InstallationId, Login, PullRequestId, RepositoryName};
+use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId, RepositoryName};
 use crate::domain::mode::Mode;
 use crate::domain::model::Who;
 use crate::domain::permission::authorize;
@@ -147,7 +147,7 @@ pub struct Context<'a> {
     pub client: Client,
     pub installation: Option<InstallationId>,
     pub pull_request: PullRequest,
-    pub me: Login,
+    pub me: Account,
     /// Whether it may work on code here; otherwise what needs that is left to somebody with a worker.
     pub may_work: bool,
 }

@@ -42,7 +42,7 @@ pub(super) async fn start(
         mode,
         approvers: config.gate.approvers,
         gate_seconds: config.gate.expires.as_secs(),
-        writes_as: Some(context.me.clone()),
+        writes_as: Some(context.me.login.clone()),
         at: jiff::Timestamp::now(),
     };
     tracing::info!(run.id = %started.run, pull_request = %started.pull_request, head = %started.head, "a run begins");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Broken;
 use crate::domain::anchor::{self, Cut, DiffFile, Fingerprint, MAX_SUGGESTIONS};
-use crate::domain::id::{CommitSha, Login, PullRequestId};
+use crate::domain::id::{Account, CommitSha, PullRequestId};
 use crate::domain::patch::Patch;
 use crate::domain::reply::{self, Layout, Source};
 use crate::github::{ChangedFile, Client, Error, NewReview, PullRequest, ReviewComment, SuggestionComment};
@@ -67,7 +67,7 @@ pub fn given(head: &CommitSha, words: &Words, (patch, cut): (&Patch, &Cut)) -> (
 /// [`Broken::HeadMoved`] when the head is another one by now; and when GitHub cannot be reached or refuses.
 pub async fn post(
     client: &Client,
-    me: &Login,
+    me: &Account,
     pull_request: &PullRequest,
     patch: &Patch,
     words: &Words,
@@ -94,7 +94,7 @@ pub async fn post(
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub(super) client: &'a Client,
-    pub(super) me: &'a Login,
+    pub(super) me: &'a Account,
     /// As it was when the patch was made.
     pub(super) pull_request: &'a PullRequest,
     pub(super) source: &'a Source,

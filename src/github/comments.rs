@@ -6,7 +6,7 @@ use serde_json::json;
 use super::client::Client;
 use super::error::Error;
 use crate::domain::event::CommentPlace;
-use crate::domain::id::{Login, PullRequestId, RepositoryName};
+use crate::domain::id::{Account, AccountId, Login, PullRequestId, RepositoryName};
 
 /// A comment in the conversation.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,17 +18,27 @@ pub struct IssueComment {
 
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct User {
-    pub(super) login: Login,
+    login: Login,
+    id: Option<AccountId>,
+}
+
+impl User {
+    /// Whether this is that account, by whatever login. Nobody else can have the login of an App.
+    pub(super) fn is(&self, account: &Account) -> bool {
+        let login = self.login.clone();
+        let is_app = login == account.login && login.as_str().ends_with("[bot]");
+        is_app || account.is(&Account { id: self.id, login })
+    }
 }
 
 /// Whether a text is `me`'s and begins with the marker. A stranger's copy of a marker is only text, also where a text
 /// of ours quotes it.
-pub(super) fn is_marked(author: Option<&User>, body: Option<&str>, me: &Login, marker: &str) -> bool {
-    author.is_some_and(|user| user.login == *me) && body.is_some_and(|body| body.starts_with(marker))
+pub(super) fn is_marked(author: Option<&User>, body: Option<&str>, me: &Account, marker: &str) -> bool {
+    author.is_some_and(|user| user.is(me)) && body.is_some_and(|body| body.starts_with(marker))
 }
 
 impl IssueComment {
-    fn is_marked(&self, by: &Login, marker: &str) -> bool {
+    fn is_marked(&self, by: &Account, marker: &str) -> bool {
         is_marked(self.user.as_ref(), self.body.as_deref(), by, marker)
     }
 }
@@ -41,7 +51,7 @@ impl Client {
     pub async fn marked_comment(
         &self,
         id: &PullRequestId,
-        me: &Login,
+        me: &Account,
         marker: &str,
     ) -> Result<Option<IssueComment>, Error> {
         let comments = self.comments(id).await?;
@@ -57,7 +67,7 @@ impl Client {
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
-    pub async fn comment_once(&self, id: &PullRequestId, me: &Login, marker: &str, body: &str) -> Result<u64, Error> {
+    pub async fn comment_once(&self, id: &PullRequestId, me: &Account, marker: &str, body: &str) -> Result<u64, Error> {
         let route = format!("/repos/{}/issues/{}/comments", id.repository, id.number);
         let find = || self.marked_comment(id, me, marker);
         let comment: IssueComment = self.once(&route, &json!({ "body": body }), find).await?;
@@ -73,12 +83,12 @@ impl Client {
     pub async fn stick(
         &self,
         id: &PullRequestId,
-        (me, before): (&Login, &[Login]),
+        (me, before): (&Account, &[Account]),
         marker: &str,
         body: &str,
     ) -> Result<u64, Error> {
         let comments = self.comments(id).await?;
-        let of = |account: &Login| {
+        let of = |account: &Account| {
             let is_it = |comment: &&IssueComment| comment.is_marked(account, marker);
             comments.iter().find(is_it)
         };

@@ -154,6 +154,15 @@ struct Author {
     kind: Option<String>,
 }
 
+impl Author {
+    fn account(&self) -> Account {
+        Account {
+            id: self.id,
+            login: self.login.clone(),
+        }
+    }
+}
+
 impl Client {
     /// The comments on a pull request since a run on it began, as if they had been delivered now. For where GitHub keeps
     /// no list of deliveries. The run began with the comment of this id, or with `me`'s own first one.
@@ -163,14 +172,14 @@ impl Client {
     pub async fn comments_since(
         &self,
         id: &PullRequestId,
-        me: &Login,
+        me: &Account,
         began_with: Option<u64>,
     ) -> Result<Vec<Event>, Error> {
         let route = |place: &str| format!("/repos/{}/{place}/{}/comments", id.repository, id.number);
         let conversation: Vec<Written> = self.get_all(&route("issues")).await?;
         let is_first = |comment: &&Written| match began_with {
             Some(id) => comment.id == id,
-            None => comment.user.as_ref().is_some_and(|author| author.login == *me),
+            None => comment.user.as_ref().is_some_and(|author| me.is(&author.account())),
         };
         let Some(since) = conversation.iter().find(is_first).map(|first| first.created_at) else {
             return Ok(Vec::new());
@@ -202,10 +211,7 @@ impl Written {
                 pull_request: id.clone(),
                 id: self.id,
                 place,
-                author: Account {
-                    id: author.id,
-                    login: author.login,
-                },
+                author: author.account(),
                 author_is_bot,
                 body: self.body.unwrap_or_default(),
                 head: None,

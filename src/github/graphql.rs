@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::error::{Error, Pause, SECONDARY_WAIT, describe, unsent};
-use crate::domain::id::{CommitSha, Login};
+use crate::domain::id::{Account, AccountId, CommitSha, Login};
 
 pub(super) const ROUTE: &str = "/graphql";
 
@@ -149,13 +149,18 @@ impl Client {
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.
-    pub(super) async fn bot(&self) -> Result<Login, Error> {
-        let data = self.graphql("query { viewer { login } }", &json!({})).await?;
+    pub(super) async fn bot(&self) -> Result<Account, Error> {
+        let data = self
+            .graphql("query { viewer { login databaseId } }", &json!({}))
+            .await?;
         let login = data["viewer"]["login"].as_str().filter(|login| !login.is_empty());
         let login = login.ok_or_else(|| Error::Unreadable {
             route: ROUTE.into(),
             message: "it does not say whose token this is".into(),
         })?;
-        Ok(Login::new(format!("{}[bot]", login.trim_end_matches("[bot]"))))
+        Ok(Account {
+            id: data["viewer"]["databaseId"].as_u64().map(AccountId),
+            login: Login::new(format!("{}[bot]", login.trim_end_matches("[bot]"))),
+        })
     }
 }

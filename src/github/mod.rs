@@ -53,7 +53,7 @@ pub use threads::{Classifier, SuggestionComment};
 use tokio::sync::{Mutex, OnceCell};
 
 use self::known::Known;
-use crate::domain::id::{InstallationId, Login, Repository, RepositoryId, RepositoryName};
+use crate::domain::id::{Account, AccountId, InstallationId, Login, Repository, RepositoryId, RepositoryName};
 
 /// How greenlight proves who it is.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ pub enum Credentials {
 /// GitHub, as far as these credentials reach.
 pub struct GitHub {
     auth: Auth,
-    me: OnceCell<Login>,
+    me: OnceCell<Account>,
     api: url::Url,
     known: Arc<Known>,
 }
@@ -257,7 +257,7 @@ impl GitHub {
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses the credentials.
-    pub async fn me(&self) -> Result<&Login, Error> {
+    pub async fn me(&self) -> Result<&Account, Error> {
         #[derive(Deserialize)]
         struct App {
             slug: String,
@@ -265,16 +265,18 @@ impl GitHub {
         #[derive(Deserialize)]
         struct User {
             login: Login,
+            id: Option<AccountId>,
         }
         self.me
             .get_or_try_init(|| async {
                 match &self.auth {
                     Auth::App { app, .. } => {
                         let app: App = app.get("/app").await?;
-                        Ok(Login::new(format!("{}[bot]", app.slug)))
+                        // Nobody can have such a login but the App of that name.
+                        Ok(Account::new(format!("{}[bot]", app.slug)))
                     }
                     Auth::Token { client, .. } => match client.get::<User>("/user").await {
-                        Ok(user) => Ok(user.login),
+                        Ok(User { login, id }) => Ok(Account { id, login }),
                         // Tokens of installations, of which that of a workflow run is one, are nobody's.
                         Err(Error::Refused { status: 403, .. }) => client.bot().await,
                         Err(error) => Err(error),

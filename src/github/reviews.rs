@@ -8,7 +8,7 @@ use super::comments::{User, is_marked};
 use super::error::Error;
 use super::threads::SuggestionComment;
 use crate::domain::anchor::Fingerprint;
-use crate::domain::id::{CommitSha, Login, PullRequestId};
+use crate::domain::id::{Account, CommitSha, PullRequestId};
 use crate::domain::reply::{self, Source};
 
 /// More comments in one request trip GitHub's abuse limits; the next review takes them.
@@ -74,7 +74,7 @@ impl Client {
     pub async fn review_once(
         &self,
         id: &PullRequestId,
-        me: &Login,
+        me: &Account,
         review: &NewReview,
         there: &[SuggestionComment],
     ) -> Result<u64, Error> {
@@ -129,7 +129,7 @@ impl Client {
         first.ok_or_else(|| Error::Setup("a review without a first part".into()))
     }
 
-    async fn find_review(&self, id: &PullRequestId, me: &Login, marker: &str) -> Result<Option<Review>, Error> {
+    async fn find_review(&self, id: &PullRequestId, me: &Account, marker: &str) -> Result<Option<Review>, Error> {
         let route = format!("/repos/{}/pulls/{}/reviews", id.repository, id.number);
         let reviews: Vec<Review> = self.get_all(&route).await?;
         Ok(reviews
@@ -141,7 +141,7 @@ impl Client {
     async fn post(
         &self,
         id: &PullRequestId,
-        me: &Login,
+        me: &Account,
         (marker, body): (&str, &str),
         (head, comments): (&CommitSha, &[&ReviewComment]),
     ) -> Result<u64, Error> {
@@ -157,7 +157,7 @@ impl Client {
     async fn add(
         &self,
         id: &PullRequestId,
-        me: &Login,
+        me: &Account,
         (review, there): (&NewReview, &[SuggestionComment]),
         missing: &[&ReviewComment],
     ) -> Result<(), Error> {

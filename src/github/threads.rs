@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::comments::User;
 use super::error::Error;
-use crate::domain::id::{CommitSha, Login, PullRequestId, RepositoryName};
+use crate::domain::id::{Account, CommitSha, PullRequestId, RepositoryName};
 use crate::domain::reply::{self, Suggested};
 
 /// A comment of ours that carries, or carried, a suggestion.
@@ -64,7 +64,7 @@ impl Client {
     ///
     /// # Errors
     /// When GitHub cannot be reached.
-    pub async fn suggestions(&self, id: &PullRequestId, me: &Login) -> Result<Vec<SuggestionComment>, Error> {
+    pub async fn suggestions(&self, id: &PullRequestId, me: &Account) -> Result<Vec<SuggestionComment>, Error> {
         let route = format!("/repos/{}/pulls/{}/comments", id.repository, id.number);
         let all: Vec<Wire> = self.get_all(&route).await?;
         let replied: Vec<u64> = all.iter().filter_map(|comment| comment.in_reply_to_id).collect();
@@ -101,8 +101,8 @@ impl Client {
     }
 }
 
-fn read(wire: Wire, me: &Login, replied: &[u64]) -> Option<SuggestionComment> {
-    let is_ours = wire.user.is_some_and(|user| user.login == *me) && wire.in_reply_to_id.is_none();
+fn read(wire: Wire, me: &Account, replied: &[u64]) -> Option<SuggestionComment> {
+    let is_ours = wire.user.is_some_and(|user| user.is(me)) && wire.in_reply_to_id.is_none();
     let body = wire.body.filter(|_| is_ours)?;
     let says = reply::read_suggestion(&body)?;
     let range = |first: Option<u32>, last: Option<u32>| last.map(|last| (first.unwrap_or(last), last));

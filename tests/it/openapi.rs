@@ -12,6 +12,9 @@ const EXAMPLES: &str = include_str!("../fixtures/openapi/examples.json");
 const KNOWN_DEVIATIONS: &str = r#"GET /repos/{owner}/{repo} response: "language" is a required property
 GET /repos/{owner}/{repo} response/source: "language" is a required property
 GET /repos/{owner}/{repo}/actions/runs/{run_id}/jobs response/jobs/0: "created_at" is a required property
+GET /repos/{owner}/{repo}/activity response/0: "timestamp" is a required property
+GET /repos/{owner}/{repo}/activity response/0: "activity_type" is a required property
+GET /repos/{owner}/{repo}/activity response/0: "actor" is a required property
 GET /repos/{owner}/{repo}/collaborators/{username}/permission response/user: "role_name" is a required property
 GET /repos/{owner}/{repo}/pulls response/0/requested_teams/0: "type" is a required property
 GET /repos/{owner}/{repo}/pulls/{pull_number} response/requested_teams/0: "type" is a required property

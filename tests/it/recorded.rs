@@ -9,7 +9,7 @@ mod readers;
 use std::collections::BTreeMap;
 
 use greenlight::domain::branch_rule::{self, NewCommit};
-use greenlight::domain::id::{Account, Login, PullRequestId};
+use greenlight::domain::id::{Account, PullRequestId};
 use greenlight::domain::permission::Permission;
 use greenlight::github::{Annotation, CheckRun, Error};
 use loopback::Loopback;
@@ -145,7 +145,10 @@ async fn an_outdated_comment_has_no_lines_and_still_those_of_its_commit() {
         answer("GET /repos/o/r/pulls/1/comments", 0),
     );
     let client = loopback.client().await;
-    let found = client.suggestions(&id(), &Login::new("greenlight[bot]")).await.unwrap();
+    let found = client
+        .suggestions(&id(), &Account::new("greenlight[bot]"))
+        .await
+        .unwrap();
     let [outdated] = found.as_slice() else {
         panic!("{found:#?}")
     };

@@ -178,8 +178,15 @@ fn a_mistake_is_told_of_what_was_used() {
         ..Flags::default()
     };
     let error = Settings::new(flags, &Environment::default()).unwrap_err().to_string();
-    assert_eq!(error, "--engine is no engine; use `auto`, `builtin` or `model`");
-    refused(&[("GREENLIGHT_ENGINE", "gpt")], "GREENLIGHT_ENGINE", "is no engine");
+    assert_eq!(
+        error,
+        "--engine does not name an engine; set it to `auto`, `builtin` or `model`"
+    );
+    refused(
+        &[("GREENLIGHT_ENGINE", "gpt")],
+        "GREENLIGHT_ENGINE",
+        "does not name an engine",
+    );
     let flags = Flags {
         github: GithubFlags {
             private_key_file: Some("/nowhere.pem".into()),

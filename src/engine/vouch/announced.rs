@@ -18,7 +18,7 @@ pub(super) struct Announced {
     comments: Vec<Vec<Revision>>,
     /// Bots that greenlight is, or was with another token.
     bots: Vec<Login>,
-    me: Login,
+    me: Account,
 }
 
 impl Announced {
@@ -47,7 +47,7 @@ impl Announced {
     }
 
     fn is_own(&self, account: &Account, is_bot: bool) -> bool {
-        account.login == self.me || (is_bot && self.bots.contains(&account.login))
+        account.is(&self.me) || (is_bot && self.bots.contains(&account.login))
     }
 
     /// Whether a request was shown at this moment, by no person's hand, and for no longer than it stands.

@@ -99,18 +99,6 @@ async fn a_newcomer_plays_the_maintainer() {
 
 /// What another fix would be is told in `stories::reject`: there is none here that says something else.
 #[tokio::test]
-async fn a_newcomer_may_say_no() {
-    let mut terminal = Terminal::start(Door::new().command(["demo"]));
-    terminal.shows(QUESTION).await;
-    terminal.types("/greenlight reject");
-    terminal.shows("● mia comments").await;
-    terminal.shows("Rejected").await;
-    let (code, shown) = terminal.ends().await;
-    assert_eq!(code, Some(1), "{shown}");
-    assert!(shown.contains("as red as before"), "{shown}");
-}
-
-#[tokio::test]
 async fn without_a_toolchain_it_says_what_the_story_needs() {
     let door = Door::new();
     for name in ["cargo", "rustc"] {

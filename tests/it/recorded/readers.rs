@@ -1,7 +1,7 @@
 //! Which of greenlight's readers an answer is for, and how that reader is brought to read it.
 
 use greenlight::domain::event::CommentPlace;
-use greenlight::domain::id::{Account, CommitSha, Login, PullRequestId, Repository, RunId};
+use greenlight::domain::id::{Account, CommitSha, PullRequestId, Repository, RunId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::reply::Source;
 use greenlight::github::state::Place;
@@ -286,7 +286,7 @@ fn surroundings(loopback: &Loopback) {
 
 async fn ask(loopback: &Loopback, endpoint: Endpoint) -> Result<(), Error> {
     let client = loopback.client().await;
-    let (repository, id, me) = (repository(), id(), Login::new("me"));
+    let (repository, id, me) = (repository(), id(), Account::new("me"));
     match endpoint {
         E::App => loopback.as_app().me().await.map(drop),
         E::Installation => loopback.as_app().client(None, &repository).await.map(drop),
@@ -403,7 +403,7 @@ async fn review(client: &Client) -> Result<(), Error> {
         comments: Vec::new(),
     };
     client
-        .review_once(&id(), &Login::new("me"), &review, &[])
+        .review_once(&id(), &Account::new("me"), &review, &[])
         .await
         .map(drop)
 }

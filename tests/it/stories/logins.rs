@@ -1,6 +1,8 @@
 //! People who change their logins stay who they are, and whoever takes a freed login is somebody else.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, Role};
+use greenlight::demo::{AUTHOR, Double, MAINTAINER, NewPullRequest, Role, World};
+use greenlight::domain::id::PullRequestId;
+use greenlight::github::{Credentials, GitHub};
 
 use crate::harness::story::{Scene, Story};
 
@@ -73,4 +75,30 @@ async fn nothing_runs_on_the_word_of_a_login_that_somebody_else_has_now() {
     );
     assert_eq!(story.run().await.spent, before);
     story.finish().await;
+}
+
+/// greenlight's own account as well: with a person's token it has a login that others can take.
+#[tokio::test]
+async fn whoever_takes_greenlights_login_is_not_greenlight() {
+    let (robot, later, marker) = ("robot", "robot-of-acme", "<!-- greenlight:sticky -->");
+    let double =
+        Double::start(World::with_repository("acme/rail", &[("README.md", b"Fares.\n")]).person(robot, Role::Write))
+            .await
+            .unwrap();
+    let new = NewPullRequest::new(AUTHOR, "change", "Change").write("NEWS.md", "News.\n");
+    let id = PullRequestId {
+        number: double.open_pull_request(new).await.unwrap(),
+        repository: "acme/rail".parse().unwrap(),
+    };
+    let token = double.user_token(robot);
+    let github = GitHub::new(&double.url().parse().unwrap(), Credentials::Token(token.into())).unwrap();
+    let client = github.client(None, &id.repository).await.unwrap();
+    let me = github.me().await.unwrap().clone();
+    // It is renamed while greenlight runs, and somebody else is first to write.
+    double.rename_account(robot, later).unwrap();
+    let theirs = double.comment(id.number, robot, marker).await.unwrap();
+    let own = client.comment_once(&id, &me, marker, marker).await.unwrap();
+    assert_ne!(own, theirs);
+    let found = client.marked_comment(&id, &me, marker).await.unwrap();
+    assert_eq!(found.unwrap().id, own);
 }

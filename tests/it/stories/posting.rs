@@ -1,7 +1,7 @@
 //! How suggestions and annotations are posted: in parts, once, and as a patch where GitHub does not take them.
 
 use greenlight::demo::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, ReviewView, World};
-use greenlight::domain::id::{Login, PullRequestId};
+use greenlight::domain::id::{Account, PullRequestId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::reply::Source;
 use greenlight::engine::{Broken, suggest};
@@ -183,7 +183,7 @@ fn fix() -> Patch {
 async fn a_patch_without_a_run_is_posted_once_and_settled_like_any_other() {
     let story = Story::new().await;
     let client = client(&story.double).await;
-    let me = Login::new(story.double.bot());
+    let me = Account::new(story.double.bot());
     let pull_request = client.pull_request(&story.id()).await.unwrap();
     for _ in 0..2 {
         let posted = suggest::post(&client, &me, &pull_request, &fix(), &said("From @ada's formatter.")).await;
@@ -227,7 +227,7 @@ async fn another_patch_of_the_same_name_notifies_once() {
     let (before, after) = (list("a"), list("b"));
     let story = Scene::default().adds("list.txt", &before).begin().await;
     let client = client(&story.double).await;
-    let me = Login::new(story.double.bot());
+    let me = Account::new(story.double.bot());
     let pull_request = client.pull_request(&story.id()).await.unwrap();
     let change = FileChange {
         before: Some(Blob::regular(before)),
@@ -253,7 +253,7 @@ async fn another_patch_of_the_same_name_notifies_once() {
 async fn a_patch_of_another_tree_is_suggested_nowhere() {
     let story = Story::new().await;
     let client = client(&story.double).await;
-    let me = Login::new(story.double.bot());
+    let me = Account::new(story.double.bot());
     let pull_request = client.pull_request(&story.id()).await.unwrap();
     let change = FileChange {
         before: Some(Blob::regular(format!("# Elsewhere.\n{CHANGE}"))),
@@ -281,7 +281,7 @@ async fn on_an_enterprise_server_graphql_is_beside_the_rest_api() {
         repository: double.repository().parse().unwrap(),
         number,
     };
-    let me = Login::new(double.bot());
+    let me = Account::new(double.bot());
     let pull_request = client.pull_request(&id).await.unwrap();
     let change = FileChange {
         before: Some(Blob::regular(FIXED)),

@@ -2,7 +2,7 @@
 
 use greenlight::config::allow_list::AllowList;
 use greenlight::demo::{AUTHOR, Fault, MAINTAINER};
-use greenlight::domain::id::{InstallationId, Login};
+use greenlight::domain::id::{Account, InstallationId};
 use greenlight::github::{Credentials, GitHub};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -282,7 +282,7 @@ async fn what_is_sent_to_an_old_name_is_done_once_under_the_new_one() {
     let credentials = Credentials::Token(story.double.token().into());
     let github = GitHub::new(&story.double.url().parse().unwrap(), credentials).unwrap();
     let client = github.client(None, &old.repository).await.unwrap();
-    let me = Login::new(story.double.bot());
+    let me = Account::new(story.double.bot());
     let marker = "<!-- greenlight:answer c to=#1/7 -->";
     let first = client
         .comment_once(&old, &me, marker, &format!("{marker}\nOnce."))
@@ -317,7 +317,7 @@ async fn a_redirect_to_another_host_is_refused_and_gets_nothing() {
     let credentials = Credentials::Token(story.double.token().into());
     let github = GitHub::new(&story.double.url().parse().unwrap(), credentials).unwrap();
     let client = github.client(None, &story.id().repository).await.unwrap();
-    let me = Login::new(story.double.bot());
+    let me = Account::new(story.double.bot());
 
     story
         .double

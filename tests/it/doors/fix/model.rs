@@ -91,7 +91,7 @@ async fn an_engine_that_there_is_not_is_said() {
     let arguments = [OsStr::new("fix"), "--engine=best".as_ref(), checkout.path().as_os_str()];
     let ended = Door::new().run(arguments).await.with(2);
     ended
-        .saying("--engine is no engine")
+        .saying("--engine does not name an engine")
         .saying("`auto`, `builtin` or `model`");
 }
 
