@@ -27,7 +27,7 @@ async fn a_second_attempt_has_what_the_first_one_left() {
         "{}",
         story.review().body
     );
-    assert!(story.sticky().contains("may take 1 turns"), "{}", story.sticky());
+    assert!(story.sticky().contains("may take 1 turn"), "{}", story.sticky());
     story.maintainer_says("/greenlight reject no parentheses").await;
     assert_eq!(story.model().requests().len(), 3);
     story.finish().await;
@@ -42,7 +42,8 @@ async fn a_pull_request_that_used_up_its_turns_is_worked_on_without_a_model() {
         .model(turns);
     let story = scene.begin().await;
     story.maintainer_says("/greenlight fix").await;
-    story.maintainer_says("/greenlight reject").await;
+    // Not rejected: what does the same is not offered after that.
+    story.maintainer_says("/greenlight cancel").await;
     story.maintainer_says("/greenlight fix").await;
     let run = story.run().await;
     assert_eq!(run.spent.turns, 0);
