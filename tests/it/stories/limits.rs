@@ -23,7 +23,7 @@ async fn limited(turns: Vec<Turn>) -> Story {
 async fn edits_that_hold_become_the_proposal() {
     let story = limited(vec![edit("paid - fare")]).await;
     let review = story.review().body;
-    assert!(review.contains("The limit of 1 turns was reached"), "{review}");
+    assert!(review.contains("The limit of 1 turn was reached"), "{review}");
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
     story.finish().await;
@@ -40,7 +40,7 @@ async fn edits_that_do_not_hold_are_shown_as_that() {
     story.has_no_review();
     let sticky = story.sticky();
     for part in [
-        "The limit of 1 turns was reached",
+        "The limit of 1 turn was reached",
         "Found so far, <b>not proved</b>",
         "```text\nI think `change` adds.",
         "+    return paid * fare(stops)",
