@@ -136,6 +136,7 @@ impl Recorder {
             gate: id,
             answer,
             comment: None,
+            at: Some(Timestamp::now()),
         });
         Ok(())
     }

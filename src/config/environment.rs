@@ -33,7 +33,7 @@ impl Environment {
     /// Only what the local verbs use: settings of a service that happen to be set are none of their business.
     #[must_use]
     pub fn for_local_work(mut self) -> Self {
-        const LOCAL: [&str; 7] = [
+        const LOCAL: [&str; 8] = [
             "GREENLIGHT_MODEL",
             "GREENLIGHT_ENGINE",
             "OPENAI_",
@@ -41,6 +41,8 @@ impl Environment {
             "GREENLIGHT_DATA_DIR",
             "GREENLIGHT_SANDBOX",
             "GREENLIGHT_DOCKER_SOCKET",
+            // Where programs are looked for.
+            "PATH",
         ];
         let is_local = |name: &str| LOCAL.iter().any(|local| name.starts_with(local));
         self.0

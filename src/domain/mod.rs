@@ -18,6 +18,7 @@ pub mod gate;
 pub mod goal;
 pub mod guarantees;
 pub mod id;
+pub mod landing;
 pub mod measures;
 pub mod memory;
 pub mod minimize;

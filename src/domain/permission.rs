@@ -1,5 +1,8 @@
-//! Who may do what. [`Authorized`] has no other constructor than [`authorize`].
+//! Who may do what. An [`Authorized`] comes from [`authorize`] and from nowhere else.
 
+mod request;
+
+pub use request::{Approve, Cancel, Reject, Request, Retry, Status, Undo};
 use serde::{Deserialize, Serialize};
 
 use super::gate::Refusal;
@@ -25,8 +28,26 @@ impl Permission {
     }
 }
 
-/// Proof that a person was allowed to ask for something when they asked.
-#[derive(Debug, Clone)]
+/// Proof that a person was allowed to ask for something when they asked. Only [`authorize`] makes one:
+///
+/// ```compile_fail,E0451
+/// use greenlight::domain::id::Account;
+/// use greenlight::domain::permission::{Approve, Authorized};
+///
+/// let forged = Authorized { request: Approve { gate: None }, by: Account::new("eve") };
+/// ```
+///
+/// Nor can an authorization for one thing be used for another:
+///
+/// ```compile_fail,E0308
+/// use greenlight::domain::permission::{Approve, Authorized, Status};
+///
+/// fn approve(_: Authorized<Approve>) {}
+/// fn look(request: Authorized<Status>) {
+///     approve(request);
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorized<T> {
     request: T,
     by: Account,
@@ -37,16 +58,8 @@ impl<T> Authorized<T> {
         &self.by
     }
 
-    /// Whether this is what was asked for.
-    pub fn is(&self, request: &T) -> bool
-    where
-        T: PartialEq,
-    {
-        self.request == *request
-    }
-
-    pub fn into_inner(self) -> T {
-        self.request
+    pub fn request(&self) -> &T {
+        &self.request
     }
 }
 

@@ -8,8 +8,7 @@ use crate::domain::command::Command;
 use crate::domain::event::RERUN;
 use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
 use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
-use crate::domain::mode::Mode;
-use crate::domain::permission::authorize;
+use crate::domain::permission::{Approve, Authorized, Reject, Request, authorize};
 use crate::domain::reply;
 use crate::domain::run::{End, Origin, Run, Step};
 
@@ -39,11 +38,11 @@ impl SaidIn {
 /// When something broke.
 pub(super) async fn approve(
     context: &Context<'_>,
-    wanted: Option<&GateId>,
-    by: &Account,
+    request: &Authorized<Approve>,
     said_in: Option<SaidIn>,
 ) -> Result<Verdict, Broken> {
-    let (run, gate) = match find(context, wanted, said_in).await? {
+    let by = request.by();
+    let (run, gate) = match find(context, request.request().gate.as_ref(), said_in).await? {
         Found::Open(run, gate) => (run, *gate),
         Found::Answered(run) => return go_on(context, *run).await,
         Found::Refused(refusal) => return Ok(Err(refusal)),
@@ -66,20 +65,17 @@ pub(super) async fn approve(
 /// When something broke.
 pub(super) async fn reject(
     context: &Context<'_>,
-    wanted: Option<&GateId>,
-    (by, reason): (&Account, Option<String>),
+    request: &Authorized<Reject>,
     said_in: Option<SaidIn>,
 ) -> Result<Verdict, Broken> {
-    match find(context, wanted, said_in).await? {
+    let Reject { gate: wanted, reason } = request.request();
+    match find(context, wanted.as_ref(), said_in).await? {
         Found::Open(run, gate) => {
-            take(
-                context,
-                *run,
-                &gate,
-                Answer::Rejected { by: by.clone(), reason },
-                said_in,
-            )
-            .await
+            let answer = Answer::Rejected {
+                by: request.by().clone(),
+                reason: reason.clone(),
+            };
+            take(context, *run, &gate, answer, said_in).await
         }
         Found::Answered(run) => go_on(context, *run).await,
         Found::Refused(refusal) => Ok(Err(refusal)),
@@ -96,7 +92,7 @@ pub(super) async fn button(
     pull_requests: Vec<PullRequestId>,
     (head, (identifier, received), by): (&CommitSha, (&str, Timestamp), &Account),
 ) -> Result<(), Broken> {
-    let Some(pressed) = Pressed::read(identifier) else {
+    let Some(command) = pressed(identifier) else {
         return Ok(());
     };
     if !app.journal.is_own() {
@@ -109,22 +105,16 @@ pub(super) async fn button(
         if context.pull_request.head != *head || !context.pull_request.is_open {
             continue;
         }
-        let permission = context.client.permission(&context.id().repository, by).await?;
-        if let Err(refusal) = authorize((), by, by.as_str().ends_with("[bot]"), permission) {
-            tracing::info!(login = %by, refusal = reply::refusal(&refusal), "a button was pressed without the right to");
-            continue;
-        }
-        let verdict = match &pressed {
-            Pressed::Approve(gate) => approve(&context, Some(gate), by, None).await?,
-            Pressed::Reject(gate) => reject(&context, Some(gate), (by, None), None).await?,
-            Pressed::Retry => retry::retry(&context).await?,
-            Pressed::Rerun => {
+        let verdict = match authorized(&context, command.clone(), by).await? {
+            Err(refusal) => Err(refusal),
+            Ok(Request::Begin(request)) => {
                 let origin = Origin::Rerun {
                     by: by.clone(),
                     pressed: received,
                 };
-                comment::begin(&context, origin, by, Mode::Debug).await?
+                comment::begin(&context, origin, &request).await?
             }
+            Ok(request) => without_a_comment(&context, request).await?,
         };
         match verdict {
             Ok(None) => {}
@@ -152,19 +142,9 @@ pub(super) async fn given(
     if context.pull_request.head != *head || !context.pull_request.is_open {
         return Ok(());
     }
-    let permission = context.client.permission(&context.id().repository, by).await?;
-    let verdict = match authorize(command, by, by.as_str().ends_with("[bot]"), permission) {
+    let verdict = match authorized(&context, command, by).await? {
         Err(refusal) => Err(refusal),
-        Ok(request) => match request.into_inner() {
-            Command::Approve { gate: Some(gate) } => approve(&context, Some(&gate), by, None).await?,
-            Command::Reject {
-                gate: Some(gate),
-                reason,
-            } => reject(&context, Some(&gate), (by, reason), None).await?,
-            Command::Cancel => cancel::cancel(&context, by).await?,
-            // Nothing else can be given there.
-            _ => Ok(None),
-        },
+        Ok(request) => without_a_comment(&context, request).await?,
     };
     if let Err(refusal) = verdict {
         tracing::info!(login = %by, refusal = reply::refusal(&refusal), "a command of the API did nothing");
@@ -172,30 +152,38 @@ pub(super) async fn given(
     Ok(())
 }
 
-/// What a button of the check run means.
-enum Pressed {
-    Approve(GateId),
-    Reject(GateId),
-    Retry,
-    /// GitHub's own "Re-run" is `/greenlight fix` of whoever pressed it.
-    Rerun,
+/// Lets a command pass if whoever gave it may write to the repository now.
+async fn authorized(context: &Context<'_>, command: Command, by: &Account) -> Result<Result<Request, Refusal>, Broken> {
+    let permission = context.client.permission(&context.id().repository, by).await?;
+    let is_bot = by.as_str().ends_with("[bot]");
+    Ok(authorize(command, by, is_bot, permission).map(Request::from))
 }
 
-impl Pressed {
-    fn read(identifier: &str) -> Option<Self> {
-        if identifier == retry::BUTTON {
-            return Some(Self::Retry);
-        }
-        if identifier == RERUN {
-            return Some(Self::Rerun);
-        }
-        let (verb, gate) = identifier.split_once(':')?;
-        let gate = gate.parse().ok()?;
-        match verb {
-            "approve" => Some(Self::Approve(gate)),
-            "reject" => Some(Self::Reject(gate)),
-            _ => None,
-        }
+/// Does what can be asked for without a comment: by a button, or through the API.
+async fn without_a_comment(context: &Context<'_>, request: Request) -> Result<Verdict, Broken> {
+    match request {
+        Request::Approve(request) if request.request().gate.is_some() => approve(context, &request, None).await,
+        Request::Reject(request) if request.request().gate.is_some() => reject(context, &request, None).await,
+        Request::Cancel(request) => cancel::cancel(context, &request).await,
+        Request::Retry(request) => retry::retry(context, &request).await,
+        _ => Ok(Ok(None)),
+    }
+}
+
+/// The command that a button of the check run stands for. GitHub's own "Re-run" is `/greenlight fix`.
+fn pressed(identifier: &str) -> Option<Command> {
+    if identifier == retry::BUTTON {
+        return Some(Command::Retry);
+    }
+    if identifier == RERUN {
+        return Some(Command::Fix);
+    }
+    let (verb, gate) = identifier.split_once(':')?;
+    let gate = Some(gate.parse().ok()?);
+    match verb {
+        "approve" => Some(Command::Approve { gate }),
+        "reject" => Some(Command::Reject { gate, reason: None }),
+        _ => None,
     }
 }
 
@@ -274,6 +262,7 @@ async fn take(
         gate: gate.id.clone(),
         answer,
         comment: said_in.map(|said_in| said_in.comment),
+        at: Some(Timestamp::now()),
     };
     context.app.journal.append(&mut run, step).await?;
     go_on(context, run).await

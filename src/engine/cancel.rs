@@ -3,7 +3,7 @@
 use super::comment::Verdict;
 use super::{Broken, Context, Interrupt, drive};
 use crate::domain::gate::Refusal;
-use crate::domain::id::Account;
+use crate::domain::permission::{Authorized, Cancel};
 use crate::domain::run::{End, Run};
 use crate::journal;
 
@@ -14,23 +14,24 @@ const MAX_ATTEMPTS: usize = 5;
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn cancel(context: &Context<'_>, by: &Account) -> Result<Verdict, Broken> {
+pub(super) async fn cancel(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<Verdict, Broken> {
     for _ in 1..MAX_ATTEMPTS {
-        match attempt(context, by).await {
+        match attempt(context, request).await {
             // The run went on in its own lane in between: it is at work now, or over.
             Err(Broken::Journal(journal::Error::Taken)) => {}
             verdict => return verdict,
         }
     }
-    attempt(context, by).await
+    attempt(context, request).await
 }
 
-async fn attempt(context: &Context<'_>, by: &Account) -> Result<Verdict, Broken> {
+async fn attempt(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<Verdict, Broken> {
+    let by = request.by();
     // At work: the run itself writes its end, in its own lane.
     if context
         .app
         .interrupts
-        .interrupt(context.id(), &Interrupt::Cancelled(by.clone()))
+        .interrupt(context.id(), &Interrupt::Cancelled(request.clone()))
     {
         return Ok(Ok(None));
     }

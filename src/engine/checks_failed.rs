@@ -83,10 +83,11 @@ pub(super) async fn labelled(
     }
     // Whoever may label may not necessarily run code: the gate asks, unless the configuration says otherwise.
     let permission = context.client.permission(&context.id().repository, by).await?;
-    if authorize((), by, by.as_str().ends_with("[bot]"), permission).is_err() {
+    let Ok(request) = authorize(Mode::Debug, by, by.as_str().ends_with("[bot]"), permission) else {
         return Ok(());
-    }
-    begin(&context, Origin::Label { by: by.clone() }).await
+    };
+    let by = request.by().clone();
+    begin(&context, Origin::Label { by }).await
 }
 
 async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {

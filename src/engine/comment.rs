@@ -8,7 +8,7 @@ use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::{Gate, Refusal};
 use crate::domain::id::{Account, InstallationId};
 use crate::domain::mode::Mode;
-use crate::domain::permission::{Authorized, authorize};
+use crate::domain::permission::{Authorized, Request, authorize};
 use crate::domain::reply;
 use crate::domain::run::{Consent, End, Origin, Run, Step};
 use crate::github::PullRequest;
@@ -116,8 +116,8 @@ async fn obey(
         .client
         .permission(&context.id().repository, &comment.author)
         .await?;
-    match authorize(command, &comment.author, comment.author_is_bot, permission) {
-        Ok(request) if request.is(&Command::Status) => Box::pin(status(context)).await,
+    match authorize(command, &comment.author, comment.author_is_bot, permission).map(Request::from) {
+        Ok(Request::Status(_)) => Box::pin(status(context)).await,
         Ok(request) => Box::pin(carry_out(context, (comment, received), request)).await,
         Err(refusal) => Ok(Err(refusal)),
     }
@@ -126,50 +126,49 @@ async fn obey(
 async fn carry_out(
     context: &Context<'_>,
     (comment, received): (&Comment, Timestamp),
-    request: Authorized<Command>,
+    request: Request,
 ) -> Result<Verdict, Broken> {
     if !context.pull_request.is_open {
         return Ok(Err(Refusal::PullRequestClosed));
     }
-    let by = request.by().clone();
     let said_in = answer::SaidIn {
         comment: comment.id,
         received,
         written: comment.written,
     };
-    let command = request.into_inner();
-    let begins = matches!(
-        command,
-        Command::Fix | Command::Tdd { .. } | Command::Refactor { .. } | Command::Explain
-    );
-    if begins && context.app.interrupts.was_cancelled_after(context.id(), received) {
+    match request {
+        Request::Begin(request) => begin_on_comment(context, (comment, received), &request).await,
+        Request::Approve(request) => answer::approve(context, &request, Some(said_in)).await,
+        Request::Reject(request) => answer::reject(context, &request, Some(said_in)).await,
+        Request::Cancel(request) => {
+            context.app.interrupts.cancelled(context.id(), received);
+            cancel::cancel(context, &request).await
+        }
+        Request::Retry(request) => retry::retry(context, &request).await,
+        Request::Undo(request) => undo::undo(context, &request).await,
+        Request::Status(_) | Request::Help | Request::Config => Ok(Ok(None)),
+    }
+}
+
+/// Begins a run, unless it was cancelled meanwhile, or its code changed.
+async fn begin_on_comment(
+    context: &Context<'_>,
+    (comment, received): (&Comment, Timestamp),
+    request: &Authorized<Mode>,
+) -> Result<Verdict, Broken> {
+    if context.app.interrupts.was_cancelled_after(context.id(), received) {
         return Ok(Ok(Some("This was cancelled before it began.".into())));
     }
-    if begins && was_pushed_since(context, comment, received).await? {
+    if was_pushed_since(context, comment, received).await? {
         return Ok(Ok(Some(reply::pushed_since(&context.pull_request.head))));
     }
     let origin = Origin::Comment {
         id: comment.id,
-        by: by.clone(),
+        by: request.by().clone(),
     };
-    match command {
-        Command::Fix => begin(context, origin, &by, Mode::Debug).await,
-        Command::Tdd { specification } => begin(context, origin, &by, Mode::Tdd { specification }).await,
-        Command::Refactor { goal, path } => {
-            // It was a path when it was read.
-            let path = path.and_then(|path| path.parse().ok());
-            begin(context, origin, &by, Mode::Refactor { goal, path }).await
-        }
-        Command::Approve { gate } => answer::approve(context, gate.as_ref(), &by, Some(said_in)).await,
-        Command::Reject { gate, reason } => answer::reject(context, gate.as_ref(), (&by, reason), Some(said_in)).await,
-        Command::Cancel => {
-            context.app.interrupts.cancelled(context.id(), received);
-            cancel::cancel(context, &by).await
-        }
-        Command::Retry => retry::retry(context).await,
-        Command::Undo => undo::undo(context, &by).await,
-        Command::Explain => explain(context, comment, &by).await,
-        Command::Help | Command::Status | Command::Config => Ok(Ok(None)),
+    match request.request() {
+        Mode::Explain => explain(context, origin, request.by()).await,
+        _ => begin(context, origin, request).await,
     }
 }
 
@@ -197,7 +196,12 @@ async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Ti
 }
 
 /// The command is the consent to sandboxed runs on this head. What already waits for exactly that is answered by it.
-pub(super) async fn begin(context: &Context<'_>, origin: Origin, by: &Account, mode: Mode) -> Result<Verdict, Broken> {
+pub(super) async fn begin(
+    context: &Context<'_>,
+    origin: Origin,
+    request: &Authorized<Mode>,
+) -> Result<Verdict, Broken> {
+    let (by, mode) = (request.by(), request.request().clone());
     if !mode.is_debug() && context.app.model.is_none() {
         return Ok(Ok(Some(format!("{}.", reply::needs_a_model(&mode)))));
     }
@@ -263,17 +267,13 @@ async fn take_over(context: &Context<'_>, mut mine: Run, by: &Account) -> Result
 }
 
 /// Has a model find out why the tests fail, beside whatever else goes on; without one, says what was seen.
-async fn explain(context: &Context<'_>, comment: &Comment, by: &Account) -> Result<Verdict, Broken> {
+async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<Verdict, Broken> {
     if context.app.model.is_none() {
         return Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref()))));
     }
     let config = match desk::config(&context.client, &context.pull_request).await? {
         Ok(config) => config,
         Err(mistake) => return Ok(Ok(Some(reply::bad_config(&mistake)))),
-    };
-    let origin = Origin::Comment {
-        id: comment.id,
-        by: by.clone(),
     };
     let consent = Consent::Command { by: by.clone() };
     // The same comment begins the same run, however often it is delivered.

@@ -248,6 +248,7 @@ async fn expire(context: &Context<'_>, run: &mut Run) -> Result<(), Broken> {
             gate: gate.id,
             answer: Answer::Expired,
             comment: None,
+            at: Some(now),
         };
         context.app.journal.append(run, step).await?;
     }

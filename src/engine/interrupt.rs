@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::id::{Account, CommitSha, PullRequestId};
+use crate::domain::id::{CommitSha, PullRequestId};
+use crate::domain::permission::{Authorized, Cancel};
 
 /// Why a run has to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interrupt {
     Superseded(CommitSha),
-    Cancelled(Account),
+    /// By somebody who may.
+    Cancelled(Authorized<Cancel>),
     /// The pull request was closed.
     Closed,
     /// It got another base branch.
@@ -183,6 +185,8 @@ impl Drop for Working {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::id::Account;
+    use crate::domain::permission::{Permission, authorize};
 
     fn sha(letter: &str) -> CommitSha {
         letter.repeat(40).parse().unwrap()
@@ -227,7 +231,8 @@ mod tests {
         working.enter_again();
         assert!(working.interrupt().is_none() && !working.token().is_cancelled());
         all.interrupt(&id(), &Interrupt::Superseded(sha("b")));
-        let cancelled = Interrupt::Cancelled(Account::new("mia"));
+        let cancelled =
+            Interrupt::Cancelled(authorize(Cancel, &Account::new("mia"), false, Permission::Write).unwrap());
         all.interrupt(&id(), &cancelled);
         all.interrupt(&id(), &Interrupt::Closed);
         working.enter_again();

@@ -1,24 +1,21 @@
 //! Commits what was approved, exactly as it was tested.
 
 use super::{Broken, Context, merge, propose, retarget, vouch};
-use crate::domain::reply;
+use crate::domain::landing::Landing;
 use crate::domain::run::{End, Run, Step};
-use crate::github::{Error, LandError, Landing};
+use crate::github::{Branch, Error, LandError};
 
 /// Lands what was approved, if everybody who approved still may.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
 pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broken> {
-    let Some(proposal) = &run.proposal else {
-        return Err(Broken::Bug("nothing to land".into()));
-    };
     // What lands is not changed by that, but nobody tested it together with what is new there.
     if let Some(tip) = merge::moved(context, run).await? {
         return Ok(Step::BaseMoved { tip });
     }
-    let approved_by = match Box::pin(vouch::for_landing(context, run)).await? {
-        Ok(approved_by) => approved_by,
+    let approved = match Box::pin(vouch::approved(context, run)).await? {
+        Ok(approved) => approved,
         Err(reason) => return Ok(Step::Ended(End::Refused { reason })),
     };
     // What was read before the tests ran may be old by now.
@@ -38,16 +35,11 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
         return Ok(Step::Ended(end));
     }
     let tree = propose::tested_tree(context, run).await?;
-    let landing = Landing {
+    let branch = Branch {
         repository: head_repository,
-        branch: &pull_request.head_branch,
-        head: &run.started.head,
-        patch: &proposal.patch,
-        tree: Some(&tree),
-        message: &reply::commit_message(proposal, &approved_by),
-        run: run.id(),
+        name: &pull_request.head_branch,
     };
-    match context.client.land(&landing).await {
+    match context.client.land(branch, &Landing::of(&approved, tree)).await {
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
         Err(LandError::NotTaken { why: reason }) => Ok(Step::Ended(End::NotTaken { reason })),

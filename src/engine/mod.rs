@@ -55,7 +55,7 @@ use crate::domain::event::{Event, Fact};
 use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId, RepositoryName};
 use crate::domain::mode::Mode;
 use crate::domain::model::Who;
-use crate::domain::permission::authorize;
+use crate::domain::permission::{Cancel, authorize};
 use crate::domain::run::{End, Run};
 use crate::github::{Client, GitHub, PullRequest};
 use crate::journal::Journal;
@@ -250,9 +250,9 @@ pub async fn stop_at_once(app: &App, event: Event) -> Result<(), Broken> {
         .await?;
     let repository = &comment.pull_request.repository;
     let permission = client.permission(repository, &comment.author).await?;
-    if authorize((), &comment.author, comment.author_is_bot, permission).is_ok() {
-        let why = Interrupt::Cancelled(comment.author.clone());
-        app.interrupts.interrupt(&comment.pull_request, &why);
+    if let Ok(request) = authorize(Cancel, &comment.author, comment.author_is_bot, permission) {
+        app.interrupts
+            .interrupt(&comment.pull_request, &Interrupt::Cancelled(request));
     }
     Ok(())
 }

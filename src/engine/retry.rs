@@ -4,6 +4,7 @@ use super::comment::Verdict;
 use super::{Broken, Context};
 use crate::domain::gate::Refusal;
 use crate::domain::id::CommitSha;
+use crate::domain::permission::{Authorized, Retry};
 use crate::domain::reply;
 use crate::domain::run::{End, Origin, Run};
 use crate::github::Error;
@@ -15,7 +16,7 @@ pub(super) const BUTTON: &str = "retry";
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn retry(context: &Context<'_>) -> Result<Verdict, Broken> {
+pub(super) async fn retry(context: &Context<'_>, _: &Authorized<Retry>) -> Result<Verdict, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     let (repository, head) = (&context.id().repository, &context.pull_request.head);
     let workflow_run = match failed_on(&runs, head) {

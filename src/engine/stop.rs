@@ -25,7 +25,9 @@ pub(super) async fn stop(
     }
     match working.interrupt() {
         Some(Interrupt::ShuttingDown) => Ok(Some(None)),
-        Some(Interrupt::Cancelled(by)) => Ok(Some(Some(End::Cancelled { by: Some(by) }))),
+        Some(Interrupt::Cancelled(request)) => Ok(Some(Some(End::Cancelled {
+            by: Some(request.by().clone()),
+        }))),
         // Deliveries come late, and again: what counts is what the pull request is now.
         Some(Interrupt::Superseded(_) | Interrupt::Closed | Interrupt::Retargeted) => {
             working.enter_again();

@@ -3,37 +3,26 @@
 use super::comment::Verdict;
 use super::{Broken, Context, announce};
 use crate::domain::gate::Refusal;
-use crate::domain::id::{Account, RunId};
-use crate::domain::patch::{FileChange, Patch};
+use crate::domain::landing::Landing;
+use crate::domain::permission::{Authorized, Undo};
 use crate::domain::reply;
 use crate::domain::run::{End, Step};
-use crate::github::{LandError, Landing};
+use crate::github::{Branch, LandError};
 
 /// Commits the reverse of what landed, on top of it.
 ///
 /// # Errors
 /// When something broke.
-pub(super) async fn undo(context: &Context<'_>, by: &Account) -> Result<Verdict, Broken> {
+pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> Result<Verdict, Broken> {
     let runs = context.app.journal.runs_of(context.id()).await?;
     let pull_request = &context.pull_request;
     let landed = runs.iter().rev().find_map(|run| match &run.end {
         Some(End::Landed { commit }) => Some((run, commit)),
         _ => None,
     });
-    let Some((mut run, commit, proposal)) =
-        landed.and_then(|(run, commit)| Some((run.clone(), commit, run.proposal.as_ref()?)))
-    else {
+    let Some((mut run, commit)) = landed.map(|(run, commit)| (run.clone(), commit)) else {
         return Ok(Err(Refusal::NothingToUndo));
     };
-    let patch = Patch::new(proposal.patch.files().map(|(path, change)| {
-        (
-            path.clone(),
-            FileChange {
-                before: change.after.clone(),
-                after: change.before.clone(),
-            },
-        )
-    }));
     let repository = pull_request
         .head_repository
         .as_ref()
@@ -42,17 +31,15 @@ pub(super) async fn undo(context: &Context<'_>, by: &Account) -> Result<Verdict,
     let Some(tree) = context.client.tree_before(repository, commit).await? else {
         return Ok(Err(Refusal::NothingToUndo));
     };
-    let landing = Landing {
-        repository,
-        branch: &pull_request.head_branch,
-        // Where the branch is by now is looked up there: still here, or at the commit that took it back.
-        head: commit,
-        patch: &patch,
-        tree: Some(&tree),
-        message: &format!("Undo {}\n\nAsked for by {by}.", commit.short()),
-        run: &RunId(format!("{}-undo", run.id())),
+    let Some(landing) = Landing::undo(request, &run, (commit, tree)) else {
+        return Ok(Err(Refusal::NothingToUndo));
     };
-    match context.client.land(&landing).await {
+    // Where the branch is by now is looked up there: still at what landed, or at the commit that took it back.
+    let branch = Branch {
+        repository,
+        name: &pull_request.head_branch,
+    };
+    match context.client.land(branch, &landing).await {
         Ok(commit) => {
             let answer = format!("Taken back with {}.", commit.short());
             if run.undone.is_none() {

@@ -15,9 +15,7 @@ use announced::Announced;
 
 use super::{Broken, Context, desk};
 use crate::domain::execution::Resolution;
-use crate::domain::gate::{Gate, GateKind, Terms};
-use crate::domain::id::Account;
-use crate::domain::run::{Asked, End, Next, Rules, Run, Step, Unvouched};
+use crate::domain::run::{Approved, Asked, End, Next, NotApproved, Rules, Run, Step, Unvouched};
 
 /// Whether this executes or lands something, or hands the model what was allowed.
 pub(super) fn rests_on_a_word(next: &Next) -> bool {
@@ -90,22 +88,22 @@ fn is_proved(context: &Context<'_>, run: &Run) -> bool {
     at.is_some_and(|at| context.app.journal.vouches_for(run.id(), at))
 }
 
-/// Everybody who approved that the proposal lands, or why it must not.
+/// The approval to land the proposal of a run, with the permissions of everybody who approved fetched just now; or why it
+/// must not land, as a sentence.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
-pub(super) async fn for_landing(context: &Context<'_>, run: &Run) -> Result<Result<Vec<Account>, String>, Broken> {
-    let landing = run.gates.iter().rfind(|asked| asked.gate.kind.lands());
-    let Some(asked) = landing.filter(|asked| asked.is_approved()) else {
-        return Ok(Err("Nobody approved that this lands.".into()));
-    };
-    for by in asked.approved_by() {
-        let permission = context.client.permission(&context.id().repository, by).await?;
-        if !permission.may_approve() {
-            return Ok(Err(format!("{by} approved, but has no write access any more.")));
-        }
+pub(super) async fn approved<'a>(context: &Context<'_>, run: &'a Run) -> Result<Result<Approved<'a>, String>, Broken> {
+    let mut permissions = Vec::new();
+    for by in run.landing_approvers() {
+        let permission = context.client.permission(&context.id().repository, &by).await?;
+        permissions.push((by, permission));
     }
-    if !context.app.journal.is_own() {
+    let approved = match run.approved(&permissions) {
+        Ok(approved) => approved,
+        Err(reason) => return Ok(Err(reason.to_string())),
+    };
+    if let (false, Some(asked)) = (context.app.journal.is_own(), run.landing_gate()) {
         let announced = Announced::load(context).await?;
         let unvouched = Box::pin(unvouched(context, run, asked, &announced)).await?;
         if let Some(Unvouched { by, why }) = unvouched.first() {
@@ -118,15 +116,12 @@ pub(super) async fn for_landing(context: &Context<'_>, run: &Run) -> Result<Resu
         let Ok(config) = desk::config(&context.client, &context.pull_request).await? else {
             return Ok(Err("greenlight.toml on the base branch cannot be used.".into()));
         };
-        let approved = asked.approvals.len();
-        if approved < config.gate.approvers as usize {
-            return Ok(Err(format!(
-                "{} people have to approve, and {approved} did.",
-                config.gate.approvers
-            )));
+        let (needed, approved) = (config.gate.approvers, approved.by().len());
+        if (approved as u64) < u64::from(needed) {
+            return Ok(Err(NotApproved::TooFew { needed, approved }.to_string()));
         }
     }
-    Ok(Ok(asked.approved_by().cloned().collect()))
+    Ok(Ok(approved))
 }
 
 /// The approvals of a gate that nothing vouches for.
@@ -137,7 +132,7 @@ async fn unvouched(
     announced: &Announced,
 ) -> Result<Vec<Unvouched>, Broken> {
     let mut unvouched: Vec<Unvouched> = Vec::new();
-    let expected = expected(run, &asked.gate);
+    let expected = run.digest_now(&asked.gate);
     for approval in &asked.approvals {
         let doubt = if expected.as_ref() == Some(&asked.gate.digest) {
             word::approves(context, (run, &asked.gate), approval, announced).await?
@@ -151,49 +146,6 @@ async fn unvouched(
         }
     }
     Ok(unvouched)
-}
-
-/// The digest of what a gate lets happen now; none if its kind is not the one for that.
-fn expected(run: &Run, gate: &Gate) -> Option<String> {
-    let proposed = || {
-        let patch = &run.proposal.as_ref()?.patch;
-        Some((patch.digest(), patch.paths().count()))
-    };
-    let weakenings = run.proposal.as_ref().map_or(0, |proposal| proposal.weakens.len());
-    let content = match &gate.kind {
-        GateKind::Search { command, .. } => command.clone(),
-        GateKind::VerifyAndLand { command, files, .. } => {
-            let (patch, count) = proposed()?;
-            (count == *files && weakenings == 0).then(|| format!("{patch}\n{command}"))?
-        }
-        GateKind::Land { files } => {
-            let (patch, count) = proposed()?;
-            (count == *files && weakenings == 0).then_some(patch)?
-        }
-        GateKind::ChangeTests {
-            files,
-            weakenings: said,
-        } => {
-            let (patch, count) = proposed()?;
-            (count == *files && weakenings == *said && weakenings > 0).then_some(patch)?
-        }
-        GateKind::Tests { files, tests } => {
-            let first = run.tests_first.as_ref()?;
-            let is_it = first.patch.paths().count() == *files && first.names.len() == *tests;
-            is_it.then(|| first.patch.digest())?
-        }
-        GateKind::Execute(execution) => {
-            let wanted = &run.deferred.as_ref()?.execution;
-            (**execution == *wanted).then(|| serde_json::json!(gate.circumstances).to_string())?
-        }
-    };
-    let terms = Terms {
-        head: run.started.head.clone(),
-        approvers: gate.approvers,
-        opened: gate.opened,
-        expires: gate.expires,
-    };
-    Some(Gate::open(run.id(), 0, gate.kind.clone(), &content, terms).digest)
 }
 
 /// Whether the head moved after a comment was written: what its author allowed is the code they could see.

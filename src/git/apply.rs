@@ -9,7 +9,7 @@ use std::path::Path;
 use git2::{ObjectType, Oid};
 
 use super::Error;
-use super::hunk::{Hunk, Kind};
+use super::hunk::{Hunk, Kind, Line};
 use super::quoted::bare;
 use super::unified::{Body, Section, shown, too_large, wrong};
 use crate::domain::id::RepoPath;
@@ -321,6 +321,14 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Whether a hunk has to be at the end of the file: one with lines of context before its change and none after it, as
+/// `git apply` has it. A diff without any context says nothing about what follows.
+/// <https://git-scm.com/docs/git-apply#Documentation/git-apply.txt---unidiff-zero>
+fn ends_the_file(hunk: &Hunk<'_>) -> bool {
+    let is_context = |line: Option<&Line<'_>>| line.is_some_and(|line| line.kind == Kind::Context);
+    is_context(hunk.lines.first()) && !is_context(hunk.lines.last())
+}
+
 /// A text with the hunks applied at exactly the lines that they name; none when it has more than `most` bytes.
 fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result<Option<Vec<u8>>, Error> {
     let mut lines = Lines { rest: before, at: 0 };
@@ -351,6 +359,10 @@ fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result
                 }
                 out.extend_from_slice(line.bytes);
             }
+        }
+        if ends_the_file(hunk) && !lines.rest.is_empty() {
+            let reason = "the hunk ends the file, and the file goes on there; is the patch applied already?";
+            return Err(wrong(name, hunk.line, reason));
         }
         if out.len() > most {
             return Ok(None);

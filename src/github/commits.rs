@@ -15,21 +15,14 @@ use super::error::Error;
 use super::escaped;
 use super::graphql::Swap;
 use crate::domain::id::{CommitSha, RepositoryName, RunId};
-use crate::domain::patch::Patch;
+use crate::domain::landing::Landing;
 
-/// A tested patch on its way to a branch.
-pub struct Landing<'a> {
+/// Where something lands.
+#[derive(Debug, Clone, Copy)]
+pub struct Branch<'a> {
     /// The repository the branch is in: the fork's, for a pull request from a fork.
     pub repository: &'a RepositoryName,
-    pub branch: &'a str,
-    /// The head the patch was tested on; the branch must still be there.
-    pub head: &'a CommitSha,
-    pub patch: &'a Patch,
-    /// The name of the tree that was tested, if it is known: what lands must be that tree.
-    pub tree: Option<&'a str>,
-    pub message: &'a str,
-    /// Stands in the commit's trailer, by which the commit is found again after a crash.
-    pub run: &'a RunId,
+    pub name: &'a str,
 }
 
 /// Why a patch did not land.
@@ -98,31 +91,26 @@ impl Client {
     /// # Errors
     /// When the branch moved, its rules take no such commit, GitHub's tree is not the tested one, or GitHub cannot be
     /// reached or refuses.
-    pub async fn land(&self, landing: &Landing<'_>) -> Result<CommitSha, LandError> {
-        let Landing {
-            repository,
-            branch,
-            head,
-            ..
-        } = landing;
-        if let Some(landed) = self.landed_before(landing).await? {
+    pub async fn land(&self, branch: Branch<'_>, landing: &Landing<'_>) -> Result<CommitSha, LandError> {
+        let (repository, head) = (branch.repository, landing.head());
+        if let Some(landed) = self.landed_before(branch, landing).await? {
             return Ok(landed);
         }
         let base: Commit = self.get(&format!("/repos/{repository}/git/commits/{head}")).await?;
-        let tree = self.tree(landing, &base.tree.sha).await?;
-        let message = commit_message(landing.message, landing.run);
+        let tree = self.tree(repository, landing, &base.tree.sha).await?;
+        let message = commit_message(landing.message(), landing.run());
         let body = json!({ "message": message, "tree": tree, "parents": [head] });
         // An object nobody points at costs nothing, so this may be sent again.
         let commit: Commit = self
             .post_again(&format!("/repos/{repository}/git/commits"), &body)
             .await?;
-        let mut swapped = self.swap(landing, &commit.sha).await;
+        let mut swapped = self.swap(branch, (head, &commit.sha)).await;
         if let Ok(Swap::Unknown) = swapped {
             // All that an old server can tell is whether the branch would go forward. So it is looked at once more.
-            if let Some(landed) = self.landed_before(landing).await? {
+            if let Some(landed) = self.landed_before(branch, landing).await? {
                 return Ok(landed);
             }
-            let reference = format!("/repos/{repository}/git/refs/heads/{}", escaped(branch));
+            let reference = format!("/repos/{repository}/git/refs/heads/{}", escaped(branch.name));
             let body = json!({ "sha": commit.sha, "force": false });
             let moved = self.set::<Reference>(Method::PATCH, &reference, &body).await;
             swapped = moved.map(|_| Swap::Done);
@@ -131,7 +119,7 @@ impl Client {
             return Ok(commit.sha);
         };
         // Whatever was answered, where the branch is tells what came of it.
-        match (self.landed_before(landing).await?, error) {
+        match (self.landed_before(branch, landing).await?, error) {
             (Some(landed), _) => Ok(landed),
             (None, Error::Refused { message, lacks, .. }) => Err(LandError::NotTaken {
                 why: match lacks {
@@ -144,29 +132,24 @@ impl Client {
     }
 
     /// Moves the branch from the head that was tested to a commit on top of it, and from nowhere else.
-    async fn swap(&self, landing: &Landing<'_>, to: &CommitSha) -> Result<Swap, Error> {
+    async fn swap(&self, branch: Branch<'_>, (from, to): (&CommitSha, &CommitSha)) -> Result<Swap, Error> {
         #[derive(Deserialize)]
         struct Named {
             node_id: Option<String>,
         }
-        let named: Named = self.get(&format!("/repos/{}", landing.repository)).await?;
+        let named: Named = self.get(&format!("/repos/{}", branch.repository)).await?;
         let Some(repository) = named.node_id else {
             return Ok(Swap::Unknown);
         };
-        let name = format!("refs/heads/{}", landing.branch);
-        self.update_ref(&repository, &name, (landing.head, to)).await
+        let name = format!("refs/heads/{}", branch.name);
+        self.update_ref(&repository, &name, (from, to)).await
     }
 
     /// The commit of an earlier attempt, if the branch is at it.
-    async fn landed_before(&self, landing: &Landing<'_>) -> Result<Option<CommitSha>, LandError> {
-        let Landing {
-            repository,
-            branch,
-            head,
-            ..
-        } = landing;
+    async fn landed_before(&self, branch: Branch<'_>, landing: &Landing<'_>) -> Result<Option<CommitSha>, LandError> {
+        let (repository, head) = (branch.repository, landing.head());
         let reference: Reference = self
-            .get(&format!("/repos/{repository}/git/ref/heads/{}", escaped(branch)))
+            .get(&format!("/repos/{repository}/git/ref/heads/{}", escaped(branch.name)))
             .await?;
         if reference.object.sha == head.as_str() {
             return Ok(None);
@@ -174,21 +157,21 @@ impl Client {
         let now: Commit = self
             .get(&format!("/repos/{repository}/git/commits/{}", reference.object.sha))
             .await?;
-        let is_ours = now.message.lines().any(|line| line == trailer(landing.run));
+        let is_ours = now.message.lines().any(|line| line == trailer(landing.run()));
         let is_child = now.parents.len() == 1 && now.parents.iter().all(|parent| parent.sha == head.as_str());
         // The run's name is no secret, and anybody may write it into a message: only the same tree is the same commit.
         if is_ours && is_child {
             let base: Commit = self.get(&format!("/repos/{repository}/git/commits/{head}")).await?;
-            if self.tree(landing, &base.tree.sha).await? == now.tree.sha {
+            if self.tree(repository, landing, &base.tree.sha).await? == now.tree.sha {
                 return Ok(Some(now.sha));
             }
         }
         Err(LandError::HeadMoved { actual: now.sha })
     }
 
-    async fn tree(&self, landing: &Landing<'_>, base: &str) -> Result<String, LandError> {
+    async fn tree(&self, repository: &RepositoryName, landing: &Landing<'_>, base: &str) -> Result<String, LandError> {
         let mut entries: Vec<Value> = Vec::new();
-        for (path, change) in landing.patch.files() {
+        for (path, change) in landing.patch().files() {
             let mode = change
                 .after
                 .as_ref()
@@ -198,7 +181,7 @@ impl Client {
             if let Some(after) = &change.after {
                 let body = json!({ "content": STANDARD.encode(&after.bytes), "encoding": "base64" });
                 let blob: Object = self
-                    .post_again(&format!("/repos/{}/git/blobs", landing.repository), &body)
+                    .post_again(&format!("/repos/{repository}/git/blobs"), &body)
                     .await?;
                 entry["sha"] = json!(blob.sha);
             }
@@ -206,14 +189,15 @@ impl Client {
         }
         let body = json!({ "base_tree": base, "tree": entries });
         let tree: Object = self
-            .post_again(&format!("/repos/{}/git/trees", landing.repository), &body)
+            .post_again(&format!("/repos/{repository}/git/trees"), &body)
             .await?;
-        match landing.tree {
-            Some(tested) if tested != tree.sha => Err(LandError::OtherTree {
+        if tree.sha == landing.tree() {
+            Ok(tree.sha)
+        } else {
+            Err(LandError::OtherTree {
                 made: tree.sha,
-                tested: tested.into(),
-            }),
-            _ => Ok(tree.sha),
+                tested: landing.tree().into(),
+            })
         }
     }
 }

@@ -37,7 +37,7 @@ pub use actions::{Job, JobStep, WorkflowRun};
 pub use checks::{Annotation, Button, CheckRun, Conclusion, MAX_ANNOTATIONS};
 pub use client::Client;
 pub use comments::IssueComment;
-pub use commits::{LandError, Landing, commit_message};
+pub use commits::{Branch, LandError, commit_message};
 pub use deliveries::Missed;
 pub use error::{Error, Holder, MissingPermission, Pause};
 use octocrab::Octocrab;

@@ -21,6 +21,8 @@ const MIN_WEIGHT: f32 = 0.3;
 /// What a score may fall behind another to be about as likely: where behaviour can be compared, and where it cannot.
 const COMPARED: f32 = 0.7;
 const UNCOMPARED: f32 = 0.9;
+/// Whoever turned a fix down wants to see others, but not one that is less likely than this share of it.
+const UNLIKELY: f32 = 1.0 / 3.0;
 /// So many rivals are compared.
 const MAX_RIVALS: usize = 12;
 /// So many findings are proved by a run of the whole suite, and shown.
@@ -113,7 +115,7 @@ impl Gate<'_> {
         if candidate.weight < MIN_WEIGHT {
             risks.push("edits of its kind are seldom the fix");
         }
-        if candidate.score < self.least_rival(turned_down) {
+        if candidate.score < turned_down * UNLIKELY {
             risks.push(
                 "it is much less likely than a fix that was turned down, and the tests cannot tell the two apart",
             );

@@ -99,6 +99,32 @@ async fn a_rejected_patch_is_not_found_again() {
     );
 }
 
+/// An edit at the very beginning of a file is one, too.
+#[tokio::test]
+async fn a_first_line_that_was_taken_away_is_put_back() {
+    let now = "from decimal import Decimal\n\n\ndef due(issued, days):\n    return issued + datetime.timedelta(days=days)\n\n\ndef vat(net):\n    return net * Decimal(\"0.19\")\n";
+    let mut patient = Patient::written(&[
+        ("invoice.py", now),
+        (
+            "test_invoice.py",
+            "import datetime\nimport unittest\nfrom invoice import due, vat\n\n\nclass InvoiceTest(unittest.TestCase):\n    \
+             def test_due(self):\n        \
+             self.assertEqual(due(datetime.date(2024, 2, 20), 14), datetime.date(2024, 3, 5))\n\n    \
+             def test_vat(self):\n        self.assertEqual(vat(100), 19)\n",
+        ),
+    ])
+    .await;
+    let original = format!("import datetime\n{now}");
+    patient
+        .originals
+        .insert("invoice.py".parse().unwrap(), original.clone());
+    let found = patient.found().await;
+    assert_eq!(
+        found.patch.files().next().unwrap().1.after.as_ref().unwrap().text(),
+        Some(original.as_str())
+    );
+}
+
 #[tokio::test]
 async fn what_no_single_edit_repairs_is_said_to_be_not_found() {
     let patient = Patient::written(&[

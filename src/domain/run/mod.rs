@@ -3,12 +3,15 @@
 //! [`Run::next`] is pure: after a crash the same steps give the same next thing to do, so a finished step is never
 //! done again and an unfinished one is done with the same markers. What a step does to GitHub is in `engine`.
 
+mod approved;
 mod next;
 mod rights;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use approved::{Approved, NotApproved};
+use jiff::Timestamp;
 pub use next::{GateNeeded, Next};
 pub use rights::Rules;
 pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Tested, TestsFirst, Unvouched};
@@ -34,6 +37,8 @@ pub struct Approval {
     pub by: Account,
     /// None for a button, and for what was said elsewhere than on GitHub.
     pub comment: Option<u64>,
+    /// When it was taken; `None` in journals of versions that did not write it down.
+    pub at: Option<Timestamp>,
 }
 
 /// A gate with what was said to it.
@@ -244,9 +249,14 @@ impl Run {
                     expired: false,
                 });
             }
-            Step::Answered { gate, answer, comment } => {
+            Step::Answered {
+                gate,
+                answer,
+                comment,
+                at,
+            } => {
                 self.answered_in.extend(comment);
-                self.answer(&gate, answer, comment);
+                self.answer(&gate, answer, (comment, at));
             }
             Step::Unvouched { gate, approvals } => self.take_back(&gate, approvals),
             Step::Verified(evidence) => {
@@ -270,13 +280,13 @@ impl Run {
         }
     }
 
-    fn answer(&mut self, id: &GateId, answer: Answer, comment: Option<u64>) {
+    fn answer(&mut self, id: &GateId, answer: Answer, (comment, at): (Option<u64>, Option<Timestamp>)) {
         let Some(asked) = self.gates.iter_mut().rev().find(|asked| asked.gate.id == *id) else {
             return;
         };
         match answer {
             Answer::Approved { by } if asked.has_approved(&by) => {}
-            Answer::Approved { by } => asked.approvals.push(Approval { by, comment }),
+            Answer::Approved { by } => asked.approvals.push(Approval { by, comment, at }),
             Answer::Expired => asked.expired = true,
             Answer::Rejected { by, reason } => {
                 asked.rejected = Some((by.clone(), reason.clone()));

@@ -281,6 +281,9 @@ pub enum Step {
         gate: GateId,
         answer: Answer,
         comment: Option<u64>,
+        /// When it was taken; earlier versions did not write it down.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Timestamp>,
     },
     /// Nothing on GitHub vouches for these approvals, so they do not count.
     Unvouched {

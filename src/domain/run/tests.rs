@@ -1,5 +1,6 @@
 //! The life of a run, step by step.
 
+mod approvals;
 mod requests;
 
 use jiff::Timestamp;
@@ -100,6 +101,7 @@ fn answered(run: &Run, answer: Answer) -> Step {
         gate: run.gates.last().unwrap().gate.id.clone(),
         answer,
         comment: None,
+        at: None,
     }
 }
 

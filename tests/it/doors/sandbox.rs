@@ -197,6 +197,9 @@ async fn the_doctor_shows_every_sandbox() {
         assert_eq!(tools["hidden"][0], "native", "{tools}");
     }
     assert_eq!(document["backends"][0]["breaches"], serde_json::json!([]));
+    // The tests need it themselves.
+    let programs = document["machine"]["programs"]["found"].as_array().unwrap();
+    assert!(programs.contains(&"python3".into()), "{programs:?}");
     // Nothing of what it put there stays, and a flag that would do nothing is refused.
     assert_eq!(std::fs::read_dir(door.data()).unwrap().count(), 0);
     door.run(["doctor", "--sandbox", "native"])

@@ -272,6 +272,25 @@ fn lines_that_no_hunk_counts_are_refused() {
     }
 }
 
+/// git does not apply such a hunk anywhere else, so that what is appended to a file is not appended twice.
+#[test]
+fn a_hunk_that_ends_the_file_goes_nowhere_else() {
+    let checkout = plain();
+    let diff = "--- a/x\n+++ b/x\n@@ -27,3 +27,4 @@\n 27\n 28\n 29\n+30\n";
+    same_as_git(&checkout, diff.as_bytes());
+    checkout.write("x", numbered(1..31).as_bytes());
+    checkout.commit("applied");
+    let error = refusal(&checkout, diff);
+    assert!(
+        error.contains("x, line 3 of the diff: the hunk ends the file"),
+        "{error}"
+    );
+    assert!(error.contains("is the patch applied already?"), "{error}");
+    // Without any context a diff says nothing of what follows.
+    let bare = "--- a/x\n+++ b/x\n@@ -5 +5 @@\n-5\n+five\n";
+    apply(&checkout, bare.as_bytes()).unwrap();
+}
+
 #[test]
 fn only_what_is_applied_of_a_binary_change_is_unpacked_and_counted() {
     let checkout = Checkout::new();

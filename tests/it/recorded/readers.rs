@@ -2,10 +2,16 @@
 
 use greenlight::domain::event::CommentPlace;
 use greenlight::domain::id::{Account, CommitSha, PullRequestId, Repository, RunId};
+use greenlight::domain::landing::Landing;
+use greenlight::domain::mode::Mode;
 use greenlight::domain::patch::{Blob, FileChange, Patch};
+use greenlight::domain::permission::{Permission, Undo, authorize};
+use greenlight::domain::proposal::{Author, Proposal};
 use greenlight::domain::reply::Source;
+use greenlight::domain::run::{Consent, Origin, Run, Started, Step};
 use greenlight::github::state::Place;
-use greenlight::github::{CheckRun, Client, Error, LandError, Landing, NewReview};
+use greenlight::github::{Branch, CheckRun, Client, Error, LandError, NewReview};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -353,21 +359,59 @@ async fn save(client: &Client, name: &str) -> Result<(), Error> {
     }
 }
 
+fn started() -> Started {
+    Started {
+        run: RunId("r1".into()),
+        pull_request: id(),
+        installation: None,
+        head: sha('a'),
+        base: sha('a'),
+        base_branch: None,
+        origin: Origin::Ci { workflow_run: None },
+        consent: Consent::None,
+        asks_first: false,
+        mode: Mode::Debug,
+        asks_about_tests: false,
+        approvers: 1,
+        gate_seconds: 1,
+        writes_as: None,
+        at: Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn proposal(patch: Patch) -> Proposal {
+    Proposal {
+        head: sha('a'),
+        patch,
+        summary: "s".into(),
+        author: Author::BuiltIn,
+        evidence: None,
+        weakens: Vec::new(),
+        tests_first: None,
+        measures: None,
+        found_by: None,
+    }
+}
+
 async fn land(client: &Client) -> Result<(), Error> {
     let change = FileChange {
-        before: None,
-        after: Some(Blob::regular("1\n")),
+        before: Some(Blob::regular("1\n")),
+        after: None,
     };
-    let landing = Landing {
-        repository: &repository().name,
-        branch: "b",
-        head: &sha('b'),
-        patch: &Patch::new([("a".parse().unwrap(), change)]),
-        tree: None,
-        message: "x",
-        run: &RunId("r1".into()),
+    // What was added is taken back with the blob that it replaced.
+    let run = Run::fold([
+        Step::Started(Box::new(started())),
+        Step::Proposed(Box::new(proposal(Patch::new([("a".parse().unwrap(), change)])))),
+    ]);
+    let request = authorize(Undo, &Account::new("ada"), false, Permission::Write).unwrap();
+    let (commit, run) = (sha('b'), run.unwrap());
+    let landing = Landing::undo(&request, &run, (&commit, "none".into())).unwrap();
+    let repository = repository().name;
+    let branch = Branch {
+        repository: &repository,
+        name: "b",
     };
-    match client.land(&landing).await {
+    match client.land(branch, &landing).await {
         Err(LandError::GitHub(error)) => Err(error),
         _ => Ok(()),
     }

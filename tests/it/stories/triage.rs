@@ -127,7 +127,8 @@ async fn a_program_that_is_missing_is_the_machines_matter_on_the_base_branch_as_
         "{sticky}"
     );
     assert!(
-        sticky.contains("`[test] install` in `greenlight.toml`") && !sticky.contains("Nothing to fix"),
+        sticky.contains("`[test] install` and `[sandbox] network` in `greenlight.toml`")
+            && !sticky.contains("Nothing to fix"),
         "{sticky}"
     );
     story.has_no_review();

@@ -127,7 +127,7 @@ class File:
     def compiled_part(self, part, edit, more):
         low, high, first = part
         start, end, text = edit
-        data = self.data[low:start] + text.encode() + self.data[end:high] if end else self.data[low:high]
+        data = self.data[low:start] + text.encode() + self.data[end:high] if end or text else self.data[low:high]
         return compiled(b"\n" * (first - 1) + data + more, self.name, self.flags)
 
     def runnable(self, part, edit=None):

@@ -73,6 +73,7 @@ fn approved(steps: &[Journaled], by: &Account, comment: Option<u64>) -> Journale
         gate: gate(steps).id,
         answer: Answer::Approved { by: by.clone() },
         comment,
+        at: None,
     }
 }
 

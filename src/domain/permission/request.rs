@@ -1,0 +1,97 @@
+//! What a person with write access asked for, one type for each thing.
+//!
+//! Whatever approves, rejects, cancels, retries or takes back takes one of these inside an [`Authorized`], so that it
+//! cannot be called on behalf of anybody whose permission was not fetched.
+
+use super::super::command::Command;
+use super::super::gate::GateId;
+use super::super::mode::Mode;
+use super::Authorized;
+
+/// Approves a gate; `None` means the only one that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approve {
+    pub gate: Option<GateId>,
+}
+
+/// Rejects a gate; `None` means the only one that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reject {
+    pub gate: Option<GateId>,
+    pub reason: Option<String>,
+}
+
+/// Stops the runs of a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cancel;
+
+/// Runs failed CI jobs again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry;
+
+/// Takes back the last commit that greenlight landed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Undo;
+
+/// Shows what is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status;
+
+/// An authorized command, by what it asks for.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// Begins a run.
+    Begin(Authorized<Mode>),
+    Approve(Authorized<Approve>),
+    Reject(Authorized<Reject>),
+    Cancel(Authorized<Cancel>),
+    Retry(Authorized<Retry>),
+    Undo(Authorized<Undo>),
+    Status(Authorized<Status>),
+    /// Needs no permission.
+    Help,
+    /// Needs no permission.
+    Config,
+}
+
+impl From<Authorized<Command>> for Request {
+    fn from(authorized: Authorized<Command>) -> Self {
+        let Authorized { request, by } = authorized;
+        match request {
+            Command::Fix => Self::Begin(Authorized {
+                request: Mode::Debug,
+                by,
+            }),
+            Command::Tdd { specification } => Self::Begin(Authorized {
+                request: Mode::Tdd { specification },
+                by,
+            }),
+            Command::Refactor { goal, path } => Self::Begin(Authorized {
+                request: Mode::Refactor {
+                    goal,
+                    // It was a path when it was read.
+                    path: path.and_then(|path| path.parse().ok()),
+                },
+                by,
+            }),
+            Command::Explain => Self::Begin(Authorized {
+                request: Mode::Explain,
+                by,
+            }),
+            Command::Approve { gate } => Self::Approve(Authorized {
+                request: Approve { gate },
+                by,
+            }),
+            Command::Reject { gate, reason } => Self::Reject(Authorized {
+                request: Reject { gate, reason },
+                by,
+            }),
+            Command::Cancel => Self::Cancel(Authorized { request: Cancel, by }),
+            Command::Retry => Self::Retry(Authorized { request: Retry, by }),
+            Command::Undo => Self::Undo(Authorized { request: Undo, by }),
+            Command::Status => Self::Status(Authorized { request: Status, by }),
+            Command::Help => Self::Help,
+            Command::Config => Self::Config,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The one place where an approval is made: from a gate and what was said to it, checked against what the run proposes
+//! now.
+
+use super::super::gate::{Gate, GateKind, Terms};
+use super::super::id::{Account, CommitSha, RunId};
+use super::super::permission::Permission;
+use super::super::proposal::Proposal;
+use super::{Asked, Run};
+
+/// Proof that landing the proposal of a run, as it is now, was approved. Made by [`Run::approved`] and by nothing else:
+///
+/// ```compile_fail,E0451
+/// use greenlight::domain::run::{Approved, Run};
+///
+/// fn forged(run: &Run) -> Approved<'_> {
+///     Approved { run, proposal: run.proposal.as_ref().unwrap(), by: Vec::new() }
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Approved<'a> {
+    run: &'a Run,
+    proposal: &'a Proposal,
+    by: Vec<Account>,
+}
+
+/// Why a proposal must not land, as a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotApproved {
+    #[error("Nobody approved that this lands.")]
+    NoApproval,
+    #[error("{needed} people have to approve, and {approved} did.")]
+    TooFew { needed: u32, approved: usize },
+    #[error("{by} approved, but no longer has write access.")]
+    NoWriteAccess { by: Account },
+    #[error("{by} approved after the request had expired.")]
+    TooLate { by: Account },
+    #[error("What was approved is not what would land now.")]
+    OtherContent,
+    #[error("What was approved is for {approved}, and this run works on {head}.", approved = approved.short(), head = head.short())]
+    OtherHead { approved: CommitSha, head: CommitSha },
+    #[error("It was approved, but not tested.")]
+    NotTested,
+}
+
+impl<'a> Approved<'a> {
+    pub fn proposal(&self) -> &'a Proposal {
+        self.proposal
+    }
+
+    /// The head that was tested, and that was named in the request.
+    pub fn head(&self) -> &'a CommitSha {
+        &self.run.started.head
+    }
+
+    pub fn run(&self) -> &'a RunId {
+        self.run.id()
+    }
+
+    /// Everybody who approved, in the order in which they did.
+    pub fn by(&self) -> &[Account] {
+        &self.by
+    }
+}
+
+impl Run {
+    /// Whose approvals decide whether the proposal lands: their permissions are to be fetched for [`Self::approved`].
+    pub fn landing_approvers(&self) -> Vec<Account> {
+        let asked = self.landing_gate();
+        asked.into_iter().flat_map(Asked::approved_by).cloned().collect()
+    }
+
+    /// Checks that the proposal may land: the newest request to land it is about a change that lands, was made for this
+    /// head, has its digest over today's proposal, and was approved in time by enough people who have write access now;
+    /// and the proposal was tested. `permissions` are those people's, fetched just now; whoever is not in it has none.
+    ///
+    /// Where the branch is by now is not known here: a commit is only put on top of the head of the approval.
+    ///
+    /// # Errors
+    /// The first thing that is missing.
+    pub fn approved(&self, permissions: &[(Account, Permission)]) -> Result<Approved<'_>, NotApproved> {
+        let (Some(asked), Some(proposal)) = (self.landing_gate(), &self.proposal) else {
+            return Err(NotApproved::NoApproval);
+        };
+        if asked.rejected.is_some() || asked.expired || asked.approvals.is_empty() {
+            return Err(NotApproved::NoApproval);
+        }
+        if asked.gate.head != self.started.head {
+            return Err(NotApproved::OtherHead {
+                approved: asked.gate.head.clone(),
+                head: self.started.head.clone(),
+            });
+        }
+        if self.digest_now(&asked.gate).as_ref() != Some(&asked.gate.digest) {
+            return Err(NotApproved::OtherContent);
+        }
+        for approval in &asked.approvals {
+            let by = &approval.by;
+            if approval.at.is_some_and(|at| at >= asked.gate.expires) {
+                return Err(NotApproved::TooLate { by: by.clone() });
+            }
+            let is_theirs = |(account, permission): &(Account, Permission)| account == by && permission.may_approve();
+            if !permissions.iter().any(is_theirs) {
+                return Err(NotApproved::NoWriteAccess { by: by.clone() });
+            }
+        }
+        let needed = asked.gate.approvers.max(1);
+        if (asked.approvals.len() as u64) < u64::from(needed) {
+            return Err(NotApproved::TooFew {
+                needed,
+                approved: asked.approvals.len(),
+            });
+        }
+        if self.evidence.is_none() {
+            return Err(NotApproved::NotTested);
+        }
+        Ok(Approved {
+            run: self,
+            proposal,
+            by: asked.approved_by().cloned().collect(),
+        })
+    }
+
+    /// The newest request whose approval lands something.
+    pub fn landing_gate(&self) -> Option<&Asked> {
+        self.gates.iter().rfind(|asked| asked.gate.kind.lands())
+    }
+
+    /// The digest of what a gate would let happen now; `None` if its kind is not the one for that.
+    pub fn digest_now(&self, gate: &Gate) -> Option<String> {
+        let proposed = || {
+            let patch = &self.proposal.as_ref()?.patch;
+            Some((patch.digest(), patch.paths().count()))
+        };
+        let weakenings = self.proposal.as_ref().map_or(0, |proposal| proposal.weakens.len());
+        let content = match &gate.kind {
+            GateKind::Search { command, .. } => command.clone(),
+            GateKind::VerifyAndLand { command, files, .. } => {
+                let (patch, count) = proposed()?;
+                (count == *files && weakenings == 0).then(|| format!("{patch}\n{command}"))?
+            }
+            GateKind::Land { files } => {
+                let (patch, count) = proposed()?;
+                (count == *files && weakenings == 0).then_some(patch)?
+            }
+            GateKind::ChangeTests {
+                files,
+                weakenings: shown,
+            } => {
+                let (patch, count) = proposed()?;
+                (count == *files && weakenings == *shown && weakenings > 0).then_some(patch)?
+            }
+            GateKind::Tests { files, tests } => {
+                let first = self.tests_first.as_ref()?;
+                let is_it = first.patch.paths().count() == *files && first.names.len() == *tests;
+                is_it.then(|| first.patch.digest())?
+            }
+            GateKind::Execute(execution) => {
+                let wanted = &self.deferred.as_ref()?.execution;
+                (**execution == *wanted).then(|| serde_json::json!(gate.circumstances).to_string())?
+            }
+        };
+        let terms = Terms {
+            head: self.started.head.clone(),
+            approvers: gate.approvers,
+            opened: gate.opened,
+            expires: gate.expires,
+        };
+        Some(Gate::open(self.id(), 0, gate.kind.clone(), &content, terms).digest)
+    }
+}
