@@ -82,8 +82,8 @@ fn apology(broken: &Broken) -> String {
     match (broken, broken.lacks()) {
         (_, Some(lacks)) => reply::not_permitted(&lacks.to_string()),
         (Broken::Journal(journal::Error::Newer(..)), None) => {
-            "A newer version of greenlight works on this pull request, so this one leaves it alone. Once greenlight is \
-             upgraded, the run resumes."
+            "A newer version of greenlight works on this pull request, so this one leaves it alone. Upgrade greenlight, \
+             and repeat the command."
                 .into()
         }
         _ => reply::broken(None),

@@ -110,6 +110,7 @@ async fn a_run_of_a_newer_greenlight_is_left_alone_until_the_upgrade() {
     story.changes_last_step(run.id(), "format", "2").await;
     story.start().await;
     story.settle().await;
+    story.maintainer_says("/greenlight approve").await;
     story.has_landed();
     story.finish().await;
 }
