@@ -87,8 +87,7 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn the_readme_is_short(tree: &Tree) -> Vec<String> {
     let lines = tree.document("README.md").lines().count();
     let is_long = lines > MAX_README_LINES;
-    let complaint =
-        || format!("README.md: {lines} lines are more than {MAX_README_LINES}; move something to docs/");
+    let complaint = || format!("README.md: {lines} lines are more than {MAX_README_LINES}; move something to docs/");
     is_long.then(complaint).into_iter().collect()
 }
 
