@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use super::terminal;
-use crate::agent;
 use crate::config::settings::SettingsError;
 use crate::engine::Broken;
+use crate::{agent, journal};
 
 pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fix found · 2 usage or configuration · \
      3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 an internal error · 130 stopped with ctrl-c";
@@ -85,6 +85,8 @@ impl From<Broken> for Exit {
         match broken {
             // The endpoint, its key or its name is wrong, or it is down: greenlight itself is well.
             Broken::Agent(agent::Error::Model(_)) => Self::Usage(broken.to_string()),
+            // So is this one, and older than the one that wrote what it is to read.
+            Broken::Journal(journal::Error::Newer(..)) => Self::Usage(broken.to_string()),
             _ if broken.not_before().is_some() => Self::Limit(broken.to_string()),
             _ => Self::Fault(broken.to_string()),
         }
