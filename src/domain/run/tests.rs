@@ -2,6 +2,7 @@
 
 mod approvals;
 mod requests;
+mod salvage;
 
 use jiff::Timestamp;
 
