@@ -37,7 +37,7 @@ pub(super) fn checkout(path: &Path) -> Result<PathBuf, Exit> {
     if root.is_dir() {
         Ok(root)
     } else {
-        Err(Exit::Usage(format!("{} is no folder", root.display())))
+        Err(Exit::Usage(format!("{} is not a folder", root.display())))
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Pa
             continue;
         };
         return Err(Exit::Usage(format!(
-            "{} ({setting}) {shown}; set {setting} to a place elsewhere, such as below /etc or /var/lib",
+            "{} ({setting}) {shown}; set {setting} to another place, such as a folder below /var/lib",
             path.display()
         )));
     }

@@ -1,5 +1,7 @@
 //! One execution of a test command, read into cases.
 
+mod key_lines;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};

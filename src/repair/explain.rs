@@ -19,7 +19,7 @@ pub(super) fn sentence(candidate: &Candidate) -> String {
     };
     let is_put_back = candidate.template.kind() == Kind::Revert;
     let edit = match (lines(&candidate.before), lines(&candidate.after)) {
-        (Some(before), Some(after)) if is_put_back => format!("{before} became {after} again in"),
+        (Some(before), Some(after)) if is_put_back => format!("{after} restored in place of {before} in"),
         (Some(before), Some(after)) => format!("{before} became {after} in"),
         (None, Some(after)) if is_put_back => format!("put back {after} in"),
         (None, Some(after)) => format!("added {after} in"),

@@ -23,10 +23,7 @@ pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
     identify(queue, |_| true).await;
     match queue.app().journal.open_runs().await {
-        Ok(runs) => tracing::info!(
-            open_runs = runs.len(),
-            "runs that an earlier process left are gone on with"
-        ),
+        Ok(runs) => tracing::info!(open_runs = runs.len(), "resuming the runs that an earlier process left"),
         Err(error) => tracing::error!(%error, "open runs could not be read"),
     }
     pick_up(queue, Timestamp::MAX, |_| true, |_| true).await;

@@ -145,7 +145,7 @@ impl Tried<'_> {
         match &self.canary.file {
             _ if self.is_shown() => {
                 let remedy = match self.canary.setting {
-                    Some(setting) => format!("set {setting} to a place elsewhere, such as below /etc or /var/lib"),
+                    Some(setting) => format!("set {setting} to another place, such as a folder below /var/lib"),
                     None => "report this as a security problem of greenlight".into(),
                 };
                 line += &format!("READABLE in {}\n  remedy: {remedy}", list(&self.shown));

@@ -45,7 +45,7 @@ impl Compared {
 pub(super) fn tell(found: &Result<Compared, &'static str>) {
     terminal::tell(&match found {
         Ok(compared) => format!("compared with {}", compared.name()),
-        Err(why) => format!("compared with nothing, as there is no base: {why}"),
+        Err(why) => format!("no base to compare with: {why}"),
     });
 }
 

@@ -145,7 +145,9 @@ async fn try_to(
         return Err(Exit::Stopped);
     }
     report.before = Some((before.clone(), triage.clone()));
+    report.not_run = desk.test_commands().into_iter().skip(1).collect();
     if report::is_all_said(mode, &before, &triage)? {
+        report.show_not_run();
         return Ok(());
     }
     if !arguments.json {

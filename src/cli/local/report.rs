@@ -19,6 +19,7 @@ use crate::domain::search::{Rung, Search};
 use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
+use crate::suite::TestCommand;
 
 /// So many patches that are not proposed are shown.
 const MAX_UNVERIFIED: usize = 5;
@@ -37,6 +38,8 @@ pub(super) struct Report {
     /// What a search without a model came to.
     pub(super) search: Option<Search>,
     pub(super) command: Option<String>,
+    /// Other commands that run tests of this checkout.
+    pub(super) not_run: Vec<TestCommand>,
     pub(super) before: Option<(TestRun, Triage)>,
     pub(super) proposal: Option<Proposal>,
     pub(super) is_applied: bool,
@@ -115,6 +118,7 @@ impl Report {
             "outcome": outcome,
             "message": message,
             "test_command": self.command,
+            "not_run": self.not_run.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "before": self.before.as_ref().map(|(before, _)| before),
             "triage": self.before.as_ref().map(|(_, triage)| triage),
             "proposal": proposal,
@@ -122,6 +126,13 @@ impl Report {
             "turned_down": self.left_out,
             "spent": self.spent(wall),
         })
+    }
+
+    /// Names the other suites of the checkout: green is only what ran.
+    pub(super) fn show_not_run(&self) {
+        for other in &self.not_run {
+            terminal::tell(&format!("not run: `{other}` (from {})", other.source));
+        }
     }
 
     /// Where the time went, and what the model used up.
@@ -247,9 +258,7 @@ fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
                 String::new()
             };
             let why = triage.on(BASE).why_not(before);
-            Err(Exit::NoFix(format!(
-                "{why}, so there is nothing to search a fix for{tests}"
-            )))
+            Err(Exit::NoFix(format!("{why}, so there is no fix to look for{tests}")))
         }
     }
 }
@@ -262,7 +271,7 @@ pub(super) fn show_failures(before: &TestRun) {
             .as_ref()
             .map_or_else(String::new, |at| format!("  ({}:{})", at.path, at.line));
         terminal::show(&format!("  {}{at}", failure.name));
-        for line in failure.message.lines().take(6) {
+        for line in failure.key_lines(6) {
             terminal::show(&format!("    {line}"));
         }
     }

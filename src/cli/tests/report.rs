@@ -67,7 +67,7 @@ impl Report {
                 .as_ref()
                 .map_or_else(String::new, |at| format!("  ({}:{})", at.path, at.line));
             terminal::show(&format!("\n  {}{at}", failure.name));
-            for line in failure.message.lines().take(SHOWN_LINES) {
+            for line in failure.key_lines(SHOWN_LINES) {
                 terminal::show(&format!("    {line}"));
             }
         }

@@ -43,7 +43,7 @@ impl IntoResponse for Problem {
                 "show a GitHub token of your own: `Authorization: Bearer <token>`".into(),
             ),
             Self::Forbidden(text) => (StatusCode::FORBIDDEN, text.into()),
-            Self::NotFound => (StatusCode::NOT_FOUND, "there is nothing of this name for you".into()),
+            Self::NotFound => (StatusCode::NOT_FOUND, "not found, or you may not see it".into()),
             Self::Conflict(text) => (StatusCode::CONFLICT, text),
             Self::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,

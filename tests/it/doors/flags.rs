@@ -108,7 +108,7 @@ async fn odd_settings_are_named() {
     door.run(["fix".as_ref(), file.as_os_str()])
         .await
         .with(2)
-        .saying("is no folder");
+        .saying("is not a folder");
 }
 
 #[tokio::test]

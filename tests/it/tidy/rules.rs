@@ -256,7 +256,21 @@ pub(super) fn the_architecture_names_every_room(tree: &Tree) -> Vec<String> {
     let mut complaints: Vec<String> = missing
         .map(|room| format!("ARCHITECTURE.md: {room} is missing"))
         .collect();
-    for part in text.split("src/").skip(1) {
+    if text.split_whitespace().count() > MAX_ARCHITECTURE_WORDS {
+        complaints.push(format!("ARCHITECTURE.md: more than {MAX_ARCHITECTURE_WORDS} words"));
+    }
+    complaints.extend(missing_paths(tree, "ARCHITECTURE.md"));
+    complaints.extend(missing_paths(tree, "docs/internals.md"));
+    complaints
+}
+
+/// A newcomer reads the map in five minutes.
+const MAX_ARCHITECTURE_WORDS: usize = 1_200;
+
+/// The paths below `src` that a document names and that are not there.
+fn missing_paths(tree: &Tree, document: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for part in tree.document(document).split("src/").skip(1) {
         let path: String = part
             .chars()
             .take_while(|c| c.is_alphanumeric() || "_/.".contains(*c))
@@ -267,7 +281,7 @@ pub(super) fn the_architecture_names_every_room(tree: &Tree) -> Vec<String> {
             .iter()
             .any(|(file, _)| *file == path || file.starts_with(&format!("{path}/")));
         if !there {
-            complaints.push(format!("ARCHITECTURE.md: there is no {path}"));
+            complaints.push(format!("{document}: there is no {path}"));
         }
     }
     complaints
