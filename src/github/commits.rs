@@ -157,8 +157,11 @@ impl Client {
         self.update_ref(&repository, &name, (landing.head, to)).await
     }
 
-    /// The commit of an earlier attempt, if the branch is at it.
-    async fn landed_before(&self, landing: &Landing<'_>) -> Result<Option<CommitSha>, LandError> {
+    /// The commit of an earlier attempt, if the branch is at it; none if the branch is where it was.
+    ///
+    /// # Errors
+    /// When the branch moved, or GitHub cannot be reached.
+    pub async fn landed_before(&self, landing: &Landing<'_>) -> Result<Option<CommitSha>, LandError> {
         let Landing {
             repository,
             branch,

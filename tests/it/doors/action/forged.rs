@@ -9,7 +9,7 @@ use greenlight::domain::run::{Consent, Origin, Run, Step as Journaled};
 use greenlight::github::state::Place;
 use greenlight::github::{Credentials, GitHub};
 
-use super::{ME, says_and_runs};
+use super::{ME, Step, says_and_runs};
 use crate::doors::stage::Stage;
 
 /// Somebody with write access who means harm.
@@ -338,6 +338,49 @@ async fn a_real_approval_lands_nothing_but_what_it_was_given_for() {
     })
     .await;
     does_not_land(&stage, "not what is there now").await;
+}
+
+/// The journal says that the review was posted; it was, for another patch. Nobody is asked to approve what they cannot
+/// read.
+#[tokio::test]
+async fn what_is_asked_about_is_what_the_review_shows() {
+    let stage = waiting(TWO).await;
+    let shown = |stage: &Stage| stage.double.reviews(stage.number)[0].comments[0].body.clone();
+    let other = "return paid - fare  # and more";
+    assert!(!shown(&stage).contains(other), "{}", stage.told());
+    forge(&stage, |steps| {
+        swap(steps, &format!("def change(paid, fare):\n    {other}\n"))
+    })
+    .await;
+    // Said while another patch was shown.
+    does_not_land(&stage, "does not count").await;
+    assert!(shown(&stage).contains(other), "{}", stage.told());
+    assert_eq!(stage.double.reviews(stage.number).len(), 1, "{}", stage.told());
+}
+
+/// The id is the forger's, the name somebody else's.
+#[tokio::test]
+async fn a_commit_names_who_wrote_the_approval() {
+    let stage = waiting("").await;
+    let comment = stage
+        .double
+        .comment(stage.number, EVE, "/greenlight approve")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let ada = Account {
+        login: Login::new(AUTHOR),
+        ..last_author(&stage)
+    };
+    forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
+    let step = Step::new(&stage, &event);
+    step.run().await.with(0);
+    assert_eq!(step.output("state"), "landed", "{}", stage.told());
+    let message = stage.double.commits(stage.number).unwrap().pop().unwrap().message;
+    assert!(
+        message.contains("Approved-by: eve") && !message.contains("ada"),
+        "{message}"
+    );
 }
 
 /// The journal says that it was tested, and one person is enough. It is tested again before it lands, and is red.
