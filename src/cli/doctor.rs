@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Socket of a Docker or Podman engine on this machine, if not at a usual place [env: GREENLIGHT_DOCKER_SOCKET]
+    /// Socket of a Docker or Podman engine on this machine, if not at a usual path [env: GREENLIGHT_DOCKER_SOCKET]
     #[arg(long, value_name = "PATH", help_heading = "Sandbox")]
     docker_socket: Option<PathBuf>,
     #[command(flatten)]

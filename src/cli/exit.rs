@@ -3,23 +3,23 @@
 use std::process::ExitCode;
 
 use super::terminal;
-use crate::agent;
 use crate::config::settings::SettingsError;
 use crate::engine::Broken;
+use crate::{agent, journal};
 
 pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fix found · 2 usage or configuration · \
-     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 a fault of greenlight's own · 130 stopped with ctrl-c";
+     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 an internal error · 130 stopped with ctrl-c";
 
 /// The same of verbs that end in other ways.
-pub(super) const OF_TESTS: &str = "Exit codes: 0 all tests pass · 1 some do not · 2 usage or configuration, such as a name of no test · \
-     3 refused (no sandbox) · 70 a fault of greenlight's own · 130 stopped with ctrl-c";
+pub(super) const OF_TESTS: &str = "Exit codes: 0 all tests pass · 1 some fail · 2 usage or configuration, such as an unknown test name · \
+     3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
 pub(super) const OF_VERIFY: &str = "Exit codes: 0 proven, and the same evidence where a digest is given · 1 not proven, or other evidence · \
-     2 usage or configuration · 3 refused (no sandbox) · 70 a fault of greenlight's own · 130 stopped with ctrl-c";
+     2 usage or configuration · 3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
 pub(super) const OF_REPLAY: &str = "Exit codes: 0 everything came out the same · 1 something came out differently · 2 usage or configuration · \
-     3 refused (no sandbox) · 70 a fault of greenlight's own · 130 stopped with ctrl-c";
+     3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
 pub(super) const OF_SANDBOX: &str = "Exit codes: the command's own · 124 timed out · 137 out of memory · 153 disk limit · 127 not started · \
-     2 usage or configuration · 3 refused (no sandbox) · 70 a fault of greenlight's own";
-pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or nothing has that name";
+     2 usage or configuration · 3 refused (no sandbox) · 70 an internal error";
+pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is no such entry";
 
 /// The end of a subcommand; a text goes to standard error.
 #[derive(Debug)]
@@ -85,6 +85,8 @@ impl From<Broken> for Exit {
         match broken {
             // The endpoint, its key or its name is wrong, or it is down: greenlight itself is well.
             Broken::Agent(agent::Error::Model(_)) => Self::Usage(broken.to_string()),
+            // So is this one, and older than the one that wrote what it is to read.
+            Broken::Journal(journal::Error::Newer(..)) => Self::Usage(broken.to_string()),
             _ if broken.not_before().is_some() => Self::Limit(broken.to_string()),
             _ => Self::Fault(broken.to_string()),
         }

@@ -6,11 +6,11 @@ use crate::domain::mode::Mode;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Approve up front: what the model asks to execute, and writing the fix to the working tree. A change of a test
-    /// that may be wrong is no fix, and is not covered
+    /// Approve up front: what the model asks to execute, and writing the fix to the working tree. This does not cover a
+    /// change to a test that may be wrong
     #[arg(long)]
     yes: bool,
-    /// Approve up front that a test is changed where it, and not the code, may be wrong
+    /// Approve up front a change to a test, if the test may be wrong and not the code
     #[arg(long)]
     yes_tests: bool,
     #[command(flatten)]

@@ -27,9 +27,9 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Show the fixes that were accepted in a checkout and those that were turned down, with their names
+    /// Show the fixes that were accepted or turned down in a checkout, with their names
     List(List),
-    /// Forget one of them, or all: what was turned down may be offered again
+    /// Forget one of them, or all, so that a fix that was turned down may be offered again
     Forget(Forget),
 }
 
@@ -47,12 +47,12 @@ struct List {
 
 #[derive(Debug, clap::Args)]
 struct Forget {
-    /// The name that `greenlight memory list` shows, or its beginning
+    /// The name that `greenlight memory list` shows, or the start of it
     #[arg(value_name = "ID")]
     id: Option<String>,
     /// The checkout; `.` if not given
     path: Option<PathBuf>,
-    /// Forget all that is remembered of the checkout
+    /// Forget everything about the checkout
     #[arg(long)]
     all: bool,
     /// Print one JSON document instead of text

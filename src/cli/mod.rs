@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 pub use exit::Exit;
 
-/// Debugs red CI: finds the failing tests, works out a fix, suggests it, and lands it when a maintainer says so.
+/// Debugs red CI: finds the failing tests, works out a fix, suggests it, and lands it when a maintainer approves.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, after_help = exit::HELP)]
 pub struct Cli {
@@ -56,36 +56,36 @@ enum Verb {
     /// Write the tests of a specification first, see them fail, then write the code that makes them pass; needs a model
     #[command(after_help = exit::HELP)]
     Tdd(tdd::Arguments),
-    /// Change a local checkout towards a goal, while its tests stay green and its interface stays as it is; needs a model
+    /// Change a local checkout towards a goal while its tests stay green and its interface stays the same; needs a model
     #[command(after_help = exit::HELP)]
     Refactor(refactor::Arguments),
-    /// Say why the tests of a local checkout fail, and on which lines that rests; nothing is changed; says more with a model
+    /// Say why the tests of a local checkout fail, and which lines show it, without changing anything; says more with a model
     #[command(after_help = exit::HELP)]
     Explain(explain::Arguments),
-    /// Show what is remembered of a local checkout, such as fixes that were turned down, or forget it
+    /// Show or forget what is remembered about a local checkout, such as fixes that were turned down
     #[command(after_help = exit::OF_MEMORY)]
     Memory(memory::Arguments),
-    /// Show how the tests of a checkout are run and why, run them confined, and show how the result was read
+    /// Show how the tests of a checkout are run and why, run them in the sandbox, and show how the result was read
     #[command(after_help = exit::OF_TESTS)]
     Tests(tests::Arguments),
-    /// Recompute the evidence of a fix from a checkout that has it
+    /// Recompute the evidence for a fix in a local checkout
     #[command(after_help = exit::OF_VERIFY)]
     Verify(verify::Arguments),
-    /// Play the whole story on this machine: no account, no key, no network
+    /// Play the whole story on this machine, without an account, a key or the network
     Demo(demo::Arguments),
     /// Serve a GitHub App: webhooks in, reviews out
     Serve(serve::Arguments),
-    /// Answer the event of a GitHub workflow, as a step of it
+    /// Handle the event of a GitHub workflow, as one of its steps
     Action(action::Arguments),
     /// Show the review suggestions that any patch becomes on a pull request, with their proof, or post them
     Suggest(suggest::Arguments),
-    /// Run one command confined as a test run would be, and say what came of it
+    /// Run one command in the sandbox, exactly like a test run, and report how it ended
     #[command(after_help = exit::OF_SANDBOX)]
     Sandbox(sandbox::Arguments),
-    /// Go through a recorded run again, offline, and say what comes out differently
+    /// Replay a recorded run offline and show what differs
     #[command(after_help = exit::OF_REPLAY)]
     Replay(replay::Arguments),
-    /// Show which sandboxes work on this machine, what each guarantees, and what the others lack
+    /// Show which sandboxes work on this machine, what each one guarantees, and what the others lack
     Doctor(doctor::Arguments),
 }
 

@@ -7,9 +7,9 @@ use crate::domain::mode::Mode;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// What is to become better; where that names a measure (complexity, duplication, long functions), it is checked
+    /// What to improve; if it names a measure (complexity, duplication, long functions), that is checked
     goal: String,
-    /// Change nothing but this file or folder of the checkout
+    /// Change only this file or folder of the checkout
     #[arg(long = "in", value_name = "PATH")]
     within: Option<String>,
     /// Approve up front: what the model asks to execute, and writing the result to the working tree

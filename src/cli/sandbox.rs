@@ -22,10 +22,10 @@ const GRACE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// What it can reach: nothing, its own processes, or besides them the package registries, through a proxy
+    /// What the command can reach: nothing, its own processes, or also the package registries, through a proxy
     #[arg(long, value_enum, default_value_t = Reach::Loopback)]
     network: Reach,
-    /// How long it may take, such as `90s` or `5m`; a number alone is seconds. As long as a test run if not given
+    /// How long the command may take, such as `90s` or `5m`, or a number of seconds. Defaults to the limit of a test run
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
     /// Print one JSON document instead of text
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     data: FolderFlags,
     #[command(flatten)]
     log: LogFlags,
-    /// The program and its arguments; it runs in a copy of the current directory, without what git ignores
+    /// The program and its arguments; it runs in a copy of the current directory, without files that git ignores
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -19,10 +19,10 @@ const MAX_WORKERS: usize = 64;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Where to listen, as host and port; put a TLS proxy in front. 127.0.0.1:8080 if not set [env: GREENLIGHT_LISTEN]
+    /// Host and port to listen on; put a TLS proxy in front. 127.0.0.1:8080 if not set [env: GREENLIGHT_LISTEN]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<String>,
-    /// How many pull requests are worked on at a time, 64 at most; 2 if not set [env: GREENLIGHT_WORKERS]
+    /// How many pull requests are worked on at a time, at most 64; 2 if not set [env: GREENLIGHT_WORKERS]
     #[arg(long, value_name = "NUMBER", value_parser = workers)]
     workers: Option<usize>,
     #[command(flatten)]

@@ -23,10 +23,10 @@ use crate::github::{self, GitHub, MAX_COMMENTS, ReviewComment};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The patch for the head: a unified diff as git, `diff -u` or a formatter prints it; `-` reads standard input
+    /// The patch for the head: a unified diff from git, `diff -u` or a formatter; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     patch: PathBuf,
-    /// What the pull request is merged into; its diff begins where the histories part. With --pull-request GitHub knows
+    /// What the pull request is merged into; its diff starts at the merge base. With --pull-request, GitHub provides it
     #[arg(
         long,
         value_name = "REV",
@@ -40,16 +40,16 @@ pub(super) struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Post the review on this pull request, whose head has to be the head here
+    /// Post the review on this pull request, whose head must be the local head
     #[arg(long, value_name = "NUMBER")]
     pull_request: Option<u64>,
-    /// The repository of the pull request, if not that of the remote `origin` [env: GITHUB_REPOSITORY]
+    /// The repository of the pull request; defaults to that of the remote `origin` [env: GITHUB_REPOSITORY]
     #[arg(long, value_name = "OWNER/NAME", requires = "pull_request")]
     repository: Option<String>,
-    /// What the patch is good for, as the first sentence of the review
+    /// What the patch does; the first sentence of the review
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     summary: String,
-    /// What tells this patch from others on the same head; one of the same name takes its place
+    /// Distinguishes this patch from others on the same head; a later one with the same name replaces it
     #[arg(long, value_name = "NAME", default_value = "patch")]
     name: Name,
     #[command(flatten)]

@@ -28,14 +28,14 @@ pub(super) struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Install the dependencies first, from the registries that this machine's package tools are configured for
+    /// Install the dependencies first, from the registries configured for this machine's package tools
     #[arg(long)]
     install: bool,
-    /// Only show what would be run and why
+    /// Only show what would run, and why
     #[arg(long, conflicts_with_all = ["install", "only"])]
     list: bool,
-    /// Run only this test: its name as the framework writes it, the last part of that, or a part that only one test has;
-    /// may be given several times
+    /// Run only this test: its name as the framework writes it, the last part of the name, or a part that only one test
+    /// has; may be repeated
     #[arg(long = "only", value_name = "TEST")]
     only: Vec<String>,
     #[command(flatten)]

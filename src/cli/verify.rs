@@ -32,28 +32,28 @@ pub(super) struct Arguments {
     /// The checkout, or a folder in it
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// The commit that was red; what is not committed yet is then the patch
+    /// The commit that was red; by default the patch is what is not committed yet
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
-    /// The patch, as a unified diff on that commit; `-` reads standard input. Otherwise the working directory counts
+    /// The patch, as a unified diff on that commit; `-` reads standard input. Defaults to the working directory
     #[arg(long, value_name = "FILE", conflicts_with = "tree")]
     patch: Option<PathBuf>,
     /// The patched tree, as a commit
     #[arg(long, value_name = "REV")]
     tree: Option<String>,
-    /// The tip of the base branch that both trees are merged with first, where the evidence names one
+    /// The tip of the base branch that both trees are merged with first, if the evidence names one
     #[arg(long, value_name = "REV")]
     merged_with: Option<String>,
     /// The digest that the evidence names
     #[arg(long, value_name = "HEX", value_parser = digest)]
     digest: Option<String>,
-    /// The test command, when the commit's own greenlight.toml does not say the one that the evidence names
+    /// The test command named by the evidence, if the commit's own greenlight.toml does not set it
     #[arg(long, value_name = "CMD")]
     command: Option<String>,
-    /// A test that the evidence sets aside; may be given several times
+    /// A test that the evidence excuses; may be repeated
     #[arg(long, value_name = "TEST", allow_hyphen_values = true)]
     excuse: Vec<String>,
-    /// Install the dependencies first, from the registries that this machine's package tools are configured for
+    /// Install the dependencies first, from the registries configured for this machine's package tools
     #[arg(long)]
     install: bool,
     /// Print one JSON document instead of text

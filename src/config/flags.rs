@@ -135,7 +135,7 @@ pub struct WebhookFlags {
     /// File with the webhook secret [env: GREENLIGHT_WEBHOOK_SECRET_FILE; the secret itself: GREENLIGHT_WEBHOOK_SECRET]
     #[arg(long, value_name = "FILE", help_heading = "GitHub")]
     pub webhook_secret_file: Option<PathBuf>,
-    /// Only work for these: `owner/name,owner/*` [env: GREENLIGHT_REPOSITORIES]
+    /// Only work on these repositories: `owner/name,owner/*` [env: GREENLIGHT_REPOSITORIES]
     #[arg(long, value_name = "LIST", help_heading = "GitHub")]
     pub repositories: Option<String>,
 }
@@ -143,8 +143,8 @@ pub struct WebhookFlags {
 /// What is kept of runs for looking into them later.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct RecordFlags {
-    /// Folder to write each run to, as a file for `greenlight replay`; it holds the code that was worked on. None writes
-    /// none [env: GREENLIGHT_BUNDLES]
+    /// Folder to write each run to, as a file for `greenlight replay`; the files contain code. Not written if not set
+    /// [env: GREENLIGHT_BUNDLES]
     #[arg(long, value_name = "PATH", help_heading = "Storage")]
     pub bundles: Option<PathBuf>,
 }
@@ -163,14 +163,14 @@ pub struct StorageFlags {
 /// What greenlight forgets, and when.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct RetentionFlags {
-    /// How long it is known that a delivery was worked off; 30d if not set [env: GREENLIGHT_RETENTION_DELIVERIES]
+    /// How long ids of processed deliveries are kept; 30d if not set [env: GREENLIGHT_RETENTION_DELIVERIES]
     #[arg(long, value_name = "DURATION", help_heading = "Storage")]
     pub retention_deliveries: Option<String>,
-    /// How long a run that is over is remembered since it began, and its bundle kept; 180d if not set
+    /// How long finished runs and their bundles are kept, counted from the start of a run; 180d if not set
     /// [env: GREENLIGHT_RETENTION_RUNS]
     #[arg(long, value_name = "DURATION", help_heading = "Storage")]
     pub retention_runs: Option<String>,
-    /// How large all mirrors of repositories may be together; 32GiB if not set [env: GREENLIGHT_RETENTION_MIRRORS]
+    /// Total size of all repository mirrors; 32GiB if not set [env: GREENLIGHT_RETENTION_MIRRORS]
     #[arg(long, value_name = "SIZE", help_heading = "Storage")]
     pub retention_mirrors: Option<String>,
 }
@@ -178,7 +178,7 @@ pub struct RetentionFlags {
 /// The folder alone, for what needs no journal.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct FolderFlags {
-    /// Folder for what is kept between runs: installed packages, and what was accepted or turned down [env: GREENLIGHT_DATA_DIR]
+    /// Folder for data kept between runs: installed packages, and accepted or rejected fixes [env: GREENLIGHT_DATA_DIR]
     #[arg(long, value_name = "PATH", help_heading = "Storage")]
     pub data_dir: Option<PathBuf>,
 }
@@ -195,11 +195,11 @@ impl From<FolderFlags> for StorageFlags {
 /// Which model thinks; without one the built-in repair engine works alone.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ModelFlags {
-    /// Who works out a fix: `builtin`, the built-in repair engine; `model`; or `auto`, the built-in engine, and then the
-    /// model if one is named [env: GREENLIGHT_ENGINE]
+    /// What works out a fix: `builtin`, the built-in repair engine; `model`; or `auto`, the built-in engine first and then
+    /// the model, if one is set [env: GREENLIGHT_ENGINE]
     #[arg(long, value_name = "ENGINE", help_heading = "Model")]
     pub engine: Option<String>,
-    /// Name of the model; none means the built-in repair engine alone [env: GREENLIGHT_MODEL]
+    /// Name of the model; without one the built-in repair engine works alone [env: GREENLIGHT_MODEL]
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub model: Option<String>,
     /// Base URL of an OpenAI-compatible endpoint [env: GREENLIGHT_MODEL_BASE_URL, OPENAI_BASE_URL]
@@ -208,21 +208,21 @@ pub struct ModelFlags {
     /// File with the API key [env: GREENLIGHT_MODEL_API_KEY_FILE; the key itself: GREENLIGHT_MODEL_API_KEY, OPENAI_API_KEY]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub model_api_key_file: Option<PathBuf>,
-    /// Names of models at the same endpoint, asked in turn when the first is unavailable: `one,two` [env: GREENLIGHT_MODEL_FALLBACKS]
+    /// Fallback models at the same endpoint, tried in order when the first is unavailable: `one,two` [env: GREENLIGHT_MODEL_FALLBACKS]
     #[arg(long, value_name = "LIST", help_heading = "Model")]
     pub model_fallbacks: Option<String>,
-    /// Interface of the endpoint: `chat` for chat completions, or `responses` [env: GREENLIGHT_MODEL_API]
+    /// API of the endpoint: `chat` for chat completions, or `responses` [env: GREENLIGHT_MODEL_API]
     #[arg(long, value_name = "API", help_heading = "Model")]
     pub model_api: Option<String>,
-    /// Whether the model calls tools: `native` or `code`, by blocks of code in the sandbox; `auto` tries the endpoint
-    /// [env: GREENLIGHT_MODEL_TOOLS]
+    /// How the model acts: `native` for tool calls, `code` for blocks of code in the sandbox; `auto` tries tool calls
+    /// first [env: GREENLIGHT_MODEL_TOOLS]
     #[arg(long, value_name = "WAY", help_heading = "Model")]
     pub model_tools: Option<String>,
-    /// TOML file with prices in US dollars for a million tokens: a table for each model, such as `["gpt-5*"]`, with
+    /// TOML file with prices in US dollars per million tokens: a table for each model, such as `["gpt-5*"]`, with
     /// `input`, `cached_input` and `output` [env: GREENLIGHT_MODEL_PRICES]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub model_prices: Option<PathBuf>,
-    /// Tokens of history before old results are left out; 64000 if not set [env: GREENLIGHT_MODEL_CONTEXT]
+    /// Tokens of history before old results are dropped; 64000 if not set [env: GREENLIGHT_MODEL_CONTEXT]
     #[arg(long, value_name = "TOKENS", help_heading = "Model")]
     pub model_context: Option<String>,
 }
@@ -230,11 +230,11 @@ pub struct ModelFlags {
 /// How code under test is confined.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SandboxFlags {
-    /// `auto` for the best one here, or `native`, `bubblewrap`, `docker`, `podman`, `landlock`, or `none`, which runs
-    /// tests as you, with no protection at all [env: GREENLIGHT_SANDBOX]
+    /// `auto` for the best one available, or `native`, `bubblewrap`, `docker`, `podman`, `landlock`, or `none`, which runs
+    /// tests as you, without any protection [env: GREENLIGHT_SANDBOX]
     #[arg(long, alias = "backend", value_name = "BACKEND", help_heading = "Sandbox")]
     pub sandbox: Option<String>,
-    /// Socket of a Docker or Podman engine on this machine, if not at a usual place [env: GREENLIGHT_DOCKER_SOCKET]
+    /// Socket of a Docker or Podman engine on this machine, if not at a usual path [env: GREENLIGHT_DOCKER_SOCKET]
     #[arg(long, value_name = "PATH", help_heading = "Sandbox")]
     pub docker_socket: Option<PathBuf>,
 }

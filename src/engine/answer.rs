@@ -208,6 +208,11 @@ enum Found {
 
 async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<SaidIn>) -> Result<Found, Broken> {
     let mut runs = context.app.journal.runs_of(context.id()).await?;
+    let is_broken = |run: &&Run| run.unreadable.is_some() && run.end.is_none();
+    for broken in runs.iter().filter(is_broken) {
+        // Where nothing else resumes runs, this ends it, and says why.
+        drive::drive_in(context, broken.clone()).await?;
+    }
     Box::pin(vouch::hold(context, &mut runs)).await?;
     if let Some(run) = runs
         .iter()

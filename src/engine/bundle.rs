@@ -21,11 +21,12 @@ use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::patch::FileMode;
+use crate::domain::redact;
 use crate::domain::run::{Run, Step};
 use crate::openai::OpenAi;
-use crate::{git, private};
+use crate::{git, journal, private};
 
-/// The version of the format.
+/// The version of the manifest and of how the entries are laid out.
 const VERSION: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const JOURNAL: &str = "journal.jsonl";
@@ -38,6 +39,8 @@ const MAX_LINE: u64 = 16 << 20;
 const MAX_MANIFEST: u64 = 16 << 20;
 /// Longer than any path a link can hold.
 const MAX_LINK: u64 = 4096;
+/// Of the version of greenlight that a message shows.
+const MAX_NAME: usize = 40;
 /// A step takes far more memory than its line, so their number is bounded, too.
 pub const MAX_STEPS: usize = 20_000;
 
@@ -45,6 +48,9 @@ pub const MAX_STEPS: usize = 20_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     pub version: u32,
+    /// The format of the steps in the journal. Bundles of versions before this was kept have the first.
+    #[serde(default = "first")]
+    pub journal: u32,
     /// The version of greenlight that wrote it.
     pub greenlight: String,
     pub mode: Mode,
@@ -70,6 +76,34 @@ pub struct Manifest {
     /// Whether nobody was there to be asked for what the model may not do by itself.
     #[serde(default)]
     pub asks_nobody: bool,
+}
+
+fn first() -> u32 {
+    journal::FIRST
+}
+
+/// Which versions a bundle is made of: read before the rest, which a newer version may write in another way.
+#[derive(Deserialize)]
+struct Versions {
+    version: u32,
+    #[serde(default = "first")]
+    journal: u32,
+    #[serde(default)]
+    greenlight: String,
+}
+
+impl Versions {
+    /// # Errors
+    /// When a newer version of greenlight wrote it.
+    fn check(self) -> Result<(), Error> {
+        if self.version > VERSION || self.journal > journal::FORMAT {
+            return Err(Error::Newer(redact::bounded(
+                &redact::visible(&self.greenlight),
+                MAX_NAME,
+            )));
+        }
+        Ok(())
+    }
 }
 
 impl Manifest {
@@ -107,6 +141,7 @@ pub async fn manifest(
     };
     Ok(Manifest {
         version,
+        journal: journal::FORMAT,
         greenlight,
         mode: run.started.mode.clone(),
         head: run.started.head.clone(),
@@ -138,6 +173,8 @@ pub enum Error {
     Io(#[from] io::Error),
     #[error("it is not a bundle of greenlight: {0}")]
     Foreign(String),
+    #[error("a newer greenlight made it (version {0}): upgrade greenlight to read it")]
+    Newer(String),
     #[error("{0} is larger than {1} MiB")]
     TooLarge(&'static str, u64),
     #[error("its journal has more than {MAX_STEPS} steps")]
@@ -241,12 +278,10 @@ pub fn read(file: &Path, into: &Path) -> Result<(Manifest, Vec<Step>, Checkout),
     if text.len() as u64 > MAX_MANIFEST {
         return Err(too_large("the manifest in it", MAX_MANIFEST));
     }
-    let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| Error::Foreign(error.to_string()))?;
+    let foreign = |error: serde_json::Error| Error::Foreign(error.to_string());
+    serde_json::from_slice::<Versions>(&text).map_err(foreign)?.check()?;
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(foreign)?;
     drop(text);
-    if manifest.version != VERSION {
-        let wanted = format!("version {}, and this program reads version {VERSION}", manifest.version);
-        return Err(Error::Foreign(wanted));
-    }
     let steps = steps(BufReader::new(archive.by_name(JOURNAL)?))?;
     lay_out(&mut archive, into)?;
     let tree = Checkout::exported(into, &[])?;

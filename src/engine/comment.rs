@@ -65,10 +65,7 @@ pub(super) async fn comment(
             // It is tried again later, and would only be said too early.
             Err(Broken::GitHub(error)) if error.may_pass() => return Err(error.into()),
             Err(broken) => {
-                answers.push(match broken.lacks() {
-                    Some(lacks) => reply::not_permitted(&lacks.to_string()),
-                    None => reply::broken(None),
-                });
+                answers.push(apology(&broken));
                 failure = Some(broken);
                 break;
             }
@@ -78,6 +75,19 @@ pub(super) async fn comment(
         say(&context, &comment, &answers.join("\n\n")).await?;
     }
     failure.map_or(Ok(()), Err)
+}
+
+/// What the author is told of what broke.
+fn apology(broken: &Broken) -> String {
+    match (broken, broken.lacks()) {
+        (_, Some(lacks)) => reply::not_permitted(&lacks.to_string()),
+        (Broken::Journal(journal::Error::Newer(..)), None) => {
+            "A newer version of greenlight works on this pull request, so this one leaves it alone. Upgrade greenlight, \
+             and repeat the command."
+                .into()
+        }
+        _ => reply::broken(None),
+    }
 }
 
 /// Posts the one answer to a comment.
@@ -131,6 +141,7 @@ async fn carry_out(
     if !context.pull_request.is_open {
         return Ok(Err(Refusal::PullRequestClosed));
     }
+    context.app.journal.refuse_newer(context.id()).await?;
     let by = request.by().clone();
     let said_in = answer::SaidIn {
         comment: comment.id,
@@ -291,11 +302,15 @@ async fn newest(context: &Context<'_>) -> Result<Option<Run>, Broken> {
 async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
     let run = newest(context).await?;
     let status = reply::status(run.as_ref(), &context.pull_request.head_branch);
+    let id = context.id();
+    let unreadable = context.app.journal.unreadable(&id.repository, Some(id.number)).await?;
+    let unreadable = unreadable.iter().map(|run| format!("Run `{}`: {}.", run.run, run.why));
     let memory = reply::memory(&drive::recalled(context, None).await?);
     Ok(Ok(Some(
-        [Some(status), memory]
+        [status]
             .into_iter()
-            .flatten()
+            .chain(unreadable)
+            .chain(memory)
             .collect::<Vec<_>>()
             .join("\n\n"),
     )))

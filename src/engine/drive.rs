@@ -318,9 +318,10 @@ pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result
         .journal
         .runs_in(&context.id().repository, MAX_RECALLED)
         .await?;
-    Ok(memory::recall(
-        runs.iter().filter(|other| but.is_none_or(|run| other.id() != run.id())),
-    ))
+    let mut others = runs;
+    // What cannot be read has taught nothing.
+    others.retain(|other| other.unreadable.is_none() && but.is_none_or(|run| other.id() != run.id()));
+    Ok(memory::recall(&others))
 }
 
 #[cfg(test)]

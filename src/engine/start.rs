@@ -19,6 +19,7 @@ pub(super) async fn start(
     consent: Consent,
 ) -> Result<Run, Broken> {
     let pull_request = &context.pull_request;
+    context.app.journal.refuse_newer(&pull_request.id).await?;
     let cause = cause(&origin, &mode, pull_request.head.as_str());
     let known = context.app.journal.runs_of(&pull_request.id).await?;
     // Runs that an earlier version began are named differently.

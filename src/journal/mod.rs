@@ -4,15 +4,20 @@
 //! The state of a run is never stored; it is folded from the steps (`domain::run`).
 
 mod arrivals;
+mod format;
 mod pushes;
 mod refs;
 mod retention;
+mod rows;
 mod sqlite;
 mod told;
+mod unreadable;
 
+pub use format::{FIRST, FORMAT, Newer, Unread, fold};
 use jiff::Timestamp;
 pub use refs::Refs;
 pub use sqlite::Sqlite;
+pub use unreadable::Unreadable;
 
 use crate::domain::event::Event;
 use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryName, RunId};
@@ -27,6 +32,9 @@ pub enum Error {
     Taken,
     #[error("the journal cannot be used: {0}")]
     Broken(String),
+    /// It is left alone.
+    #[error("{0} cannot be read: {1}")]
+    Newer(String, Newer),
     /// GitHub keeps it, and did not do what was asked.
     #[error("the journal cannot be used: {0}")]
     GitHub(#[from] github::Error),
@@ -177,7 +185,9 @@ impl Journal {
         }
         match self.load(&started.pull_request, &started.run).await? {
             Some(run) => Ok(run),
-            None => Err(Error::Broken("a run that was just begun is not there".into())),
+            None => Err(Error::Broken(
+                "a run that was begun before cannot be read any more".into(),
+            )),
         }
     }
 

@@ -6,7 +6,10 @@
 //! `refs/greenlight/memory` has the runs that are over once more, without what was said in them: what the repository
 //! taught, and what was spent.
 //!
-//! One file a run, one line a step. Steps of the agent's transcript, parts of a search, and what was spent, are written
+//! One file a run, one line a step, and before them a line with their format. A ref with a run of a newer greenlight is
+//! read, and not written to.
+//!
+//! Steps of the agent's transcript, parts of a search, and what was spent, are written
 //! together with the next other step, because a save costs three requests; losing them in a killed job costs model turns
 //! or time, never an effect.
 
@@ -16,7 +19,9 @@ use std::sync::PoisonError;
 
 use tokio::sync::Mutex;
 
-use super::Error;
+use super::format::{self, Newer, Unread};
+use super::unreadable::{Told, Unreadable};
+use super::{Error, fold};
 use crate::domain::id::{PullRequestId, Repository, RepositoryName, RunId};
 use crate::domain::run::{End, Run, Started, Step};
 use crate::domain::search::Search;
@@ -40,6 +45,8 @@ pub struct Refs {
     loaded: Mutex<HashMap<PullRequestId, Saved>>,
     /// The places of runs that this process wrote to.
     written: std::sync::Mutex<HashSet<(RunId, usize)>>,
+    /// The files that cannot be read.
+    told: Told,
 }
 
 impl Refs {
@@ -48,6 +55,7 @@ impl Refs {
             client,
             loaded: Mutex::default(),
             written: std::sync::Mutex::default(),
+            told: Told::default(),
         }
     }
 
@@ -68,12 +76,14 @@ impl Refs {
         if saved.get(&file).is_some() {
             return Ok(());
         }
-        let runs = in_order(pull_request, &saved)?;
-        let surplus = (runs.len() + 1).saturating_sub(MAX_RUNS);
-        for (file, _) in runs.iter().filter(|(_, run)| run.is_over()).take(surplus) {
-            saved.remove(file);
+        let runs = self.in_order(pull_request, &saved);
+        let unreadable: Vec<String> = files_without_start(&saved).map(str::to_string).collect();
+        let surplus = (runs.len() + unreadable.len() + 1).saturating_sub(MAX_RUNS);
+        let over = runs.into_iter().filter(|(_, run)| run.is_over()).map(|(file, _)| file);
+        for file in unreadable.into_iter().chain(over).take(surplus) {
+            saved.remove(&file);
         }
-        saved.put(&file, line(&Step::Started(Box::new(started.clone())))?);
+        saved.put(&file, format::append("", &Step::Started(Box::new(started.clone())))?);
         match self.save(pull_request, saved, &file).await {
             // Somebody else began it: then it is there.
             Err(Error::Taken) if self.saved(pull_request).await?.get(&file).is_some() => Ok(()),
@@ -88,10 +98,10 @@ impl Refs {
         let text = saved
             .get(&file)
             .ok_or_else(|| Error::Broken("the run is not in its ref".into()))?;
-        if text.lines().count() != run.length {
+        if format::steps(text).count() != run.length {
             return Err(Error::Taken);
         }
-        let text = text.to_string() + &line(&small(run, step))?;
+        let text = format::append(text, &small(run, step))?;
         saved.put(&file, text);
         if matches!(step, Step::Said(_) | Step::Searched(_) | Step::Spent(_)) {
             self.loaded.lock().await.insert(pull_request.clone(), saved);
@@ -112,16 +122,18 @@ impl Refs {
     async fn remember(&self, run: &Run) -> Result<(), Error> {
         let saved = self.saved(&run.started.pull_request).await?;
         let file = file(&run.id().0);
-        let steps = saved.get(&file).unwrap_or_default().lines().map(serde_json::from_str);
+        let steps = format::steps(saved.get(&file).unwrap_or_default()).map(serde_json::from_str);
         let steps: Vec<Step> = steps
             .collect::<Result<_, _>>()
             .map_err(|error| Error::Broken(error.to_string()))?;
-        let steps: Vec<Step> = steps.into_iter().map(abridged).collect();
-        let lesson = serde_json::to_string(&steps).map_err(|error| Error::Broken(error.to_string()))?;
+        let lesson = format::lesson(steps.into_iter().map(abridged).collect())?;
         let place = memory(&run.started.pull_request.repository);
         for _ in 0..MAX_TRIES {
             let mut all = self.client.load_state(&place).await?;
             let known = all.get(MEMORY).unwrap_or_default();
+            if let Some(newer) = known.lines().find_map(|line| format::read_lesson(line).err()) {
+                return Err(Error::Newer("refs/greenlight/memory".into(), newer));
+            }
             let kept = known.lines().rev().take(MAX_REMEMBERED - 1).collect::<Vec<_>>();
             let lines = kept.into_iter().rev().chain([lesson.as_str()]).collect::<Vec<_>>();
             let text = newest(&lines);
@@ -138,12 +150,12 @@ impl Refs {
     pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
         let remembered = self.client.load_state(&memory(repository)).await?;
         let mut runs = self.loaded_runs().await?;
+        let tell_newer = |newer: Newer| self.told.tell_newer("refs/greenlight/memory", newer);
         runs.retain(|run| run.started.pull_request.repository == *repository);
         for text in remembered.get(MEMORY).unwrap_or_default().lines() {
             // What cannot be read any more has taught nothing.
-            let steps: Result<Vec<Step>, _> = serde_json::from_str(text);
-            let run = steps.ok().and_then(|steps| Run::fold(steps).ok());
-            let run = run.map(|mut run| {
+            let run = format::read_lesson(text).inspect_err(|newer| tell_newer(*newer));
+            let run = run.ok().flatten().map(|mut run| {
                 run.started.pull_request.repository = repository.clone();
                 run
             });
@@ -156,26 +168,54 @@ impl Refs {
 
     pub(super) async fn runs_of(&self, pull_request: &PullRequestId) -> Result<Vec<Run>, Error> {
         let saved = self.saved(pull_request).await?;
-        Ok(in_order(pull_request, &saved)?
-            .into_iter()
-            .map(|(_, run)| run)
-            .collect())
+        let runs = self.in_order(pull_request, &saved).into_iter();
+        Ok(runs.map(|(_, run)| run).collect())
+    }
+
+    pub(super) async fn unreadable(&self, pull_request: &PullRequestId) -> Result<Vec<Unreadable>, Error> {
+        let saved = self.saved(pull_request).await?;
+        let unreadable = saved.files().filter_map(|(file, text)| {
+            Some(Unreadable {
+                run: RunId(file.trim_end_matches(".jsonl").into()),
+                number: pull_request.number,
+                is_over: false,
+                why: fold(text).err()?,
+            })
+        });
+        Ok(unreadable.collect())
     }
 
     pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Vec<(usize, String)> {
         let (file, loaded) = (file(&id.0), self.loaded.lock().await);
         let text = loaded.values().find_map(|saved| saved.get(&file)).unwrap_or_default();
-        let lines = text.lines().enumerate().skip(from).take(limit);
+        let lines = format::steps(text).enumerate().skip(from).take(limit);
         lines.map(|(place, line)| (place, line.to_string())).collect()
     }
 
     pub(super) async fn loaded_runs(&self) -> Result<Vec<Run>, Error> {
         let mut runs = Vec::new();
         for (pull_request, saved) in self.loaded.lock().await.iter() {
-            runs.extend(in_order(pull_request, saved)?.into_iter().map(|(_, run)| run));
+            runs.extend(self.in_order(pull_request, saved).into_iter().map(|(_, run)| run));
         }
         runs.sort_by_key(|run| run.started.at);
         Ok(runs)
+    }
+
+    /// The runs of a ref with their file names, oldest first. What cannot be read is told of, once, and left out.
+    fn in_order(&self, pull_request: &PullRequestId, saved: &Saved) -> Vec<(String, Run)> {
+        let mut runs = Vec::new();
+        for (file, text) in saved.files() {
+            match fold(text) {
+                Ok(mut run) => {
+                    // The ref is in the repository itself, whatever that was called when this was written.
+                    run.started.pull_request = pull_request.clone();
+                    runs.push((file.to_string(), run));
+                }
+                Err(why) => self.told.tell(&format!("{file} in {}", named(pull_request)), why),
+            }
+        }
+        runs.sort_by_key(|(_, run)| run.started.at);
+        runs
     }
 
     async fn saved(&self, pull_request: &PullRequestId) -> Result<Saved, Error> {
@@ -191,9 +231,13 @@ impl Refs {
         Ok(saved)
     }
 
-    /// Saves a change to one file. Somebody else who was first, at another file, is not in its way.
+    /// Saves a change to one file. Somebody else who was first, at another file, is not in its way; but a newer greenlight
+    /// is.
     async fn save(&self, pull_request: &PullRequestId, mut saved: Saved, changed: &str) -> Result<(), Error> {
         for _ in 0..MAX_TRIES {
+            if let Some(newer) = newer_in(&saved) {
+                return Err(Error::Newer(named(pull_request), newer));
+            }
             let mine = saved.get(changed).unwrap_or_default().to_string();
             match self.client.save_state(&place(pull_request), saved).await {
                 Ok(saved) => {
@@ -289,29 +333,19 @@ fn file(run: &str) -> String {
     format!("{run}.jsonl")
 }
 
-fn line(step: &Step) -> Result<String, Error> {
-    serde_json::to_string(step)
-        .map(|json| json + "\n")
-        .map_err(|error| Error::Broken(error.to_string()))
+fn named(pull_request: &PullRequestId) -> String {
+    format!("refs/greenlight/pr-{}", pull_request.number)
 }
 
-/// The runs of a ref with their file names, oldest first.
-fn in_order(pull_request: &PullRequestId, saved: &Saved) -> Result<Vec<(String, Run)>, Error> {
-    let mut runs = Vec::new();
-    for (file, text) in saved.files() {
-        let unreadable = |error: &dyn std::fmt::Display| {
-            let name = format!("refs/greenlight/pr-{}", pull_request.number);
-            Error::Broken(format!(
-                "{file} in {name} cannot be read: {error}; `git push origin :{name}` starts over"
-            ))
-        };
-        let steps: Result<Vec<Step>, _> = text.lines().map(serde_json::from_str).collect();
-        let steps = steps.map_err(|error| unreadable(&error))?;
-        let mut run = Run::fold(steps).map_err(|error| unreadable(&error))?;
-        // The ref is in the repository itself, whatever that was called when this was written.
-        run.started.pull_request = pull_request.clone();
-        runs.push((file.to_string(), run));
-    }
-    runs.sort_by_key(|(_, run)| run.started.at);
-    Ok(runs)
+fn newer_in(saved: &Saved) -> Option<Newer> {
+    saved.files().find_map(|(_, text)| match fold(text) {
+        Err(Unread::Newer(newer)) => Some(newer),
+        Err(Unread::NoStart) | Ok(_) => None,
+    })
+}
+
+/// The files of which nothing can be read.
+fn files_without_start(saved: &Saved) -> impl Iterator<Item = &str> {
+    let files = saved.files().filter(|(_, text)| fold(text) == Err(Unread::NoStart));
+    files.map(|(file, _)| file)
 }

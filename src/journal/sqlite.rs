@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use sqlx::Row as _;
+use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
 
+use super::format::FORMAT;
+use super::rows::{self, Folded};
+use super::unreadable::Told;
 use super::{Admission, Error, Unidentified};
 use crate::domain::event::Event;
 use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryId, RepositoryName, RunId};
@@ -23,6 +27,8 @@ const MAX_UNIDENTIFIED: i64 = 1_000;
 #[derive(Clone)]
 pub struct Sqlite {
     pub(super) pool: SqlitePool,
+    /// What cannot be read.
+    pub(super) told: Told,
 }
 
 pub(super) fn broken(error: impl std::fmt::Display) -> Error {
@@ -60,8 +66,15 @@ impl Sqlite {
         sqlx::migrate!("src/journal/migrations")
             .run(&pool)
             .await
-            .map_err(broken)?;
-        Ok(Self { pool })
+            .map_err(|error| match error {
+                MigrateError::VersionMissing(_) => Error::Broken(format!(
+                    "{}: a newer greenlight wrote it: upgrade greenlight, or begin with another database",
+                    file.display()
+                )),
+                error => broken(error),
+            })?;
+        let told = Told::default();
+        Ok(Self { pool, told })
     }
 
     /// Whether the database answers.
@@ -111,15 +124,17 @@ impl Sqlite {
             .fetch_all(&self.pool)
             .await
             .map_err(broken)?;
-        rows.iter()
-            .map(|row| {
-                let event: String = row.try_get("event").map_err(broken)?;
-                Ok((
-                    DeliveryId(row.try_get("id").map_err(broken)?),
-                    serde_json::from_str(&event).map_err(broken)?,
-                ))
-            })
-            .collect()
+        let mut deliveries = Vec::new();
+        for row in rows {
+            let id: String = row.try_get("id").map_err(broken)?;
+            let event: String = row.try_get("event").map_err(broken)?;
+            match serde_json::from_str(&event) {
+                Ok(event) => deliveries.push((DeliveryId(id), event)),
+                Err(_) if self.told.is_news(&id) => tracing::error!(delivery.id = id, "a delivery cannot be read"),
+                Err(_) => {}
+            }
+        }
+        Ok(deliveries)
     }
 
     /// Notes how a repository is addressed now.
@@ -148,8 +163,8 @@ impl Sqlite {
     /// The names under which runs of repositories without an id are.
     pub(super) async fn unidentified(&self) -> Result<Vec<Unidentified>, Error> {
         let rows = sqlx::query(
-            "SELECT run.repository AS name, json_extract(step.step, '$.started.installation') AS installation, \
-             MAX(run.rowid) FROM run JOIN step ON step.run = run.id AND step.place = 0 \
+            "SELECT run.repository AS name, MAX(run.rowid), CASE WHEN json_valid(step.step) \
+             THEN json_extract(step.step, '$.started.installation') END AS installation FROM run JOIN step ON step.run = run.id AND step.place = 0 \
              WHERE run.repository_id IS NULL GROUP BY run.repository LIMIT ?",
         )
         .bind(MAX_UNIDENTIFIED)
@@ -212,12 +227,15 @@ impl Sqlite {
         .execute(&mut *transaction)
         .await
         .map_err(broken)?;
-        sqlx::query("INSERT INTO step (run, place, step) VALUES (?, 0, ?) ON CONFLICT (run, place) DO NOTHING")
-            .bind(&started.run.0)
-            .bind(step)
-            .execute(&mut *transaction)
-            .await
-            .map_err(broken)?;
+        sqlx::query(
+            "INSERT INTO step (run, place, step, format) VALUES (?, 0, ?, ?) ON CONFLICT (run, place) DO NOTHING",
+        )
+        .bind(&started.run.0)
+        .bind(step)
+        .bind(FORMAT)
+        .execute(&mut *transaction)
+        .await
+        .map_err(broken)?;
         transaction.commit().await.map_err(broken)
     }
 
@@ -225,14 +243,16 @@ impl Sqlite {
         let json = serde_json::to_string(step).map_err(broken)?;
         let place = i64::try_from(run.length).map_err(broken)?;
         let mut transaction = self.pool.begin().await.map_err(broken)?;
-        let written =
-            sqlx::query("INSERT INTO step (run, place, step) VALUES (?, ?, ?) ON CONFLICT (run, place) DO NOTHING")
-                .bind(&run.id().0)
-                .bind(place)
-                .bind(json)
-                .execute(&mut *transaction)
-                .await
-                .map_err(broken)?;
+        let insert =
+            "INSERT INTO step (run, place, step, format) VALUES (?, ?, ?, ?) ON CONFLICT (run, place) DO NOTHING";
+        let written = sqlx::query(insert)
+            .bind(&run.id().0)
+            .bind(place)
+            .bind(json)
+            .bind(FORMAT)
+            .execute(&mut *transaction)
+            .await
+            .map_err(broken)?;
         if written.rows_affected() != 1 {
             return Err(Error::Taken);
         }
@@ -249,7 +269,7 @@ impl Sqlite {
     pub(super) async fn runs_of(&self, pull_request: &PullRequestId) -> Result<Vec<Run>, Error> {
         let PullRequestId { repository, number } = pull_request;
         let rows = sqlx::query(
-            "SELECT run.*, step.step FROM addressed AS run JOIN step ON step.run = run.id \
+            "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id \
              WHERE run.repository_id IS ?1 AND (?1 IS NOT NULL OR run.repository = ?2 COLLATE NOCASE) \
              AND run.number = ?3 ORDER BY run.started, run.nth, step.place",
         )
@@ -259,12 +279,13 @@ impl Sqlite {
         .fetch_all(&self.pool)
         .await
         .map_err(broken)?;
-        fold(&rows)
+        Ok(rows::fold(&rows, &self.told).runs)
     }
 
     pub(super) async fn runs_in(&self, repository: &Repository, limit: usize) -> Result<Vec<Run>, Error> {
         let rows = sqlx::query(
-            "SELECT run.*, CASE \
+            "SELECT run.*, step.format, CASE \
+               WHEN NOT json_valid(step.step) THEN step.step \
                WHEN json_type(step.step, '$.said.reply') = 'object' THEN json_object('said', json_object('reply', \
                  json_object('usage', json_extract(step.step, '$.said.reply.usage')))) \
                WHEN json_type(step.step, '$.said') IS NOT NULL THEN '{\"said\":null}' \
@@ -280,18 +301,18 @@ impl Sqlite {
         .fetch_all(&self.pool)
         .await
         .map_err(broken)?;
-        fold(&rows)
+        Ok(rows::fold(&rows, &self.told).runs)
     }
 
     pub(super) async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
         let rows = sqlx::query(
-            "SELECT run.*, step.step FROM addressed AS run JOIN step ON step.run = run.id WHERE run.id = ? ORDER BY step.place",
+            "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id WHERE run.id = ? ORDER BY step.place",
         )
         .bind(&id.0)
         .fetch_all(&self.pool)
         .await
         .map_err(broken)?;
-        Ok(fold(&rows)?.pop())
+        Ok(rows::fold(&rows, &self.told).runs.pop())
     }
 
     pub(super) async fn steps(&self, id: &RunId, from: usize, limit: usize) -> Result<Vec<(usize, String)>, Error> {
@@ -315,13 +336,15 @@ impl Sqlite {
 
     pub(super) async fn open_runs(&self) -> Result<Vec<Run>, Error> {
         let rows = sqlx::query(
-            "SELECT run.*, step.step FROM addressed AS run JOIN step ON step.run = run.id \
+            "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id \
              WHERE run.is_over = 0 ORDER BY run.started, run.nth, step.place",
         )
         .fetch_all(&self.pool)
         .await
         .map_err(broken)?;
-        fold(&rows)
+        let Folded { runs, without_start } = rows::fold(&rows, &self.told);
+        self.end_without_start(&without_start).await?;
+        Ok(runs)
     }
 }
 
@@ -330,39 +353,10 @@ pub(super) fn number(id: Option<RepositoryId>) -> Result<Option<i64>, Error> {
     id.map(|RepositoryId(id)| i64::try_from(id).map_err(broken)).transpose()
 }
 
-fn installation(row: &SqliteRow) -> Result<Option<InstallationId>, Error> {
+pub(super) fn installation(row: &SqliteRow) -> Result<Option<InstallationId>, Error> {
     let id: Option<i64> = row.try_get("installation").map_err(broken)?;
     id.map(|id| Ok(InstallationId(u64::try_from(id).map_err(broken)?)))
         .transpose()
-}
-
-/// Folds rows that come run by run, each in order. Whatever was so when a run began, its repository is addressed as it is
-/// now.
-fn fold(rows: &[SqliteRow]) -> Result<Vec<Run>, Error> {
-    let mut runs: Vec<(String, &SqliteRow, Vec<Step>)> = Vec::new();
-    for row in rows {
-        let id: String = row.try_get("id").map_err(broken)?;
-        let json: String = row.try_get("step").map_err(broken)?;
-        let step = serde_json::from_str(&json).map_err(broken)?;
-        match runs.last_mut() {
-            Some((last, _, steps)) if *last == id => steps.push(step),
-            _ => runs.push((id, row, vec![step])),
-        }
-    }
-    let readdressed = |(_, row, steps): (String, &SqliteRow, Vec<Step>)| {
-        let mut run = Run::fold(steps).map_err(broken)?;
-        let started = &mut run.started;
-        let id: Option<i64> = row.try_get("repository_id").map_err(broken)?;
-        let name: Option<String> = row.try_get("name").map_err(broken)?;
-        let id = id.map(|id| u64::try_from(id).map(RepositoryId)).transpose();
-        started.pull_request.repository.id = id.map_err(broken)?;
-        if let Some(name) = name {
-            started.pull_request.repository.name = name.parse().map_err(broken)?;
-            started.installation = installation(row)?;
-        }
-        Ok(run)
-    };
-    runs.into_iter().map(readdressed).collect()
 }
 
 #[cfg(test)]

@@ -73,6 +73,8 @@ pub(super) struct Candidates {
     printed: Arc<[String]>,
     heap: BinaryHeap<Entry>,
     excluded: HashSet<String>,
+    /// The highest score of an excluded edit so far, from 0.
+    likeliest_excluded: f32,
     tried: HashSet<String>,
     seen: HashSet<[u8; 32]>,
     /// How many edits were made; for the order among equals.
@@ -126,10 +128,16 @@ impl Candidates {
                 .map(whole_file)
                 .collect(),
             excluded: excluded.iter().cloned().collect(),
+            likeliest_excluded: 0.0,
             tried: tried.iter().cloned().collect(),
             seen: HashSet::new(),
             made: 0,
         }
+    }
+
+    /// The highest score of an excluded edit that would have come by now; 0 if there was none.
+    pub(super) fn likeliest_excluded(&self) -> f32 {
+        self.likeliest_excluded
     }
 
     /// How many are left, roughly.
@@ -226,6 +234,9 @@ impl Candidates {
         };
         let is_excluded =
             !self.excluded.is_empty() && self.excluded.contains(&candidate.patch(&self.checkout).digest());
+        if is_excluded {
+            self.likeliest_excluded = self.likeliest_excluded.max(score);
+        }
         let was_tried = !self.tried.is_empty() && self.tried.contains(&candidate.digest());
         (!is_excluded && !was_tried).then_some(candidate)
     }

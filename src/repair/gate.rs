@@ -57,16 +57,17 @@ impl Gate<'_> {
     }
 
     /// Judges candidates that pass the tests; all that are about as likely as the first sure one have to be among them.
+    /// `turned_down` is the score of the likeliest edit that passes and was turned down.
     ///
     /// # Errors
     /// When the sandbox fails.
     pub(super) async fn decide(
         &self,
-        passing: &[Candidate],
+        (passing, turned_down): (&[Candidate], f32),
         stop: &CancellationToken,
     ) -> Result<Decision, suite::Error> {
         let mut sure: Vec<usize> = (0..passing.len())
-            .filter(|index| self.risks(&passing[*index]).is_empty())
+            .filter(|index| self.risks(&passing[*index], turned_down).is_empty())
             .collect();
         sure.sort_by(|a, b| passing[*b].score.total_cmp(&passing[*a].score));
         for (at, chosen) in sure.iter().enumerate() {
@@ -99,7 +100,7 @@ impl Gate<'_> {
     }
 
     /// Why a candidate is not sure, whatever else passes the tests.
-    fn risks(&self, candidate: &Candidate) -> Vec<&'static str> {
+    fn risks(&self, candidate: &Candidate, turned_down: f32) -> Vec<&'static str> {
         let mut risks = Vec::new();
         if !self.is_near(candidate) {
             risks.push("it is in code that the change did not touch and that is not among the first suspects");
@@ -111,6 +112,11 @@ impl Gate<'_> {
         }
         if candidate.weight < MIN_WEIGHT {
             risks.push("edits of its kind are seldom the fix");
+        }
+        if candidate.score < self.least_rival(turned_down) {
+            risks.push(
+                "it is much less likely than a fix that was turned down, and the tests cannot tell the two apart",
+            );
         }
         risks
     }
@@ -147,12 +153,12 @@ impl Gate<'_> {
     /// When the sandbox fails.
     pub(super) async fn findings(
         &self,
-        passing: &[Candidate],
+        (passing, turned_down): (&[Candidate], f32),
         stop: &CancellationToken,
     ) -> Result<Vec<Unverified>, suite::Error> {
         let mut all: Vec<&Candidate> = passing.iter().collect();
         all.sort_by(|a, b| {
-            let risks = self.risks(a).len().cmp(&self.risks(b).len());
+            let risks = self.risks(a, turned_down).len().cmp(&self.risks(b, turned_down).len());
             risks.then_with(|| b.score.total_cmp(&a.score))
         });
         let mut findings = Vec::new();
@@ -163,7 +169,11 @@ impl Gate<'_> {
             if confirmed(self.task, candidate, self.cancel).await?.is_none() {
                 continue;
             }
-            let mut risks: Vec<String> = self.risks(candidate).into_iter().map(String::from).collect();
+            let mut risks: Vec<String> = self
+                .risks(candidate, turned_down)
+                .into_iter()
+                .map(String::from)
+                .collect();
             if risks.is_empty() {
                 risks.push("another edit that is as likely passes the tests, too, and behaves differently".into());
             }

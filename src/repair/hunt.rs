@@ -46,6 +46,11 @@ impl Quarry<'_> {
         self.reverts.next().or_else(edit)
     }
 
+    /// The score of the likeliest edit that was turned down before and would have been tried by now.
+    fn turned_down(&self) -> f32 {
+        self.edits.as_deref().map_or(0.0, Candidates::likeliest_excluded)
+    }
+
     fn estimate(&self) -> u32 {
         let edits = self.edits.as_deref().map_or(0, Candidates::estimate);
         edits.saturating_add(u32::try_from(self.reverts.len()).unwrap_or(u32::MAX))
@@ -72,6 +77,8 @@ pub(super) async fn hunt(
     let mut window: Option<Window> = None;
     let mut judging = FuturesOrdered::new();
     let mut compared = 0;
+    // A turned-down edit is not offered again, but it passes the tests, and what is offered instead is measured by it.
+    let mut turned_down: f32 = 0.0;
     let (mut is_done, mut is_settled) = (false, false);
     loop {
         while !is_done && judging.len() < gate.runner.lanes() && started < limit && !stop.is_cancelled() {
@@ -87,7 +94,8 @@ pub(super) async fn hunt(
             let new = (&mut passing, compared);
             gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
             compared = passing.len();
-            match gate.decide(&passing, stop).await? {
+            turned_down = turned_down.max(quarry.turned_down());
+            match gate.decide((&passing, turned_down), stop).await? {
                 Decision::Propose(index, after) => {
                     let candidate = passing.swap_remove(index);
                     return Ok(End::Found(Box::new(found(gate, &candidate, tried, *after))));
@@ -111,8 +119,12 @@ pub(super) async fn hunt(
                 verdict,
                 (limit.min(started.saturating_add(quarry.estimate())), &mut *progress),
             );
-            let is_wanted = verdict == Verdict::Passes && passing.len() < MAX_PASSING;
-            if is_wanted && !gate.turned_down.has(&candidate) {
+            if verdict != Verdict::Passes || passing.len() >= MAX_PASSING {
+                continue;
+            }
+            if gate.turned_down.has(&candidate) {
+                turned_down = turned_down.max(candidate.score);
+            } else {
                 if window.is_none() {
                     window = Some(Window {
                         least: gate.least_rival(candidate.score),
@@ -131,7 +143,8 @@ pub(super) async fn hunt(
     gate.turned_down.leave_out_alike(gate.runner, new, stop).await?;
     let is_complete = is_settled || (!stop.is_cancelled() && quarry.next().is_none());
     // What was found is said even when the time is up.
-    tried.unverified = gate.findings(&passing, stop).await?;
+    turned_down = turned_down.max(quarry.turned_down());
+    tried.unverified = gate.findings((&passing, turned_down), stop).await?;
     Ok(if is_complete { End::NothingLeft } else { End::Stopped })
 }
 

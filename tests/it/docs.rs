@@ -1,10 +1,11 @@
-//! What docs/test-suites.md, docs/agent.md and the fixtures' own list say is all there is.
+//! The tables of README.md, docs/ and the fixtures' own list are complete.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use greenlight::agent::all_tools;
+use greenlight::domain::command::Command;
 use greenlight::suite::Framework;
 
 fn text(path: &str) -> String {
@@ -23,6 +24,19 @@ fn every_framework_is_in_the_table() {
             "{name} has no row"
         );
     }
+}
+
+#[test]
+fn every_command_is_in_the_table_with_its_arguments() {
+    let readme = text("README.md");
+    let rows = readme.lines().filter(|line| line.starts_with("| `/greenlight "));
+    let cells: BTreeSet<&str> = rows.flat_map(|row| quoted(row.split('|').nth(1).unwrap())).collect();
+    let shown: BTreeSet<&str> = cells
+        .iter()
+        .map(|cell| cell.trim_start_matches("/greenlight "))
+        .collect();
+    let commands = Command::HELP.map(|help| format!("{} {}", help.verb, help.argument));
+    assert_eq!(shown, commands.iter().map(|command| command.trim()).collect());
 }
 
 /// The words in back quotes of a cell.

@@ -17,6 +17,7 @@ mod git;
 mod guard;
 mod harness;
 mod install;
+mod journals;
 mod openapi;
 mod recorded;
 mod repair;

@@ -3,6 +3,7 @@
 //! Each rule is run on the project, and on planted violations, so that one that has stopped seeing anything is noticed.
 //! What Clippy can hold is in `Cargo.toml` and `clippy.toml`.
 
+mod documents;
 mod rules;
 mod shown;
 mod sources;
@@ -215,20 +216,67 @@ fn the_architecture_names_every_room() {
 }
 
 #[test]
-fn the_readme_shows_commands_that_are_tested() {
-    let complaints = |text| rules::the_readme_shows_commands_that_are_tested(&Tree::planted(&[("README.md", text)]));
-    let shown = complaints("```bash\n# a comment\ncargo test   # why\nrm -rf /\n```\nand\n```toml\nx = 1\n```\n");
-    assert!(
-        shown.contains(&"README.md: nothing tests `rm -rf /`".into()),
-        "{shown:?}"
+fn documents_show_commands_that_are_tested() {
+    for document in ["README.md", "docs/local.md"] {
+        let complaints = |text| documents::commands_are_tested(&Tree::planted(&[(document, text)]));
+        let shown = complaints("```bash\n# a comment\ncargo test   # why\nrm -rf /\n```\nand\n```toml\nx = 1\n```\n");
+        assert!(
+            shown.contains(&format!("{document}: nothing tests `rm -rf /`")),
+            "{shown:?}"
+        );
+        assert!(
+            !shown
+                .iter()
+                .any(|line| line.contains("cargo test") || line.contains("x = 1")),
+            "{shown:?}"
+        );
+    }
+    holds(documents::commands_are_tested);
+}
+
+#[test]
+fn the_readme_is_short() {
+    let (long, short) = ("Words.\n".repeat(201), "Words.\n".repeat(200));
+    sees(
+        documents::the_readme_is_short,
+        &[("README.md", &long)],
+        &[("README.md", &short), ("docs/local.md", &long)],
     );
-    assert!(
-        !shown
-            .iter()
-            .any(|line| line.contains("cargo test") || line.contains("x = 1")),
-        "{shown:?}"
-    );
-    holds(rules::the_readme_shows_commands_that_are_tested);
+    holds(documents::the_readme_is_short);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let heading = "# Of `a` thing, and more\n\n```bash\n# no heading\n```\n";
+    let complaints = |from, text: &str| {
+        let text = format!("{heading}{text}");
+        let files = [(from, text.as_str()), ("docs/b.md", heading)];
+        documents::links_lead_somewhere(&Tree::planted(&files))
+    };
+    for (from, link) in [
+        ("README.md", "#of-a-thing-and-more"),
+        ("README.md", "docs/b.md"),
+        ("README.md", "docs/b.md#of-a-thing-and-more"),
+        ("README.md", "https://example.org/nothing"),
+        ("README.md", "Cargo.toml"),
+        ("docs/a.md", "b.md#of-a-thing-and-more"),
+        ("docs/a.md", "../tests/it"),
+    ] {
+        let complaints = complaints(from, &format!("See [this]({link})."));
+        assert!(complaints.is_empty(), "{from} {link}: {complaints:?}");
+    }
+    for (from, link) in [
+        ("README.md", "#no-heading"),
+        ("README.md", "b.md"),
+        ("README.md", "docs/b.md#nothing"),
+        ("README.md", "docs/nothing.md"),
+        ("docs/a.md", "docs/b.md"),
+        ("docs/a.md", "../Cargo.toml#package"),
+    ] {
+        let complaints = complaints(from, &format!("See [`this`]({link})."));
+        assert_eq!(complaints, [format!("{from}: {link} leads nowhere")]);
+    }
+    holds(documents::links_lead_somewhere);
 }
 
 #[test]

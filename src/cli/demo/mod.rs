@@ -35,10 +35,10 @@ const MAX_COMMENTS: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Play the maintainer, too: approve the fix without asking. So it is without a terminal in any case
+    /// Play the maintainer, too: approve the fix without asking. This is the default without a terminal
     #[arg(long)]
     approve: bool,
-    /// Only play GitHub, for a `greenlight serve` of your own that listens at this address, which then has the model
+    /// Only play GitHub, for your own `greenlight serve` listening at this address; configure the model there
     #[arg(long, value_name = "URL", value_parser = http_url, conflicts_with = "ModelFlags")]
     github_only: Option<url::Url>,
     #[command(flatten)]

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::super::{Exit, terminal};
 use super::Asked;
@@ -15,10 +16,26 @@ use crate::domain::memory::{Fingerprint, Fix, Memory, Rejection};
 use crate::domain::redact;
 use crate::private;
 
+/// The format of the file. The first versions did not write it down.
+const FORMAT: u32 = 1;
 /// A larger file is not read, in bytes.
 const MAX_FILE: u64 = 16 << 20;
 /// Bytes of a summary that are kept.
 const MAX_SUMMARY: usize = 500;
+
+#[derive(Serialize)]
+struct Kept<'a> {
+    format: u32,
+    #[serde(flatten)]
+    memory: &'a Memory,
+}
+
+/// What is read before the rest, which a newer version may write in another way.
+#[derive(Deserialize)]
+struct Format {
+    #[serde(default)]
+    format: u32,
+}
 
 /// Where what a checkout taught is kept, beside the packages that were installed for it.
 pub(in super::super) fn file(packages: &Path) -> PathBuf {
@@ -27,7 +44,12 @@ pub(in super::super) fn file(packages: &Path) -> PathBuf {
 
 /// What is remembered; nothing if that cannot be read, which costs no more than trying it again.
 pub(super) fn recall(file: &Path) -> Memory {
-    read(file).unwrap_or_default()
+    read(file).unwrap_or_else(|error| {
+        if is_newer(&error) {
+            terminal::tell(&format!("note: {} is not used: {error}", file.display()));
+        }
+        Memory::default()
+    })
 }
 
 /// What is remembered; nothing where nothing is yet.
@@ -42,7 +64,17 @@ pub(in super::super) fn read(file: &Path) -> io::Result<Memory> {
     if meta.len() > MAX_FILE {
         return Err(io::Error::other("it is too large"));
     }
-    Ok(serde_json::from_slice(&fs::read(file)?)?)
+    let text = fs::read(file)?;
+    let Format { format } = serde_json::from_slice(&text)?;
+    if format > FORMAT {
+        let why = "a newer greenlight wrote it: upgrade greenlight to use it";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
+    Ok(serde_json::from_slice(&text)?)
+}
+
+fn is_newer(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
 }
 
 /// How many fixes of this failure somebody turned down, so that they are left out.
@@ -134,7 +166,9 @@ pub(super) fn learn(file: &Path, asked: &Asked<'_>, report: &Report) {
         return;
     }
     memory.forget_the_oldest();
-    if let Err(error) = write(file, &memory) {
+    // Nothing is written over what a newer version keeps; that was said before.
+    let is_left_alone = read(file).is_err_and(|error| is_newer(&error));
+    if !is_left_alone && let Err(error) = write(file, &memory) {
         terminal::tell(&format!(
             "note: what this run taught cannot be kept in {}: {error}",
             file.display()
@@ -150,7 +184,39 @@ pub(in super::super) fn write(file: &Path, memory: &Memory) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     private::folder(folder)?;
     let mut place = tempfile::NamedTempFile::new_in(folder)?;
-    place.write_all(&serde_json::to_vec(memory)?)?;
+    let format = FORMAT;
+    place.write_all(&serde_json::to_vec(&Kept { format, memory })?)?;
     place.persist(file).map_err(|error| error.error)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_says_its_format_and_is_read_without_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kept/x.memory.json");
+        let memory = Memory {
+            test_command: Some("pytest".into()),
+            ..Memory::default()
+        };
+        write(&file, &memory).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("{\"format\":1,"), "{text}");
+        assert_eq!(read(&file).unwrap(), memory);
+        fs::write(&file, serde_json::to_vec(&memory).unwrap()).unwrap();
+        assert_eq!(read(&file).unwrap(), memory);
+    }
+
+    #[test]
+    fn what_a_newer_greenlight_kept_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.memory.json");
+        fs::write(&file, "{\"format\":2,\"fixes\":\"elsewhere\"}").unwrap();
+        let refused = read(&file).unwrap_err();
+        assert!(is_newer(&refused), "{refused}");
+        assert_eq!(recall(&file), Memory::default());
+    }
 }

@@ -47,16 +47,16 @@ pub(super) struct Common {
     /// The checkout
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// Install the dependencies first, from the registries that this machine's package tools are configured for
+    /// Install the dependencies first, from the registries configured for this machine's package tools
     #[arg(long)]
     install: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Write the run to this file, for `greenlight replay`: the journal, all that was said, and the tree it began on
+    /// Write the run to this file, for `greenlight replay`: the journal, everything that was said, and the tree it started from
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Show what the model says and does while it works, also where standard error is no terminal
+    /// Show what the model says and does while it works, even if standard error is not a terminal
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]

@@ -5,6 +5,7 @@
 
 mod next;
 mod rights;
+mod salvage;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,8 +128,10 @@ pub struct Run {
     pub undone: Option<CommitSha>,
     /// Comments whose answers were taken.
     pub answered_in: Vec<u64>,
-    /// How many steps were folded: the place of the next one in the journal.
+    /// How many steps there are: the place of the next one in the journal.
     pub length: usize,
+    /// The place of the first step that cannot be read.
+    pub unreadable: Option<usize>,
 }
 
 /// A journal that cannot be folded.
@@ -183,6 +186,7 @@ impl Run {
             undone: None,
             answered_in: Vec::new(),
             length: 1,
+            unreadable: None,
         }
     }
 
@@ -334,7 +338,7 @@ impl Run {
 
     /// The gates that wait for an answer.
     pub fn open_gates(&self) -> Vec<Gate> {
-        if self.end.is_some() {
+        if self.end.is_some() || self.unreadable.is_some() {
             return Vec::new();
         }
         self.gates

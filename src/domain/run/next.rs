@@ -54,6 +54,9 @@ impl Run {
         if self.end.is_some() {
             return if self.announced { Next::Done } else { Next::Announce };
         }
+        if let Some(end) = self.broken_off() {
+            return Next::End(end);
+        }
         if let Some(last) = self.gates.last() {
             if last.is_open() {
                 return Next::Wait;

@@ -1,6 +1,7 @@
 //! The life of a run, step by step.
 
 mod requests;
+mod salvage;
 
 use jiff::Timestamp;
 

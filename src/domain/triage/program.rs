@@ -41,8 +41,9 @@ pub fn advice(program: &str) -> String {
     let known = SOURCES.iter().find(|(names, _)| names.contains(&program));
     let from = known.map_or_else(String::new, |(_, from)| format!(" ({from})"));
     format!(
-        "Install it where greenlight runs{from}, or have it installed for the tests: `[test] install` in \
-         `greenlight.toml`, with `[sandbox] network` for where it comes from."
+        "Install it where greenlight runs{from}. If it is a dependency of the project, greenlight can install it for the \
+         tests: with `--install` on the command line, elsewhere with `[test] install` and `[sandbox] network` in \
+         `greenlight.toml`."
     )
 }
 

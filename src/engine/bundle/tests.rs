@@ -8,6 +8,7 @@ fn manifest(tree: &Checkout) -> Manifest {
     let (version, greenlight) = Manifest::of_this_version();
     Manifest {
         version,
+        journal: journal::FORMAT,
         greenlight,
         mode: Mode::Debug,
         head: "a".repeat(40).parse().unwrap(),
@@ -47,6 +48,21 @@ fn what_is_written_is_read_again() {
     assert_eq!((read_manifest, read_steps), (manifest, steps));
     assert_eq!(read_tree.read_text("src/a.py").as_deref(), Some("a = 1\n"));
     assert_eq!(read_tree.paths().len(), 3);
+}
+
+/// Whatever else a newer one says in its manifest.
+#[test]
+fn a_bundle_of_a_newer_greenlight_is_refused_as_that() {
+    for versions in [r#""version":2"#, r#""version":1,"journal":99"#] {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("run.zip");
+        let mut writer = ZipWriter::new(File::create(&file).unwrap());
+        writer.start_file(MANIFEST, SimpleFileOptions::default()).unwrap();
+        write!(writer, r#"{{{versions},"greenlight":"9.1.0"}}"#).unwrap();
+        writer.finish().unwrap();
+        let refused = read(&file, &place.path().join("again")).unwrap_err();
+        assert!(matches!(&refused, Error::Newer(by) if by == "9.1.0"), "{refused}");
+    }
 }
 
 #[test]

@@ -109,3 +109,108 @@ async fn what_is_older_than_the_repository_of_that_name_is_nobodys_and_over() {
     assert_eq!(sqlite.open_runs().await.unwrap(), []);
     assert_eq!(sqlite.unidentified().await.unwrap(), []);
 }
+
+async fn execute(sqlite: &Sqlite, statement: &'static str) {
+    sqlx::query(statement).execute(&sqlite.pool).await.unwrap();
+}
+
+/// A sound run of the first format beside the one that a test breaks.
+async fn with_another(folder: &Path) -> Sqlite {
+    let sqlite = Sqlite::open(&old(folder).await).await.unwrap();
+    for statement in [
+        "INSERT INTO run (id, repository, number, started) SELECT 'r2', repository, number, started FROM run",
+        "INSERT INTO step (run, place, step) SELECT 'r2', place, replace(step, 'r123456789', 'r2') FROM step",
+    ] {
+        execute(&sqlite, statement).await;
+    }
+    sqlite
+}
+
+/// The runs that each way of reading finds.
+async fn found(sqlite: &Sqlite) -> [Vec<String>; 3] {
+    let repository: Repository = "Acme/rail_".parse::<RepositoryName>().unwrap().into();
+    let names = |runs: Vec<Run>| runs.into_iter().map(|run| run.id().0.clone()).collect();
+    [
+        names(sqlite.open_runs().await.unwrap()),
+        names(sqlite.runs_in(&repository, 10).await.unwrap()),
+        names(sqlite.runs_of(&third(repository)).await.unwrap()),
+    ]
+}
+
+#[tokio::test]
+async fn a_run_without_its_start_is_over_and_harms_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = with_another(folder.path()).await;
+    execute(
+        &sqlite,
+        "UPDATE step SET step = '{' WHERE run = 'r123456789' AND place = 0",
+    )
+    .await;
+    assert_eq!(sqlite.unidentified().await.unwrap().len(), 1);
+    assert_eq!(found(&sqlite).await, [["r2"], ["r2"], ["r2"]]);
+    let over: Vec<String> = sqlx::query_scalar("SELECT id FROM run WHERE is_over AND unreadable")
+        .fetch_all(&sqlite.pool)
+        .await
+        .unwrap();
+    assert_eq!(over, ["r123456789"]);
+}
+
+#[tokio::test]
+async fn a_run_with_a_broken_step_is_found_to_be_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = with_another(folder.path()).await;
+    execute(
+        &sqlite,
+        "UPDATE step SET step = '{\"later\":1}' WHERE run = 'r123456789' AND place = 1",
+    )
+    .await;
+    let runs = sqlite.open_runs().await.unwrap();
+    let unreadable: Vec<_> = runs.iter().map(|run| (run.unreadable, run.length)).collect();
+    assert_eq!(unreadable, [(Some(1), 3), (None, 3)]);
+}
+
+#[tokio::test]
+async fn a_run_of_a_newer_greenlight_is_listed_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = with_another(folder.path()).await;
+    execute(
+        &sqlite,
+        "UPDATE step SET format = 99, step = 'x' WHERE run = 'r123456789' AND place = 1",
+    )
+    .await;
+    assert_eq!(found(&sqlite).await, [["r2"], ["r2"], ["r2"]]);
+    let name: RepositoryName = "Acme/rail_".parse().unwrap();
+    let journal = super::super::Journal::Sqlite(sqlite);
+    let listed = journal.unreadable(&name.clone().into(), None).await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|run| (run.run.0.as_str(), run.why)).collect();
+    assert_eq!(listed, [("r123456789", super::super::Newer(99).into())]);
+    let refused = journal.refuse_newer(&third(name.into())).await;
+    assert!(matches!(refused, Err(Error::Newer(..))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_greenlight_is_not_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("greenlight.db");
+    let sqlite = Sqlite::open(&file).await.unwrap();
+    execute(
+        &sqlite,
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', 1, x'00', 0)",
+    )
+    .await;
+    sqlite.pool.close().await;
+    let refused = Sqlite::open(&file).await.err().unwrap().to_string();
+    assert!(refused.contains("upgrade greenlight"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_delivery_that_cannot_be_read_harms_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::open(&old(folder.path()).await).await.unwrap();
+    execute(
+        &sqlite,
+        "INSERT INTO delivery (id, event, received) VALUES ('x', '{', '2026-03-01T10:00:00Z')",
+    )
+    .await;
+    assert_eq!(sqlite.unfinished().await.unwrap().len(), 1);
+}

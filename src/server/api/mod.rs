@@ -38,7 +38,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::problem::Problem;
-use self::view::{RunSummary, RunView};
+use self::view::{RunSummary, RunView, UnreadableRun};
 use self::who::{Access, Caller};
 use super::queue::{Queue, Work};
 use crate::domain::command::{Command, MAXIMUM_TEXT};
@@ -113,7 +113,9 @@ async fn get_runs(
         run.started.pull_request.repository = access.repository.clone();
     }
     let runs: Vec<RunSummary> = runs.iter().map(RunSummary::of).collect();
-    Ok(Json(json!({ "runs": runs })))
+    let unreadable = api.queue.app().journal.unreadable(&access.repository, None).await?;
+    let unreadable: Vec<UnreadableRun> = unreadable.iter().map(UnreadableRun::of).collect();
+    Ok(Json(json!({ "runs": runs, "unreadable": unreadable })))
 }
 
 async fn get_run(State(api): State<Api>, caller: Caller, Path(id): Path<String>) -> Result<Json<RunView>, Problem> {

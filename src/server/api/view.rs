@@ -10,6 +10,7 @@ use crate::domain::mode::Mode;
 use crate::domain::reply;
 use crate::domain::run::{Asked, End, Run};
 use crate::domain::spend::Spend;
+use crate::journal::Unreadable;
 
 /// A run in a list.
 #[derive(Serialize)]
@@ -49,6 +50,25 @@ impl RunSummary {
             started: started.at,
             waits_for: run.open_gates().iter().map(|gate| gate.id.to_string()).collect(),
             spent: run.spent,
+        }
+    }
+}
+
+/// A run in a list that cannot be read.
+#[derive(Serialize)]
+pub(super) struct UnreadableRun {
+    id: RunId,
+    pull_request: u64,
+    /// Why, as a sentence without its full stop.
+    reason: String,
+}
+
+impl UnreadableRun {
+    pub(super) fn of(run: &Unreadable) -> Self {
+        Self {
+            id: run.run.clone(),
+            pull_request: run.number,
+            reason: run.why.to_string(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod remembered;
 mod renamed;
 mod requests;
 mod together;
+mod unreadable;
 
 use std::path::PathBuf;
 

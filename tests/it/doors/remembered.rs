@@ -169,6 +169,47 @@ async fn what_was_turned_down_comes_back_in_no_other_words_until_it_is_forgotten
     assert_eq!(mended, INVOICE.replace("amount > DISCOUNT_FROM", MENDED));
 }
 
+/// Nothing above the bound is tested, so that `==` passes as well as the right `>=`, but is far less likely.
+const INVOICE_TESTS_UP_TO_THE_BOUND: &str = "
+import unittest
+from invoice import total
+
+class TotalTest(unittest.TestCase):
+    def test_below(self):
+        self.assertEqual(total(9_999), 9_999)
+
+    def test_from(self):
+        self.assertEqual(total(10_000), 9_500)
+";
+
+/// Turning down the likely fix does not make an unlikely one sure: it is shown, and `--yes` does not write it.
+#[tokio::test]
+async fn a_fix_that_was_turned_down_still_competes_with_less_likely_ones() {
+    let checkout = super::written(&[
+        ("invoice.py", INVOICE.as_bytes()),
+        ("test_invoice.py", INVOICE_TESTS_UP_TO_THE_BOUND.as_bytes()),
+    ]);
+    let root = checkout.path().to_str().unwrap();
+    let door = Door::new();
+    let mut terminal = Terminal::start(door.command(["fix", root]));
+    terminal.shows(MENDED).await;
+    terminal.shows("Write this to the working tree?").await;
+    terminal.types("reject the discount needs another rule");
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, Some(1), "{shown}");
+
+    let again = document(&door.run(["fix", "--yes", "--json", root]).await.with(1));
+    let unverified = again["search"]["unverified"].as_array().unwrap();
+    let equal = unverified.iter().find(|finding| {
+        let patch = finding["patch"].as_str().unwrap();
+        patch.contains("+    if amount == DISCOUNT_FROM:")
+    });
+    let risks = equal.unwrap()["risks"].to_string();
+    assert!(risks.contains("less likely than a fix that was turned down"), "{risks}");
+    let kept = std::fs::read_to_string(checkout.path().join("invoice.py")).unwrap();
+    assert_eq!(kept, INVOICE);
+}
+
 #[tokio::test]
 async fn all_that_is_remembered_can_be_forgotten() {
     let checkout = sums(RED, &[]);

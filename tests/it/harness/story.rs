@@ -3,6 +3,7 @@
 //! Everything but GitHub and the model is real: router, queue, journal, git, sandbox. A story waits only for rest, never
 //! for time; and it fails, whatever it asserts itself, when [`Story::finish`] finds that a rule of all stories was broken.
 
+mod database;
 mod ending;
 mod gateway;
 mod process;

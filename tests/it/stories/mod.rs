@@ -48,4 +48,5 @@ mod triage;
 mod trigger;
 mod undo;
 mod uninstalled;
+mod unreadable;
 mod workers;

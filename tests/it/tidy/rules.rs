@@ -1,7 +1,5 @@
 //! The rules. Each is a function from files to complaints.
 
-use std::collections::BTreeSet;
-
 use super::sources::{Tree, code, first_names, lines_with, named_rooms, room};
 
 /// Which rooms a room may name, from top to bottom. ARCHITECTURE.md has the picture.
@@ -81,40 +79,6 @@ const NOWHERE: [&str; 5] = ["todo!", "unimplemented!", "#[ignore", "#[should_pan
 const EMPTY_WORDS: [&str; 6] = ["Manager", "Service", "Helper", "Util", "Data", "Info"];
 
 const MAX_LINES: usize = 400;
-
-/// The commands that README.md shows, and what makes sure that they work.
-const SHOWN_COMMANDS: [(&str, &str); 15] = [
-    (
-        "cargo run --release -- demo",
-        "tests/it/doors/demo.rs runs the same binary",
-    ),
-    ("greenlight fix .", "tests/it/doors/fix.rs"),
-    ("greenlight tdd --spec spec.md", "tests/it/doors/modes.rs"),
-    (
-        "greenlight refactor 'reduce the complexity of fare' --in fares.py",
-        "tests/it/doors/modes.rs",
-    ),
-    ("greenlight explain", "tests/it/doors/modes.rs"),
-    ("greenlight fix --record run.zip", "tests/it/doors/modes.rs"),
-    ("greenlight replay run.zip", "tests/it/doors/modes.rs"),
-    ("greenlight tests .", "tests/it/doors/tests.rs"),
-    ("greenlight memory list", "tests/it/doors/remembered.rs"),
-    (
-        "greenlight suggest --base main --patch fix.patch",
-        "tests/it/doors/suggest.rs",
-    ),
-    ("greenlight verify --head HEAD~1", "tests/it/doors/verify.rs"),
-    ("greenlight doctor", "tests/it/doors/sandbox.rs"),
-    (
-        "greenlight sandbox -- sh -c 'id; ls -a /; env'",
-        "tests/it/doors/sandbox.rs",
-    ),
-    (
-        "greenlight serve --listen 127.0.0.1:8080",
-        "tests/it/doors/serve.rs, on a free port",
-    ),
-    ("cargo test", ".ci/run"),
-];
 
 pub(super) fn imports_point_downwards(tree: &Tree) -> Vec<String> {
     let rooms = tree.rooms();
@@ -307,22 +271,4 @@ pub(super) fn the_architecture_names_every_room(tree: &Tree) -> Vec<String> {
         }
     }
     complaints
-}
-
-pub(super) fn the_readme_shows_commands_that_are_tested(tree: &Tree) -> Vec<String> {
-    let blocks = tree.document("README.md").split("```").skip(1).step_by(2);
-    let shown: BTreeSet<&str> = blocks
-        .filter_map(|block| block.strip_prefix("bash\n").or(block.strip_prefix("sh\n")))
-        .flat_map(str::lines)
-        .map(|line| line.split(" #").next().unwrap_or(line).trim())
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .collect();
-    let tested: BTreeSet<&str> = SHOWN_COMMANDS.iter().map(|(command, _)| *command).collect();
-    let untested = shown
-        .difference(&tested)
-        .map(|command| format!("README.md: nothing tests `{command}`"));
-    let unshown = tested
-        .difference(&shown)
-        .map(|command| format!("README.md: `{command}` is no longer shown"));
-    untested.chain(unshown).collect()
 }

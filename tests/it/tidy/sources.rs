@@ -14,7 +14,8 @@ impl Tree {
         for part in ["src", "tests/it", "benches"] {
             collect(Path::new(part), &mut files);
         }
-        for document in ["README.md", "ARCHITECTURE.md"] {
+        collect(Path::new("docs"), &mut files);
+        for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
             files.extend(fs::read_to_string(document).map(|text| (document.into(), text)));
         }
         Self(files)
@@ -42,6 +43,12 @@ impl Tree {
             .iter()
             .find(|(name, _)| name == path)
             .map_or("", |(_, text)| text)
+    }
+
+    /// Every document, as path and text.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (&str, &str)> {
+        let files = self.0.iter().filter(|(path, _)| path.ends_with(".md"));
+        files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// Every room there is: the files and folders right under `src`.

@@ -9,14 +9,14 @@ use super::PERMISSIONS;
 use crate::doors::stage::Stage;
 
 /// The journal as a workflow run of its own has it.
-async fn journal(stage: &Stage) -> Journal {
+pub(super) async fn journal(stage: &Stage) -> Journal {
     let token = stage.double.actions_token(&PERMISSIONS);
     let github = GitHub::new(&stage.double.url().parse().unwrap(), Credentials::Token(token.into())).unwrap();
     let repository = "acme/rail".parse().unwrap();
     Journal::Refs(Refs::new(github.client(None, &repository).await.unwrap()))
 }
 
-fn id() -> PullRequestId {
+pub(super) fn id() -> PullRequestId {
     PullRequestId {
         repository: "acme/rail".parse().unwrap(),
         number: 1,

@@ -17,6 +17,7 @@ impl Story {
     pub(crate) async fn finish(mut self) {
         self.settle().await;
         self.kill().await;
+        self.keep_journals().await;
         let mut broken = self.double.violations();
         broken.extend(self.against_the_description());
         broken.extend(self.leftovers());

@@ -1,0 +1,67 @@
+//! Runs from rows of the database.
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::Error;
+use super::format::{self, Newer, Unread};
+use super::sqlite::{broken, installation};
+use super::unreadable::Told;
+use crate::domain::id::RepositoryId;
+use crate::domain::run::{Run, Step};
+
+/// What rows came to.
+#[derive(Default)]
+pub(super) struct Folded {
+    pub(super) runs: Vec<Run>,
+    /// The ids of runs of which nothing is known, because their first step cannot be read.
+    pub(super) without_start: Vec<String>,
+}
+
+/// Folds rows that come run by run, each in order. A run that cannot be read is told of, once, and left out.
+pub(super) fn fold(rows: &[SqliteRow], told: &Told) -> Folded {
+    let mut folded = Folded::default();
+    let id = |row: &SqliteRow| row.try_get::<String, _>("id").unwrap_or_default();
+    for rows in rows.chunk_by(|one, other| id(one) == id(other)) {
+        let Some(first) = rows.first() else { continue };
+        match run(first, rows) {
+            Ok(run) => folded.runs.push(run),
+            Err(why) => {
+                told.tell(&id(first), why);
+                if why == Unread::NoStart {
+                    folded.without_start.push(id(first));
+                }
+            }
+        }
+    }
+    folded
+}
+
+fn run(first: &SqliteRow, rows: &[SqliteRow]) -> Result<Run, Unread> {
+    let steps: Result<Vec<Option<Step>>, Newer> = rows.iter().map(step).collect();
+    let mut run = Run::salvage(steps?).map_err(|_| Unread::NoStart)?;
+    readdress(&mut run, first).map_err(|_| Unread::NoStart)?;
+    Ok(run)
+}
+
+fn step(row: &SqliteRow) -> Result<Option<Step>, Newer> {
+    // What is no number came from nowhere known.
+    let format = row.try_get("format").map(|format: i64| u32::try_from(format));
+    let format = format.map_or(u32::MAX, |format| format.unwrap_or(u32::MAX));
+    let json: String = row.try_get("step").unwrap_or_default();
+    format::step(format, &json)
+}
+
+/// Whatever was so when a run began, its repository is addressed as it is now.
+fn readdress(run: &mut Run, row: &SqliteRow) -> Result<(), Error> {
+    let started = &mut run.started;
+    let id: Option<i64> = row.try_get("repository_id").map_err(broken)?;
+    let name: Option<String> = row.try_get("name").map_err(broken)?;
+    let id = id.map(|id| u64::try_from(id).map(RepositoryId)).transpose();
+    started.pull_request.repository.id = id.map_err(broken)?;
+    if let Some(name) = name {
+        started.pull_request.repository.name = name.parse().map_err(broken)?;
+        started.installation = installation(row)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Runs that cannot be read: those of a newer greenlight, and those whose start is broken. They harm no other run, are
+//! listed, and are told of once.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sqlx::Row as _;
+
+use super::format::{FORMAT, Newer, Unread};
+use super::sqlite::{Sqlite, broken, number};
+use super::{Error, Journal};
+use crate::domain::id::{PullRequestId, Repository, RunId};
+
+/// How many are listed at most.
+const MAX_LISTED: i64 = 100;
+
+/// A run that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    pub run: RunId,
+    /// The number of its pull request.
+    pub number: u64,
+    /// Whether it is known to be over.
+    pub is_over: bool,
+    pub why: Unread,
+}
+
+impl Journal {
+    /// The runs of a repository, or of one of its pull requests, that cannot be read; newest first. Of a git ref, those of
+    /// the pull request.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn unreadable(&self, repository: &Repository, of: Option<u64>) -> Result<Vec<Unreadable>, Error> {
+        match (self, of) {
+            (Self::Sqlite(sqlite), of) => sqlite.unreadable(repository, of).await,
+            (Self::Refs(refs), Some(number)) => {
+                let repository = repository.clone();
+                refs.unreadable(&PullRequestId { repository, number }).await
+            }
+            (Self::Refs(_), None) => Ok(Vec::new()),
+        }
+    }
+
+    /// Fails if a newer greenlight works on this pull request: then nothing is done there.
+    ///
+    /// # Errors
+    /// [`Error::Newer`], or when the journal cannot be read.
+    pub async fn refuse_newer(&self, id: &PullRequestId) -> Result<(), Error> {
+        let unreadable = self.unreadable(&id.repository, Some(id.number)).await?;
+        for unreadable in unreadable.iter().filter(|run| !run.is_over) {
+            if let Unread::Newer(newer) = unreadable.why {
+                return Err(Error::Newer(format!("run {}", unreadable.run), newer));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was told of already.
+#[derive(Clone, Default)]
+pub(super) struct Told(Arc<Mutex<HashSet<String>>>);
+
+impl Told {
+    /// Whether this is told for the first time.
+    pub(super) fn is_news(&self, what: &str) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(what.to_string())
+    }
+
+    /// Tells why a run cannot be read.
+    pub(super) fn tell(&self, run: &str, why: Unread) {
+        match why {
+            Unread::Newer(newer) => self.tell_newer(run, newer),
+            Unread::NoStart if self.is_news(run) => tracing::error!(run.id = run, "a run cannot be read: {why}"),
+            Unread::NoStart => {}
+        }
+    }
+
+    /// Tells what is left alone.
+    pub(super) fn tell_newer(&self, what: &str, newer: Newer) {
+        if self.is_news(what) {
+            tracing::warn!("{what} is left alone: {newer}");
+        }
+    }
+}
+
+impl Sqlite {
+    async fn unreadable(&self, repository: &Repository, of: Option<u64>) -> Result<Vec<Unreadable>, Error> {
+        let rows = sqlx::query(
+            "SELECT run.id, run.number, run.is_over, MAX(step.format) AS format FROM addressed AS run JOIN step ON step.run = run.id \
+             WHERE run.repository_id IS ?1 AND (?1 IS NOT NULL OR run.repository = ?2 COLLATE NOCASE) \
+             AND (?3 IS NULL OR run.number = ?3) GROUP BY run.id HAVING MAX(step.format) > ?4 OR run.unreadable \
+             ORDER BY run.started DESC, run.nth DESC LIMIT ?5",
+        )
+        .bind(number(repository.id)?)
+        .bind(repository.name.to_string())
+        .bind(of.map(i64::try_from).transpose().map_err(broken)?)
+        .bind(FORMAT)
+        .bind(MAX_LISTED)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(broken)?;
+        rows.iter()
+            .map(|row| {
+                let (id, number, format): (String, i64, i64) = (
+                    row.try_get("id").map_err(broken)?,
+                    row.try_get("number").map_err(broken)?,
+                    row.try_get("format").map_err(broken)?,
+                );
+                let format = u32::try_from(format).unwrap_or(u32::MAX);
+                Ok(Unreadable {
+                    run: RunId(id),
+                    number: u64::try_from(number).map_err(broken)?,
+                    is_over: row.try_get("is_over").map_err(broken)?,
+                    why: if format > FORMAT {
+                        Newer(format).into()
+                    } else {
+                        Unread::NoStart
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// Ends runs whose start cannot be read: nobody knows any more what they were about.
+    pub(super) async fn end_without_start(&self, runs: &[String]) -> Result<(), Error> {
+        for run in runs {
+            sqlx::query("UPDATE run SET is_over = 1, unreadable = 1 WHERE id = ?")
+                .bind(run)
+                .execute(&self.pool)
+                .await
+                .map_err(broken)?;
+            tracing::error!(run.id = run, "a run was ended: {}", Unread::NoStart);
+        }
+        Ok(())
+    }
+}

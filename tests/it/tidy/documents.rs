@@ -1,0 +1,149 @@
+//! The rules for README.md and the manual: their commands are tested, their links lead somewhere, README.md stays short.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::sources::Tree;
+
+const MAX_README_LINES: usize = 200;
+
+/// The commands that the documents show, and what makes sure that they work.
+const SHOWN_COMMANDS: [(&str, &str); 17] = [
+    (
+        "cargo run --release -- demo",
+        "tests/it/doors/demo.rs runs the same binary",
+    ),
+    ("greenlight fix .", "tests/it/doors/fix.rs"),
+    ("greenlight tdd --spec spec.md", "tests/it/doors/modes.rs"),
+    (
+        "greenlight refactor 'reduce the complexity of fare' --in fares.py",
+        "tests/it/doors/modes.rs",
+    ),
+    ("greenlight explain", "tests/it/doors/modes.rs"),
+    ("greenlight fix --record run.zip", "tests/it/doors/modes.rs"),
+    ("greenlight replay run.zip", "tests/it/doors/modes.rs"),
+    ("greenlight tests .", "tests/it/doors/tests.rs"),
+    ("greenlight memory list", "tests/it/doors/remembered.rs"),
+    (
+        "greenlight suggest --base main --patch fix.patch",
+        "tests/it/doors/suggest.rs",
+    ),
+    ("greenlight verify --head HEAD~1", "tests/it/doors/verify.rs"),
+    ("greenlight doctor", "tests/it/doors/sandbox.rs"),
+    (
+        "greenlight sandbox -- sh -c 'id; ls -a /; env'",
+        "tests/it/doors/sandbox.rs",
+    ),
+    (
+        "greenlight serve --listen 127.0.0.1:8080",
+        "tests/it/doors/serve.rs, on a free port",
+    ),
+    ("cargo test", ".ci/run"),
+    (
+        "cargo build --release && cargo bench --bench repair -- --out results.jsonl",
+        "takes hours: CI only compiles it",
+    ),
+    (
+        "cargo bench --bench repair -- --speed",
+        "takes hours: CI only compiles it",
+    ),
+];
+
+/// The target of a Markdown link.
+static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)\s]+)\)").unwrap());
+/// A target that is an address, not a path.
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| Regex::new("^[a-z]+:").unwrap());
+
+pub(super) fn commands_are_tested(tree: &Tree) -> Vec<String> {
+    let tested: BTreeSet<&str> = SHOWN_COMMANDS.iter().map(|(command, _)| *command).collect();
+    let mut shown = BTreeSet::new();
+    let mut complaints = Vec::new();
+    for (path, text) in tree.documents() {
+        for command in commands(text) {
+            shown.insert(command);
+            if !tested.contains(command) {
+                complaints.push(format!("{path}: nothing tests `{command}`"));
+            }
+        }
+    }
+    let unshown = tested.difference(&shown);
+    complaints.extend(unshown.map(|command| format!("no document shows `{command}` any more")));
+    complaints
+}
+
+/// The lines of shell blocks, without comments.
+fn commands(text: &str) -> impl Iterator<Item = &str> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks
+        .filter_map(|block| block.strip_prefix("bash\n").or(block.strip_prefix("sh\n")))
+        .flat_map(str::lines)
+        .map(|line| line.split(" #").next().unwrap_or(line).trim())
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+pub(super) fn the_readme_is_short(tree: &Tree) -> Vec<String> {
+    let lines = tree.document("README.md").lines().count();
+    let is_long = lines > MAX_README_LINES;
+    let complaint = || format!("README.md: {lines} lines are more than {MAX_README_LINES}; move something to docs/");
+    is_long.then(complaint).into_iter().collect()
+}
+
+pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (path, text) in tree.documents() {
+        for link in LINK.captures_iter(text).map(|link| link.extract::<1>().1[0]) {
+            if !ADDRESS.is_match(link) && !leads_somewhere(tree, path, link) {
+                complaints.push(format!("{path}: {link} leads nowhere"));
+            }
+        }
+    }
+    complaints
+}
+
+fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let target = if file.is_empty() {
+        PathBuf::from(from)
+    } else {
+        joined(from, file)
+    };
+    let text = tree.documents().find(|(path, _)| Path::new(path) == target);
+    match text {
+        Some((_, text)) => anchor.is_empty() || headings(text).any(|heading| heading == anchor),
+        None => anchor.is_empty() && target.exists(),
+    }
+}
+
+/// A path relative to the folder of a file, without `..`.
+fn joined(from: &str, path: &str) -> PathBuf {
+    let mut joined = PathBuf::from(from);
+    joined.pop();
+    for part in Path::new(path).components() {
+        match part {
+            Component::ParentDir => {
+                joined.pop();
+            }
+            Component::Normal(name) => joined.push(name),
+            _ => {}
+        }
+    }
+    joined
+}
+
+/// The anchors that GitHub gives to the headings of a document.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    let prose = text.split("```").step_by(2).flat_map(str::lines);
+    prose
+        .filter(|line| line.starts_with('#'))
+        .map(|line| anchor(line.trim_start_matches('#').trim()))
+}
+
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.flat_map(char::to_lowercase)
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
