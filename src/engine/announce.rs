@@ -1,6 +1,6 @@
 //! One quiet voice: the sticky comment and the check run say the state of a run, by edits.
 
-use super::{Broken, Context, retry};
+use super::{Broken, Context, propose, retry};
 use crate::domain::gate::GateKind;
 use crate::domain::id::{Account, RepoPath};
 use crate::domain::mode::Mode;
@@ -34,6 +34,11 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             .flatten()
             .collect();
         let gates = run.open_gates();
+        // Whoever approves it means what the review shows. On another head nothing is asked any more.
+        let lands = gates.first().is_some_and(|gate| gate.kind.lands());
+        if lands && !propose::is_shown(context, run).await? {
+            return Ok(());
+        }
         let marker = match gates.first() {
             Some(gate) => format!("{}\n{}", reply::STICKY_MARKER, reply::gate_marker(gate)),
             None => reply::STICKY_MARKER.into(),

@@ -25,7 +25,6 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
             reason: "The repository of this branch is gone.".into(),
         }));
     };
-    // With another head it landed before, or the branch moved: `Client::land` tells which.
     if !pull_request.is_open && pull_request.head == run.started.head {
         return Ok(Step::Ended(End::Cancelled { by: None }));
     }
@@ -34,12 +33,28 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     {
         return Ok(Step::Ended(end));
     }
+    let is_here = pull_request.head == run.started.head;
+    if is_here && !vouch::is_proved(context, run) {
+        let reason = "It was not tested again before it was to land.".into();
+        return Ok(Step::Ended(End::Refused { reason }));
+    }
     let tree = propose::tested_tree(context, run).await?;
     let branch = Branch {
         repository: head_repository,
         name: &pull_request.head_branch,
     };
-    match context.client.land(branch, &Landing::of(&approved, tree)).await {
+    let landing = Landing::of(&approved, tree);
+    // With another head it landed before, or the branch moved: nothing lands now, even if the branch is back by then.
+    let landed = if is_here {
+        context.client.land(branch, &landing).await
+    } else {
+        let moved = || LandError::HeadMoved {
+            actual: pull_request.head.clone(),
+        };
+        let before = context.client.landed_before(branch, &landing).await;
+        before.and_then(|landed| landed.ok_or_else(moved))
+    };
+    match landed {
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
         Err(LandError::NotTaken { why: reason }) => Ok(Step::Ended(End::NotTaken { reason })),

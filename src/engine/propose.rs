@@ -50,6 +50,20 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
     }
 }
 
+/// Whether the review shows the proposal that is asked about. Where others may have written what a journal says of that,
+/// it is posted once more, which changes nothing of one that is right.
+///
+/// # Errors
+/// When GitHub cannot be reached or refuses.
+pub(super) async fn is_shown(context: &Context<'_>, run: &Run) -> Result<bool, Broken> {
+    let journal = &context.app.journal;
+    if run.places.review.is_some_and(|at| journal.vouches_for(run.id(), at)) {
+        return Ok(true);
+    }
+    let posted = Box::pin(post_review(context, run)).await?;
+    Ok(matches!(posted, Step::ReviewPosted { .. }))
+}
+
 /// Opens the gate that comes next; where nothing can be pushed, by right or by rule, the run ends with the suggestions.
 ///
 /// # Errors

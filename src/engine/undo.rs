@@ -23,10 +23,10 @@ pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> R
     let Some((mut run, commit)) = landed.map(|(run, commit)| (run.clone(), commit)) else {
         return Ok(Err(Refusal::NothingToUndo));
     };
-    let repository = pull_request
-        .head_repository
-        .as_ref()
-        .unwrap_or(&pull_request.id.repository);
+    // Where the fork is gone, a branch of the same name in the base repository is another one.
+    let Some(repository) = &pull_request.head_repository else {
+        return Ok(Err(Refusal::NothingToUndo));
+    };
     // What the journal says of the patch may be anybody's word: taken back is the tree that was there before.
     let Some(tree) = context.client.tree_before(repository, commit).await? else {
         return Ok(Err(Refusal::NothingToUndo));

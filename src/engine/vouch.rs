@@ -15,6 +15,7 @@ use announced::Announced;
 
 use super::{Broken, Context, desk};
 use crate::domain::execution::Resolution;
+use crate::domain::id::Account;
 use crate::domain::run::{Approved, Asked, End, Next, NotApproved, Rules, Run, Step, Unvouched};
 
 /// Whether this executes or lands something, or hands the model what was allowed.
@@ -64,7 +65,7 @@ pub(super) async fn doubts(context: &Context<'_>, run: &Run) -> Result<Option<St
     }
     let announced = Announced::load(context).await?;
     for asked in run.relied_on() {
-        let approvals = unvouched(context, run, asked, &announced).await?;
+        let (_, approvals) = vouched(context, run, asked, &announced).await?;
         if !approvals.is_empty() {
             let gate = asked.gate.id.clone();
             return Ok(Some(Step::Unvouched { gate, approvals }));
@@ -83,13 +84,14 @@ pub(super) fn or_proved_again(context: &Context<'_>, run: &Run, next: Next) -> N
     }
 }
 
-fn is_proved(context: &Context<'_>, run: &Run) -> bool {
+/// Whether this process, or a journal that nobody else writes to, saw that the proposal holds.
+pub(super) fn is_proved(context: &Context<'_>, run: &Run) -> bool {
     let at = run.places.evidence;
     at.is_some_and(|at| context.app.journal.vouches_for(run.id(), at))
 }
 
-/// The approval to land the proposal of a run, with the permissions of everybody who approved fetched just now; or why it
-/// must not land, as a sentence.
+/// The approval to land the proposal of a run, with the permissions of everybody who approved fetched just now, and by
+/// what they are called now; or why it must not land, as a sentence.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -105,33 +107,32 @@ pub(super) async fn approved<'a>(context: &Context<'_>, run: &'a Run) -> Result<
     };
     if let (false, Some(asked)) = (context.app.journal.is_own(), run.landing_gate()) {
         let announced = Announced::load(context).await?;
-        let unvouched = Box::pin(unvouched(context, run, asked, &announced)).await?;
+        let (vouched, unvouched) = Box::pin(vouched(context, run, asked, &announced)).await?;
         if let Some(Unvouched { by, why }) = unvouched.first() {
             return Ok(Err(format!("The approval of {by} does not count: {why}.")));
-        }
-        let is_here = context.client.pull_request(context.id()).await?.head == run.started.head;
-        if is_here && !is_proved(context, run) {
-            return Ok(Err("It was not tested again before it was to land.".into()));
         }
         let Ok(config) = desk::config(&context.client, &context.pull_request).await? else {
             return Ok(Err("greenlight.toml on the base branch cannot be used.".into()));
         };
-        let (needed, approved) = (config.gate.approvers, approved.by().len());
-        if (approved as u64) < u64::from(needed) {
+        let (needed, count) = (config.gate.approvers, approved.by().len());
+        if (count as u64) < u64::from(needed) {
+            let approved = count;
             return Ok(Err(NotApproved::TooFew { needed, approved }.to_string()));
         }
+        // The journal may call them anything.
+        return Ok(Ok(approved.called(&vouched)));
     }
     Ok(Ok(approved))
 }
 
-/// The approvals of a gate that nothing vouches for.
-async fn unvouched(
+/// Who approved a gate, and the approvals of it that nothing vouches for.
+async fn vouched(
     context: &Context<'_>,
     run: &Run,
     asked: &Asked,
     announced: &Announced,
-) -> Result<Vec<Unvouched>, Broken> {
-    let mut unvouched: Vec<Unvouched> = Vec::new();
+) -> Result<(Vec<Account>, Vec<Unvouched>), Broken> {
+    let (mut vouched, mut unvouched) = (Vec::new(), Vec::new());
     let expected = run.digest_now(&asked.gate);
     for approval in &asked.approvals {
         let doubt = if expected.as_ref() == Some(&asked.gate.digest) {
@@ -139,13 +140,16 @@ async fn unvouched(
         } else {
             Err("what was approved is not what is there now".into())
         };
-        if let Err(why) = doubt {
-            tracing::warn!(run.id = %run.id(), gate = %asked.gate.id, by = %approval.by, why, "an approval does not count");
-            let by = approval.by.clone();
-            unvouched.push(Unvouched { by, why });
+        match doubt {
+            Ok(author) => vouched.push(author),
+            Err(why) => {
+                tracing::warn!(run.id = %run.id(), gate = %asked.gate.id, by = %approval.by, why, "an approval does not count");
+                let by = approval.by.clone();
+                unvouched.push(Unvouched { by, why });
+            }
         }
     }
-    Ok(unvouched)
+    Ok((vouched, unvouched))
 }
 
 /// Whether the head moved after a comment was written: what its author allowed is the code they could see.

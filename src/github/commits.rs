@@ -145,8 +145,15 @@ impl Client {
         self.update_ref(&repository, &name, (from, to)).await
     }
 
-    /// The commit of an earlier attempt, if the branch is at it.
-    async fn landed_before(&self, branch: Branch<'_>, landing: &Landing<'_>) -> Result<Option<CommitSha>, LandError> {
+    /// The commit of an earlier attempt, if the branch is at it; `None` if the branch is where it was.
+    ///
+    /// # Errors
+    /// When the branch moved, or GitHub cannot be reached.
+    pub async fn landed_before(
+        &self,
+        branch: Branch<'_>,
+        landing: &Landing<'_>,
+    ) -> Result<Option<CommitSha>, LandError> {
         let (repository, head) = (branch.repository, landing.head());
         let reference: Reference = self
             .get(&format!("/repos/{repository}/git/ref/heads/{}", escaped(branch.name)))

@@ -78,6 +78,7 @@ pub struct Places {
     pub reading: Option<usize>,
     pub reproduced: Option<usize>,
     pub evidence: Option<usize>,
+    pub review: Option<usize>,
 }
 
 /// A proposal that was turned down, and why: context for the next attempt.
@@ -240,7 +241,7 @@ impl Run {
                 self.said.clear();
             }
             Step::ReviewPosted { review, parts, carried } => {
-                self.review = Some(review);
+                (self.review, self.places.review) = (Some(review), Some(place));
                 self.parts = parts;
                 self.carried = carried;
             }

@@ -16,6 +16,7 @@ pub(super) type Doubt = String;
 
 /// What a comment says, once it is known to be its author's word.
 pub(super) struct Word {
+    pub(super) author: Account,
     pub(super) commands: Vec<Result<Command, CommandError>>,
     pub(super) written: Timestamp,
 }
@@ -63,10 +64,14 @@ pub(super) async fn read(context: &Context<'_>, by: &Account, comment: u64) -> R
     let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
         return Err(Broken::Bug("the commands of a comment were not read".into()));
     };
-    Ok(Ok(Word { commands, written }))
+    Ok(Ok(Word {
+        author: said.author,
+        commands,
+        written,
+    }))
 }
 
-/// Whether an approval is what its author wrote about exactly this gate, while it was shown.
+/// Who wrote an approval, if it is about exactly this gate, from while it was shown.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -75,7 +80,7 @@ pub(super) async fn approves(
     (run, gate): (&Run, &Gate),
     approval: &Approval,
     announced: &Announced,
-) -> Result<Result<(), Doubt>, Broken> {
+) -> Result<Result<Account, Doubt>, Broken> {
     let Some(comment) = approval.comment else {
         return Ok(Err("it was not said in a comment, and here only comments count".into()));
     };
@@ -96,5 +101,5 @@ pub(super) async fn approves(
         let why = "the comment was not written while greenlight's own comment showed this request";
         return Ok(Err(why.into()));
     }
-    Ok(Ok(()))
+    Ok(Ok(word.author))
 }

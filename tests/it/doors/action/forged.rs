@@ -9,7 +9,7 @@ use greenlight::domain::run::{Consent, Origin, Run, Step as Journaled};
 use greenlight::github::state::Place;
 use greenlight::github::{Credentials, GitHub};
 
-use super::{ME, says_and_runs};
+use super::{ME, Step, says_and_runs};
 use crate::doors::stage::Stage;
 
 /// Somebody with write access who means harm.
@@ -340,6 +340,61 @@ async fn a_real_approval_lands_nothing_but_what_it_was_given_for() {
     })
     .await;
     does_not_land(&stage, "not what is there now").await;
+}
+
+/// The journal says that the review was posted; it was, for another patch. Nobody is asked to approve what they cannot
+/// read.
+#[tokio::test]
+async fn what_is_asked_about_is_what_the_review_shows() {
+    let stage = waiting(TWO).await;
+    let is_shown = |text: &str| {
+        let reviews = stage.double.reviews(stage.number);
+        let mut comments = reviews.iter().flat_map(|review| &review.comments);
+        comments.any(|comment| comment.body.contains(text))
+    };
+    let other = "return paid - fare  # and more";
+    assert!(
+        is_shown("return paid - fare(stops)\n") && !is_shown(other),
+        "{}",
+        stage.told()
+    );
+    forge(&stage, |steps| {
+        swap(steps, &format!("def change(paid, fare):\n    {other}\n"))
+    })
+    .await;
+    let (step, ended) = says_and_runs(&stage, EVE, "/greenlight approve").await;
+    ended.with(0);
+    assert_eq!(step.output("state"), "waiting", "{}", stage.told());
+    assert!(
+        is_shown(other) && !is_shown("return paid - fare(stops)\n"),
+        "{}",
+        stage.told()
+    );
+}
+
+/// The id is the forger's, the name somebody else's.
+#[tokio::test]
+async fn a_commit_names_who_wrote_the_approval() {
+    let stage = waiting("").await;
+    let comment = stage
+        .double
+        .comment(stage.number, MAINTAINER, "/greenlight approve")
+        .await
+        .unwrap();
+    let event = stage.double.last_delivery("issue_comment").unwrap();
+    let ada = Account {
+        login: Login::new(AUTHOR),
+        ..last_author(&stage)
+    };
+    forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
+    let step = Step::new(&stage, &event);
+    step.run().await.with(0);
+    assert_eq!(step.output("state"), "landed", "{}", stage.told());
+    let message = stage.double.commits(stage.number).unwrap().pop().unwrap().message;
+    assert!(
+        message.contains("Approved-by: mia") && !message.contains("Approved-by: ada"),
+        "{message}"
+    );
 }
 
 /// The journal says that it was tested, and one person is enough. It is tested again before it lands, and is red.
