@@ -10,8 +10,8 @@ use crate::domain::id::{Repository, RepositoryId, RepositoryName};
 
 /// The prefixes of the variables that are looked at; everything else, and the secrets in it, is left alone.
 const PREFIXES: [&str; 3] = ["GREENLIGHT_", "GITHUB_", "OPENAI_"];
-/// Where Python's packages are that the person works with.
-const ENVIRONMENTS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
+/// Where the packages of the Python that the person works with are, and where programs are looked for.
+const NAMED: [&str; 3] = ["VIRTUAL_ENV", "CONDA_PREFIX", "PATH"];
 
 /// A snapshot of the variables that concern greenlight. It holds secrets, and so has no `Debug`.
 #[derive(Clone, Default)]
@@ -33,7 +33,7 @@ impl Environment {
     /// Only what the local verbs use: settings of a service that happen to be set are none of their business.
     #[must_use]
     pub fn for_local_work(mut self) -> Self {
-        const LOCAL: [&str; 8] = [
+        const LOCAL: [&str; 7] = [
             "GREENLIGHT_MODEL",
             "GREENLIGHT_ENGINE",
             "OPENAI_",
@@ -41,12 +41,10 @@ impl Environment {
             "GREENLIGHT_DATA_DIR",
             "GREENLIGHT_SANDBOX",
             "GREENLIGHT_DOCKER_SOCKET",
-            // Where programs are looked for.
-            "PATH",
         ];
         let is_local = |name: &str| LOCAL.iter().any(|local| name.starts_with(local));
         self.0
-            .retain(|name, _| is_local(name) || ENVIRONMENTS.contains(&name.as_str()));
+            .retain(|name, _| is_local(name) || NAMED.contains(&name.as_str()));
         self
     }
 
@@ -101,7 +99,7 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
         let named = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         let concerns = |(name, _): &(String, String)| {
-            PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || ENVIRONMENTS.contains(&name.as_str())
+            PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMED.contains(&name.as_str())
         };
         Self(named.filter(concerns).collect())
     }

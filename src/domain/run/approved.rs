@@ -30,7 +30,7 @@ pub enum NotApproved {
     NoApproval,
     #[error("{needed} people have to approve, and {approved} did.")]
     TooFew { needed: u32, approved: usize },
-    #[error("{by} approved, but no longer has write access.")]
+    #[error("{by} approved, but has no write access any more.")]
     NoWriteAccess { by: Account },
     #[error("{by} approved after the request had expired.")]
     TooLate { by: Account },

@@ -34,7 +34,7 @@ async fn a_service_does_not_start_where_code_under_test_could_read_what_it_keeps
         let door = stage.app().with(setting, value);
         let ended = door.run(["serve", "--listen", "127.0.0.1:0"]).await.with(2);
         let ended = ended.saying("lies in a folder that the sandbox shows to the code under test");
-        ended.saying(&format!("set {setting} to a place elsewhere"));
+        ended.saying(&format!("set {setting} to another place"));
     }
     for place in ["/usr/share", "/usr/local/share", "/usr/lib"] {
         assert!(!Path::new(place).join("greenlight-test").exists(), "{place}");
@@ -58,7 +58,7 @@ async fn a_local_run_keeps_nothing_in_the_checkout() {
     let key = checkout.path().join("key").display().to_string();
     let door = Door::new().with("GREENLIGHT_MODEL_API_KEY_FILE", key);
     let ended = door.run(["tests".as_ref(), checkout.path().as_os_str()]).await.with(2);
-    ended.saying("set GREENLIGHT_MODEL_API_KEY_FILE to a place elsewhere");
+    ended.saying("set GREENLIGHT_MODEL_API_KEY_FILE to another place");
 }
 
 /// What an earlier version made, or what was copied from elsewhere.
