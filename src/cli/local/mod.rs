@@ -144,8 +144,7 @@ async fn try_to(
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
-    report.before = Some((before.clone(), triage.clone()));
-    report.not_run = desk.test_commands().into_iter().skip(1).collect();
+    report.ran(&desk, (&before, &triage));
     if report::is_all_said(mode, &before, &triage)? {
         report.show_not_run();
         return Ok(());

@@ -19,6 +19,7 @@ use crate::domain::search::{Rung, Search};
 use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
+use crate::engine::desk::Desk;
 use crate::suite::TestCommand;
 
 /// So many patches that are not proposed are shown.
@@ -126,6 +127,12 @@ impl Report {
             "turned_down": self.left_out,
             "spent": self.spent(wall),
         })
+    }
+
+    /// Takes what the tests came to, and which other suites of the checkout did not run.
+    pub(super) fn ran(&mut self, desk: &Desk, (before, triage): (&TestRun, &Triage)) {
+        self.before = Some((before.clone(), triage.clone()));
+        self.not_run = desk.test_commands().into_iter().skip(1).collect();
     }
 
     /// Names the other suites of the checkout: green is only what ran.

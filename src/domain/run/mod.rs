@@ -4,6 +4,7 @@
 //! done again and an unfinished one is done with the same markers. What a step does to GitHub is in `engine`.
 
 mod approved;
+mod asked;
 mod next;
 mod rights;
 mod salvage;
@@ -12,6 +13,7 @@ mod step;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use approved::{Approved, NotApproved};
+pub use asked::{Approval, Asked};
 use jiff::Timestamp;
 pub use next::{GateNeeded, Next};
 pub use rights::Rules;
@@ -20,7 +22,7 @@ pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Teste
 use super::anchor::Fate;
 use super::execution::Deferred;
 use super::gate::{Answer, Gate, GateId, GateKind};
-use super::id::{Account, CommitSha, RunId};
+use super::id::{CommitSha, RunId};
 use super::proposal::{Evidence, Proposal};
 use super::search::Search;
 use super::spend::Spend;
@@ -31,46 +33,6 @@ use super::triage::{Merged, Triage, Verdict};
 pub const MAX_REQUESTS: usize = 8;
 /// How often a rejected proposal may be followed by another one.
 pub const MAX_PROPOSALS: usize = 3;
-
-/// Somebody's word for a gate, and where it was said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approval {
-    pub by: Account,
-    /// None for a button, and for what was said elsewhere than on GitHub.
-    pub comment: Option<u64>,
-    /// When it was taken; `None` in journals of versions that did not write it down.
-    pub at: Option<Timestamp>,
-}
-
-/// A gate with what was said to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    pub gate: Gate,
-    pub approvals: Vec<Approval>,
-    /// Approvals that did not count when they were to be used.
-    pub unvouched: Vec<Unvouched>,
-    pub rejected: Option<(Account, Option<String>)>,
-    pub expired: bool,
-}
-
-impl Asked {
-    pub fn is_open(&self) -> bool {
-        !self.is_approved() && self.rejected.is_none() && !self.expired
-    }
-
-    /// Whether this person approved it, by whatever login.
-    pub fn has_approved(&self, by: &Account) -> bool {
-        self.approvals.iter().any(|approval| approval.by.is(by))
-    }
-
-    pub fn approved_by(&self) -> impl Iterator<Item = &Account> {
-        self.approvals.iter().map(|approval| &approval.by)
-    }
-
-    pub fn is_approved(&self) -> bool {
-        self.rejected.is_none() && !self.expired && self.approvals.len() as u64 >= u64::from(self.gate.approvers)
-    }
-}
 
 /// Where in the journal things are written down.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -245,15 +207,7 @@ impl Run {
                 self.parts = parts;
                 self.carried = carried;
             }
-            Step::GateOpened(gate) => {
-                self.gates.push(Asked {
-                    gate,
-                    approvals: Vec::new(),
-                    unvouched: Vec::new(),
-                    rejected: None,
-                    expired: false,
-                });
-            }
+            Step::GateOpened(gate) => self.gates.push(Asked::new(gate)),
             Step::Answered {
                 gate,
                 answer,

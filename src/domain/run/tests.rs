@@ -6,7 +6,7 @@ mod salvage;
 
 use jiff::Timestamp;
 
-use super::super::id::PullRequestId;
+use super::super::id::{Account, PullRequestId};
 use super::super::patch::Patch;
 use super::super::proposal::Author;
 use super::super::search::{FoundBy, Rung};

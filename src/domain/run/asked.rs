@@ -1,0 +1,58 @@
+//! A gate with what people said to it.
+
+use jiff::Timestamp;
+
+use super::super::gate::Gate;
+use super::super::id::Account;
+use super::step::Unvouched;
+
+/// Somebody's word for a gate, and where it was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    pub by: Account,
+    /// None for a button, and for what was said elsewhere than on GitHub.
+    pub comment: Option<u64>,
+    /// When it was taken; `None` in journals of versions that did not write it down.
+    pub at: Option<Timestamp>,
+}
+
+/// A gate with what was said to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub gate: Gate,
+    pub approvals: Vec<Approval>,
+    /// Approvals that did not count when they were to be used.
+    pub unvouched: Vec<Unvouched>,
+    pub rejected: Option<(Account, Option<String>)>,
+    pub expired: bool,
+}
+
+impl Asked {
+    /// A gate that nobody answered yet.
+    pub(super) fn new(gate: Gate) -> Self {
+        Self {
+            gate,
+            approvals: Vec::new(),
+            unvouched: Vec::new(),
+            rejected: None,
+            expired: false,
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        !self.is_approved() && self.rejected.is_none() && !self.expired
+    }
+
+    /// Whether this person approved it, by whatever login.
+    pub fn has_approved(&self, by: &Account) -> bool {
+        self.approvals.iter().any(|approval| approval.by.is(by))
+    }
+
+    pub fn approved_by(&self) -> impl Iterator<Item = &Account> {
+        self.approvals.iter().map(|approval| &approval.by)
+    }
+
+    pub fn is_approved(&self) -> bool {
+        self.rejected.is_none() && !self.expired && self.approvals.len() as u64 >= u64::from(self.gate.approvers)
+    }
+}
