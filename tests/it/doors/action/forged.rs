@@ -359,7 +359,7 @@ async fn what_is_asked_about_is_what_the_review_shows() {
         stage.told()
     );
     forge(&stage, |steps| {
-        swap(steps, &format!("def change(paid, fare):\n    {other}\n"))
+        swap(steps, &format!("def change(paid, fare):\n    {other}\n"));
     })
     .await;
     let (step, ended) = says_and_runs(&stage, EVE, "/greenlight approve").await;
