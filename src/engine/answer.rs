@@ -152,14 +152,14 @@ pub(super) async fn given(
     Ok(())
 }
 
-/// Lets a command pass if whoever gave it may write to the repository now.
+/// Authorizes a command if its author has write access now.
 async fn authorized(context: &Context<'_>, command: Command, by: &Account) -> Result<Result<Request, Refusal>, Broken> {
     let permission = context.client.permission(&context.id().repository, by).await?;
     let is_bot = by.as_str().ends_with("[bot]");
     Ok(authorize(command, by, is_bot, permission).map(Request::from))
 }
 
-/// Does what can be asked for without a comment: by a button, or through the API.
+/// Carries out requests that need no comment: those of buttons and of the REST API.
 async fn without_a_comment(context: &Context<'_>, request: Request) -> Result<Verdict, Broken> {
     match request {
         Request::Approve(request) if request.request().gate.is_some() => approve(context, &request, None).await,

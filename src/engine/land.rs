@@ -44,7 +44,7 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
         name: &pull_request.head_branch,
     };
     let landing = Landing::of(&approved, tree);
-    // With another head it landed before, or the branch moved: nothing lands now, even if the branch is back by then.
+    // With another head, it either landed earlier or the branch moved. Nothing lands now, even if the branch moves back.
     let landed = if is_here {
         context.client.land(branch, &landing).await
     } else {

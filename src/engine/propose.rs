@@ -50,8 +50,8 @@ pub(super) async fn post_review(context: &Context<'_>, run: &Run) -> Result<Step
     }
 }
 
-/// Whether the review shows the proposal that is asked about. Where others may have written what a journal says of that,
-/// it is posted once more, which changes nothing of one that is right.
+/// Whether the review shows the proposal that people are asked about. If others could have written that journal entry,
+/// the review is posted again, which changes nothing if it is correct.
 ///
 /// # Errors
 /// When GitHub cannot be reached or refuses.

@@ -34,7 +34,7 @@ pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> R
     let Some(landing) = Landing::undo(request, &run, (commit, tree)) else {
         return Ok(Err(Refusal::NothingToUndo));
     };
-    // Where the branch is by now is looked up there: still at what landed, or at the commit that took it back.
+    // `land` looks up where the branch is: still at what landed, or already at the commit that took it back.
     let branch = Branch {
         repository,
         name: &pull_request.head_branch,

@@ -90,8 +90,8 @@ pub(super) fn is_proved(context: &Context<'_>, run: &Run) -> bool {
     at.is_some_and(|at| context.app.journal.vouches_for(run.id(), at))
 }
 
-/// The approval to land the proposal of a run, with the permissions of everybody who approved fetched just now, and by
-/// what they are called now; or why it must not land, as a sentence.
+/// The approval to land the proposal of a run, checked against permissions fetched just now and with the approvers'
+/// current logins; or a sentence that says why it must not land.
 ///
 /// # Errors
 /// When GitHub cannot be reached.

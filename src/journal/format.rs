@@ -1,4 +1,4 @@
-//! The format of what is written down of runs, and how other formats are read.
+//! The format in which runs are stored, and how other formats are read.
 //!
 //! | format | what is written |
 //! |--------|-----------------|
@@ -45,7 +45,7 @@ struct Lesson {
     steps: Vec<Step>,
 }
 
-/// Reads one step; none if it cannot be read.
+/// Parses one step. Returns `None` if it is malformed.
 ///
 /// # Errors
 /// When the format is a newer one.
@@ -94,7 +94,7 @@ pub(super) fn lesson(steps: Vec<Step>) -> Result<String, Error> {
     serde_json::to_string(&lesson).map_err(|error| Error::Broken(error.to_string()))
 }
 
-/// Reads what a run taught; none if it cannot be read.
+/// Parses what a run taught. Returns `None` if it is malformed.
 pub(super) fn read_lesson(line: &str) -> Result<Option<Run>, Newer> {
     let steps: Option<Vec<Step>> = match mark(line) {
         Some(format) => {
@@ -111,7 +111,7 @@ fn known(format: u32) -> Result<(), Newer> {
 }
 
 fn mark(line: &str) -> Option<u32> {
-    // No step is called that, and few lines are looked at twice.
+    // No step has this name, and the check keeps most lines from being parsed twice.
     let is_one = line.starts_with("{\"format\":");
     let mark = is_one.then(|| serde_json::from_str::<Mark>(line).ok())?;
     mark.map(|Mark { format }| format)

@@ -21,7 +21,7 @@ const MIN_WEIGHT: f32 = 0.3;
 /// What a score may fall behind another to be about as likely: where behaviour can be compared, and where it cannot.
 const COMPARED: f32 = 0.7;
 const UNCOMPARED: f32 = 0.9;
-/// Whoever turned a fix down wants to see others, but not one that is less likely than this share of it.
+/// After a rejection, a fix is offered only if its score is at least this share of the rejected one's.
 const UNLIKELY: f32 = 1.0 / 3.0;
 /// So many rivals are compared.
 const MAX_RIVALS: usize = 12;

@@ -1,5 +1,4 @@
-//! The one place where an approval is made: from a gate and what was said to it, checked against what the run proposes
-//! now.
+//! The only place where an approval is made: from a gate and its answers, checked against the current proposal.
 
 use super::super::gate::{Gate, GateKind, Terms};
 use super::super::id::{Account, CommitSha, RunId};
@@ -82,9 +81,9 @@ impl Run {
 
     /// Checks that the proposal may land: the newest request to land it is about a change that lands, was made for this
     /// head, has its digest over today's proposal, and was approved in time by enough people who have write access now;
-    /// and the proposal was tested. `permissions` are those people's, fetched just now; whoever is not in it has none.
+    /// and the proposal was tested. `permissions` are those people's, fetched just now; a person who is missing has none.
     ///
-    /// Where the branch is by now is not known here: a commit is only put on top of the head of the approval.
+    /// The current position of the branch is not checked here: landing moves it only from the approved head.
     ///
     /// # Errors
     /// The first thing that is missing.
@@ -136,7 +135,7 @@ impl Run {
         self.gates.iter().rfind(|asked| asked.gate.kind.lands())
     }
 
-    /// The digest of what a gate would let happen now; `None` if its kind is not the one for that.
+    /// The digest of what a gate would permit now; `None` if the gate is of the wrong kind for it.
     pub fn digest_now(&self, gate: &Gate) -> Option<String> {
         let proposed = || {
             let patch = &self.proposal.as_ref()?.patch;
