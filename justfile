@@ -6,7 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows test test-as-user
+check: format-is-right lint doc deny workflows examples test test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -15,6 +15,16 @@ fmt:
 # Runs the tests.
 test *arguments:
     cargo test {{ arguments }}
+
+# Takes over the secret rules of a release of gitleaks, such as v8.30.1.
+secret-rules version:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    from="https://raw.githubusercontent.com/gitleaks/gitleaks/{{ version }}"
+    mkdir -p target/ci
+    curl --fail --silent --show-error --location "$from/LICENSE" --output target/ci/gitleaks-licence
+    curl --fail --silent --show-error --location "$from/config/gitleaks.toml" --output target/ci/gitleaks.toml
+    .ci/secret-rules {{ version }} target/ci/gitleaks-licence < target/ci/gitleaks.toml > src/domain/redact/gitleaks.toml
 
 # Downloads recorded answers of GitHub, and reads those of every endpoint that greenlight uses. Needs npm, and pip for python3.
 recorded:
@@ -81,6 +91,12 @@ demo *arguments:
 # Serves webhooks on http://127.0.0.1:8080; the settings come from the environment.
 serve *arguments:
     cargo run --release -- serve {{ arguments }}
+
+# Runs the example of every crate.
+examples:
+    cargo run --quiet --example review
+    cargo run --quiet --example confined
+    cargo run --quiet --example outline
 
 format-is-right:
     cargo fmt --check

@@ -5,7 +5,7 @@
 //! pytest are timed beside it, turn by turn, so that a busy machine is as unfair to one as to another.
 //!
 //! `cargo bench --bench agent` prints the table; `cargo bench --bench agent -- 30` takes thirty rounds. Memory is looked
-//! at in rounds of its own, because looking takes time.
+//! at in its own rounds, because looking takes time.
 
 #[path = "agent/model.rs"]
 mod model;

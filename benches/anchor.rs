@@ -16,7 +16,7 @@ const SIZES: [usize; 3] = [300, 3_000, 30_000];
 criterion_group!(benches, patch_size, diff_size, hard);
 criterion_main!(benches);
 
-/// A patch with so many removed and added lines, each apart from the next, on a file that the diff shows whole.
+/// A patch with this many removed and added lines, each apart from the next, on a file that the diff shows whole.
 fn patch_size(criterion: &mut Criterion) {
     let mut group = group(criterion, "lines_of_the_patch");
     for lines in SIZES {
@@ -26,7 +26,7 @@ fn patch_size(criterion: &mut Criterion) {
     }
 }
 
-/// The same small patch, on diffs of so many lines, in its own file and in others.
+/// The same small patch, on diffs of this many lines, in its own file and in others.
 fn diff_size(criterion: &mut Criterion) {
     let mut group = group(criterion, "lines_of_the_diff");
     for lines in SIZES {

@@ -1,7 +1,7 @@
 //! Cuts real history: every commit is taken as a pull request, and the one after it as a patch on that.
 //!
 //! `cargo bench --bench history -- REPOSITORY… [--commits N] [--span N]` walks the first parents of `HEAD` of each
-//! repository, which may be bare, from the newest commit back. With a span, the pull request is so many commits long,
+//! repository, which may be bare, from the newest commit back. With a span, the pull request is this many commits long,
 //! which shows more lines to suggest on. What is suggested is judged by the double's rules and committed there, and
 //! what remains is applied by `git apply`. The result has to be the tree of the commit, byte for byte; the exit code is 1
 //! if it once is not.
@@ -23,12 +23,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use git2::{Delta, ObjectType, Oid, Repository, Tree};
-use greenlight::demo::{Files, PullRequestDiff};
+use github_double::{Files, PullRequestDiff};
 use greenlight::domain::anchor::{LeftOut, cut, proves};
 use greenlight::domain::id::RepoPath;
 use trees::{comment, diff_files, patch_between, patched};
 
-/// So many comments go into one review.
+/// At most this many comments go into one review.
 const BATCH: usize = 30;
 
 /// What is asked for on the command line.
@@ -175,7 +175,7 @@ impl Row {
             return Ok(());
         }
         self.patches += 1;
-        let said = |error: greenlight::demo::DoubleError| error.to_string();
+        let said = |error: github_double::DoubleError| error.to_string();
         let diff = PullRequestDiff::new(base, head).map_err(said)?;
         let shown = diff_files(&diff.files())?;
         let begun = Instant::now();

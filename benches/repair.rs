@@ -85,7 +85,7 @@ fn place(worker: usize) -> anyhow::Result<Place> {
     })
 }
 
-/// Every case in turn, by so many workers with a tree of their own each.
+/// Every case in turn, by this many workers each with its own tree.
 fn all(asked: &Asked, cases: &[Case]) -> anyhow::Result<Vec<Verdict>> {
     let out = asked.out.as_ref().map(File::create).transpose()?.map(Mutex::new);
     let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -129,7 +129,7 @@ fn all(asked: &Asked, cases: &[Case]) -> anyhow::Result<Vec<Verdict>> {
     verdicts.into_inner().ok().context("a worker is gone")
 }
 
-/// So many of every language, and of all its libraries alike.
+/// At most this many of every language, and of all its libraries alike.
 fn chosen(asked: &Asked) -> anyhow::Result<Vec<Case>> {
     let mut cases = case::read(&asked.cases)?;
     cases.retain(|case| {

@@ -148,7 +148,7 @@ impl Checkout {
         })
     }
 
-    /// The file with its edits; none if it does not exist or is larger than [`MAX_FILE_BYTES`].
+    /// The file with its edits. `None` if it does not exist or is larger than [`MAX_FILE_BYTES`].
     pub fn read(&self, path: &RepoPath) -> Option<Blob> {
         match self.edits.get(path) {
             Some(edit) => edit.clone(),
@@ -156,7 +156,7 @@ impl Checkout {
         }
     }
 
-    /// How the file is stored, with its edits; none if it does not exist.
+    /// How the file is stored, with its edits. `None` if it does not exist.
     pub fn mode(&self, path: &RepoPath) -> Option<FileMode> {
         match self.edits.get(path) {
             Some(edit) => edit.as_ref().map(|blob| blob.mode),
@@ -313,7 +313,7 @@ impl Workspace {
         &self.directory
     }
 
-    /// Writes one file into the workspace as it is now, whatever links the code under test left there.
+    /// Writes one file into the workspace as it is now, no matter what links the code under test left there.
     ///
     /// # Errors
     /// When the path leads through a link, or cannot be written.
@@ -339,7 +339,7 @@ impl Drop for Workspace {
     }
 }
 
-/// How git would write down a file; none for what it has no mode for.
+/// How git would write down a file. `None` for what it has no mode for.
 fn mode(meta: &fs::Metadata) -> Option<FileMode> {
     match meta.file_type() {
         kind if kind.is_symlink() => Some(FileMode::Symlink),

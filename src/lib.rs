@@ -12,7 +12,8 @@ pub mod measure;
 pub mod private;
 
 pub mod checkout;
-pub mod sandbox;
+/// Confines untrusted commands; its own crate.
+pub use greenlight_sandbox as sandbox;
 pub mod suite;
 
 pub mod agent;
@@ -28,4 +29,3 @@ pub mod engine;
 pub mod server;
 
 pub mod cli;
-pub mod demo;

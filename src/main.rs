@@ -6,8 +6,8 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     // The sandbox starts this program again to confine itself; nothing else may happen in that process.
-    if greenlight::sandbox::helper::is_wanted() {
-        return greenlight::sandbox::helper::main();
+    if greenlight::sandbox::helpers::is_wanted() {
+        return greenlight::sandbox::helpers::main();
     }
     // Two TLS providers may be compiled in; whichever library asks first must get this one.
     let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();

@@ -169,7 +169,7 @@ impl OpenAi {
         self.candidates.first()?.price
     }
 
-    /// The most that so many tokens can cost, in millionths of a US dollar; none if the price of a model that may
+    /// The most that this many tokens can cost, in millionths of a US dollar. `None` if the price of a model that may
     /// answer is not known.
     pub fn worst_case_micros(&self, tokens: u64) -> Option<u64> {
         let costs = self.candidates.iter().map(|one| Some(one.price?.worst_case(tokens)));

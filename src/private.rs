@@ -1,12 +1,12 @@
 //! Files and folders that are greenlight's own: the journal, mirrors, bundles, memories and locks quote code that may be
-//! private, so nobody else on the machine may open them, whatever the umask is.
+//! private, so nobody else on the machine may open them, no matter what the umask is.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-/// The permissions of a folder, which whoever may pass through it needs.
+/// The permissions of a folder, which anyone who may pass through it needs.
 pub const FOLDER: u32 = 0o700;
 
 /// The permissions of a file.

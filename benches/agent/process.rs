@@ -114,7 +114,7 @@ struct Stat {
 impl Stat {
     fn of(process: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The name may have blanks and parentheses of its own.
+        // The name may have blanks and its own parentheses.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         // A tick is a hundredth of a second on every Linux that this runs on.
         let seconds = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / 100.0);

@@ -80,7 +80,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Whatever goes wrong is part of the verdict.
+    /// Anything that goes wrong is part of the verdict.
     pub(super) fn judge(&self, place: &Place, case: &Case) -> Verdict {
         let mut verdict = Verdict {
             id: case.id.clone(),

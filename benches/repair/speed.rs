@@ -19,7 +19,7 @@ use super::process;
 const TIMES: u32 = 10;
 /// One run of the failing tests.
 const RUN: Duration = Duration::from_secs(120);
-/// How many cases of a language are tried until so many searches took candidates enough to be timed.
+/// How many cases of a language are tried until this many searches took candidates enough to be timed.
 const CASES: usize = 16;
 const ROWS: usize = 3;
 /// Candidates enough.
@@ -74,7 +74,7 @@ fn naive(case: &Case, judge: &Judge, place: &Place) -> anyhow::Result<f64> {
     Ok(f64::from(TIMES) / all.as_secs_f64())
 }
 
-/// One candidate: the file is new, so whatever was made from it is made again.
+/// One candidate: the file is new, so everything made from it is made again.
 fn again(tree: &Path, case: &Case, command: &str) -> anyhow::Result<Duration> {
     let path = tree.join(&case.path);
     let text = fs::read(&path).context("the file with the fault")?;

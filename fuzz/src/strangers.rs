@@ -129,11 +129,14 @@ fn find(files: &[(RepoPath, String)], hints: &Hints, bytes: usize) {
     });
 }
 
-/// Takes a number that says whose results these are, what was printed, and then names and contents of reports in turn.
+/// Takes the name of the framework whose results these are, what was printed, and then names and contents of reports in turn.
 pub fn report(input: &[u8]) {
     let mut texts = input.split(|byte| *byte == 0);
-    let number = String::from_utf8_lossy(texts.next().unwrap_or_default()).trim().parse();
-    let framework = Framework::ALL[number.unwrap_or(0_usize) % Framework::ALL.len()];
+    let name = texts.next().unwrap_or_default();
+    let named = |framework: &&Framework| format!("{framework:?}").as_bytes().eq_ignore_ascii_case(name);
+    let number = usize::from(name.first().copied().unwrap_or_default());
+    let framework = Framework::ALL.iter().find(named);
+    let framework = *framework.unwrap_or(&Framework::ALL[number % Framework::ALL.len()]);
     let stdout = texts.next().unwrap_or_default();
     let mut reports = Vec::new();
     while let (Some(path), Some(bytes)) = (texts.next(), texts.next()) {

@@ -2,7 +2,7 @@
 //! where the tools are functions. State lasts from one block to the next.
 //!
 //! Such a function does what the tool call of that name does, with the same bounds and the same gates, and is journaled
-//! like it. What a block writes to files by itself stays in its sandbox. No interpreter is held while a person is asked:
+//! like it. What a block writes to files directly stays in its sandbox. No interpreter is held while a person is asked:
 //! afterwards, and after a kill, its state is made again by running the earlier blocks with their calls answered from
 //! the transcript.
 
@@ -25,8 +25,8 @@ use super::{Error, Journal, Shell, Transcript, prompt};
 pub(super) const EXECUTE: &str = "execute";
 
 /// What a reply without a block is answered with.
-const NUDGE: &str = "Nothing was done: only code counts that stands between <execute> and </execute>. Go on with such a \
-                     block, or call `submit(summary=...)` in one.";
+const NUDGE: &str = "Nothing was done: only code between <execute> and </execute> counts. Continue with such a block, \
+                     or call `submit(summary=...)` in one.";
 
 /// The instructions for a model in a shell, with how it acts if that is by code.
 pub(super) fn instructions(instructions: &str, shell: &Shell<'_>, transcript: Option<&Transcript>) -> String {
@@ -59,7 +59,7 @@ pub fn acts_by_code(transcript: &Transcript) -> bool {
 /// Why a model cannot act in this shell, if it cannot.
 pub(super) fn impossible(shell: &Shell<'_>) -> Option<&'static str> {
     (shell.speech == Speech::Code && !shell.may_execute())
-        .then_some("the model acts by code alone, and nothing may be executed here")
+        .then_some("the model works only through code blocks, and nothing may be executed here")
 }
 
 /// The tools that the endpoint is told of.

@@ -101,7 +101,7 @@ fn size(items: Vec<Cow<'_, Item>>) -> u64 {
     (bytes as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
-/// Leaves out the oldest results until so many tokens are saved. Those of the last reply stay: nobody has read them.
+/// Leaves out the oldest results until this many tokens are saved. Those of the last reply stay: nobody has read them.
 fn leave_out(transcript: &Transcript, tokens: u64) -> Option<Item> {
     let items = transcript.items();
     let last_reply = items.iter().rposition(|item| matches!(item, Item::Reply(_)))?;
@@ -128,23 +128,23 @@ fn leave_out(transcript: &Transcript, tokens: u64) -> Option<Item> {
 }
 
 /// A result that the model saw.
-struct Seen<'a> {
+struct ShownResult<'a> {
     /// Where in the history it is: ids tell apart the calls of one reply only.
     at: usize,
     call_id: &'a str,
     size: usize,
-    /// What stands in its place.
+    /// What replaces it.
     line: String,
 }
 
-impl Seen<'_> {
+impl ShownResult<'_> {
     /// How many bytes shorter the line is.
     fn saves(&self) -> u64 {
         self.size.saturating_sub(self.line.len()) as u64
     }
 }
 
-fn results(history: &[Item]) -> Vec<Seen<'_>> {
+fn results(history: &[Item]) -> Vec<ShownResult<'_>> {
     let (mut calls, mut by_code, mut seen) = (&[][..], HashSet::new(), Vec::new());
     for (at, item) in history.iter().enumerate() {
         match item {
@@ -155,7 +155,7 @@ fn results(history: &[Item]) -> Vec<Seen<'_>> {
             Item::Result { call_id, text, .. } if !by_code.remove(call_id.as_str()) => {
                 let call = calls.iter().find(|call| call.id == *call_id);
                 let named = call.map_or("a call".into(), |call| named(&call.name, &call.arguments));
-                seen.push(Seen {
+                seen.push(ShownResult {
                     at,
                     call_id,
                     size: text.len(),
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(lines[2], "[left out: result of read_file cccc; call again if needed]");
         assert_eq!(lines[3], "dddd".repeat(15));
 
-        // What comes later is left out later, whatever its id is.
+        // What comes later is left out later, no matter what its id is.
         for item in read(&["eeee", "ffff"], 4_000, Usage::default()).items().iter().skip(1) {
             transcript.push(item.clone());
         }

@@ -9,9 +9,9 @@ use super::model::ToolSpec;
 use super::tools;
 use super::transcript::{Reply, Transcript};
 
-/// So many replies in a row may be nothing but calls that cannot be understood.
+/// At most this many replies in a row may be nothing but calls that cannot be understood.
 const MALFORMED_REPLIES: usize = 3;
-/// So many times in a row a reply without a call is answered with a nudge.
+/// At most this many times in a row a reply without a call is answered with a nudge.
 const NUDGES: usize = 2;
 
 /// The bounds of a run, counted over the whole transcript.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub turns: u32,
     /// Tokens of prompts and completions together.
     pub tokens: u64,
-    /// Millionths of a US dollar, for models whose price is known; none means without limit.
+    /// Millionths of a US dollar, for models whose price is known. `None` means without limit.
     pub cost_micros: Option<u64>,
     /// Counted from when the [`Shell`](super::Shell) is made.
     pub wall: Duration,
@@ -61,9 +61,9 @@ pub(super) fn out_of_patience(transcript: &Transcript, tools: &[ToolSpec]) -> Op
         !is_silent(reply) && calls.all(|call| call.name != EXECUTE && tools::parse(call, tools).is_err())
     };
     if transcript.in_a_row(is_silent) > NUDGES {
-        Some("the model answers without calling a tool")
+        Some("the model answered without calling a tool")
     } else if transcript.in_a_row(is_malformed) > MALFORMED_REPLIES {
-        Some("the model calls the tools in a way that cannot be understood")
+        Some("the model's tool calls could not be parsed")
     } else {
         None
     }

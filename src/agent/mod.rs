@@ -2,7 +2,7 @@
 //! a limit is reached.
 //!
 //! Only tool calls steer. What the model says beside them, and what files, tests or logs say, is data. The loop posts
-//! nothing, proves nothing and judges nothing: whoever called it tests the patch afresh.
+//! nothing, proves nothing and judges nothing: the caller tests the patch afresh.
 
 mod catch_up;
 mod codeact;
@@ -49,7 +49,7 @@ pub enum Exit {
     },
     /// Why the tests fail, with the lines that rests on.
     Explained(Box<Explanation>),
-    /// A call needs a person's word. Its result is appended by whoever asked that person, and the run goes on.
+    /// A call needs a person's word. Its result is appended by the code that asked that person, and the run continues.
     Deferred(Box<Deferred>),
     /// The model has to act by code, and was not told so yet.
     NoTools,
@@ -57,7 +57,7 @@ pub enum Exit {
     Cancelled,
 }
 
-/// Why a run of the agent could not go on. What it did so far is in the journal.
+/// Why a run of the agent could not continue. What it did so far is in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -75,7 +75,7 @@ pub type Journal<'a> = dyn FnMut(Item) -> BoxFuture<'a, anyhow::Result<()>> + Se
 
 /// Works on the transcript's task until there is an [`Exit`]; the edits are then in `shell.checkout`.
 ///
-/// A transcript that was cut anywhere goes on from there: edits are made again, everything else that has a result
+/// A transcript that was cut anywhere continues from there: edits are made again, everything else that has a result
 /// is neither asked nor executed again. After [`Exit::Submitted`] it can be called once more when an [`Item::Note`]
 /// was appended that says what is wrong with the submission.
 ///
@@ -124,7 +124,7 @@ async fn work(
                 Some(_) => Ok(tools::Answer::text(tools::TOO_LATE)),
             };
             if stop.is_cancelled() {
-                // What was cut short says nothing: it is not kept, and done again when the run goes on.
+                // What was cut short says nothing: it is not kept, and done again when the run continues.
                 return Ok(Exit::Cancelled);
             }
             let tools::Answer { text, exit: ended } = answer?;

@@ -1,7 +1,7 @@
 //! What a mode gives the agent: its instructions, its task, the tools it goes without, and the files it leaves alone.
 //!
-//! Whether what it submits is accepted is not decided here: code does that, in `engine::work`, whatever the model was
-//! told.
+//! Whether what it submits is accepted is not decided here: code does that, in `engine::work`, no matter what the model
+//! was told.
 
 use super::prompt::{self, Known};
 use super::{Shell, Transcript, codeact};
@@ -10,7 +10,7 @@ use crate::domain::mode::Mode;
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::TestRun;
 
-/// One part of a mode that a model works on by itself.
+/// One part of a mode that a model works on alone.
 #[derive(Debug, Clone, Copy)]
 pub enum Part<'a> {
     Debug,
@@ -50,7 +50,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// A transcript that has not begun, for a model in a shell; none is one that calls tools.
+    /// A transcript that has not begun, for a model in a shell. `None` is one that calls tools.
     pub fn begin(&self, known: &Known<'_>, shell: Option<&Shell<'_>>) -> Transcript {
         let task = match self {
             Self::Debug => prompt::debug(known),
@@ -96,14 +96,14 @@ impl<'a> Part<'a> {
             Self::Debug => None,
             Self::Tests { .. } if is_test || has_tests_inside(path) => None,
             Self::Tests { .. } => Some(format!(
-                "`{path}` is no test. In this step only tests are written; the code for them comes later."
+                "`{path}` is not a test. Write only tests in this step; the code comes later."
             )),
             Self::Code { .. } if is_test => Some(format!(
-                "`{path}` is a test, and no test is changed in this step. Change the code under test."
+                "`{path}` is a test, and tests must not change in this step. Change the code under test."
             )),
             Self::Code { .. } => None,
             Self::Refactor { path: within, .. } => out_of_scope(*within, path),
-            Self::Explain => Some("nothing is changed when something is explained.".into()),
+            Self::Explain => Some("an explanation changes nothing.".into()),
         }
     }
 }
@@ -111,14 +111,12 @@ impl<'a> Part<'a> {
 /// Why a file is none of a refactoring's.
 pub fn out_of_scope(within: Option<&RepoPath>, path: &RepoPath) -> Option<String> {
     if is_test_path(path.as_str()) {
-        return Some(format!(
-            "`{path}` is a test, and a refactoring leaves tests as they are."
-        ));
+        return Some(format!("`{path}` is a test, and a refactoring must not change tests."));
     }
     let within = within?;
     let rest = path.as_str().strip_prefix(within.as_str());
     let is_inside = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    (!is_inside).then(|| format!("`{path}` is not part of the goal, which is about `{within}` alone."))
+    (!is_inside).then(|| format!("`{path}` is outside of the goal, which covers only `{within}`."))
 }
 
 /// Languages whose tests often stand in the file of the code.

@@ -1,4 +1,4 @@
-//! What the loop needs of a model, whoever speaks to it.
+//! What the loop needs of a model, no matter who speaks to it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -93,12 +93,15 @@ pub enum ModelError {
         message: String,
     },
     #[error(
-        "the model endpoint does not answer as such endpoints do ({reason}); check that GREENLIGHT_MODEL_BASE_URL \
+        "the model endpoint sent an unexpected answer ({reason}); check that GREENLIGHT_MODEL_BASE_URL \
          is an OpenAI-compatible endpoint, usually ending in /v1"
     )]
     Nonsense { reason: String },
     /// The model takes no tools: it has to act by code.
-    #[error("the model takes no tools; set GREENLIGHT_MODEL_TOOLS=code, or GREENLIGHT_MODEL to one with tool calls")]
+    #[error(
+        "the model does not support tools; set GREENLIGHT_MODEL_TOOLS=code, or GREENLIGHT_MODEL to a model with \
+             tool calls"
+    )]
     NoTools,
     #[error("cancelled")]
     Cancelled,

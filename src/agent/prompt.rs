@@ -14,7 +14,7 @@ use crate::domain::test_run::{Failure, TestRun};
 pub const DEBUG: &str = include_str!("prompts/debug.md");
 
 /// What a reply without a tool call is answered with.
-pub(super) const NUDGE: &str = "Nothing was done: only tool calls count. Go on with a tool call, or call `submit`.";
+pub(super) const NUDGE: &str = "Nothing was done: only tool calls count. Continue with a tool call, or call `submit`.";
 
 /// The bounds of the task's parts, in bytes.
 const MAX_TEST_RUN: usize = 4 << 10;
@@ -23,7 +23,7 @@ const MAX_FILES: usize = 1 << 10;
 const MAX_REMARKS: usize = 2 << 10;
 /// A specification or a goal.
 const MAX_WORDS: usize = 16 << 10;
-/// What a search came to: so many suspects, and patches of so many bytes.
+/// What a search came to: this many suspects, and patches of this many bytes.
 const MAX_SUSPECTS: usize = 10;
 const MAX_UNVERIFIED: usize = 3;
 const MAX_PATCH: usize = 800;
@@ -117,8 +117,9 @@ fn task(what: &str, sections: Vec<(String, String)>, known: &Known<'_>) -> Strin
     let mut parts = vec![what.to_string()];
     if !known.may_execute {
         parts.push(
-            "Nothing may be executed yet. Your patch is tested as soon as a maintainer approves it, so do not ask for a \
-             test run first: reason with care, then submit."
+            "Nothing may be executed yet. Your patch is tested as soon as a maintainer approves it, so do not ask for \
+             a \
+             test run first: think carefully, then submit."
                 .into(),
         );
     }
@@ -127,9 +128,10 @@ fn task(what: &str, sections: Vec<(String, String)>, known: &Known<'_>) -> Strin
         section(&title, block);
     }
     if let Some(run) = known.before {
-        section("The tests as they are", test_run(run, MAX_TEST_RUN));
+        section("The tests before any change", test_run(run, MAX_TEST_RUN));
         if !run.excused.is_empty() {
-            let title = "Tests that may stay red: they are flaky, were red before, or need what is not here";
+            let title = "Tests that may stay red: they are flaky, were red before, or need something this machine \
+                         does not have";
             section(title, fenced("text", &run.excused.join("\n"), MAX_FILES));
         }
     }
@@ -151,10 +153,10 @@ fn task(what: &str, sections: Vec<(String, String)>, known: &Known<'_>) -> Strin
             .map(|remark| format!("- {}", bounded(&redact(&visible(remark.trim())), each)))
             .collect();
         let block = fenced("text", &list.join("\n"), MAX_REMARKS + 512);
-        section("Remarks of people on this failure or on earlier attempts", block);
+        section("What people said about this failure or earlier attempts", block);
     }
     if let Some(search) = known.search.filter(|search| search.tells_something()) {
-        section("What a search over small edits found (data)", searched(search));
+        section("What a search of small edits found (data)", searched(search));
     }
     parts.join("\n") + "\n"
 }
@@ -162,16 +164,13 @@ fn task(what: &str, sections: Vec<(String, String)>, known: &Known<'_>) -> Strin
 /// A search that proposed nothing: what it tried, what it suspects, and what passes the tests all the same.
 fn searched(search: &Search) -> String {
     let edits = if search.tried == 1 { "edit was" } else { "edits were" };
-    let mut text = format!(
-        "{} small {edits} tried, one at a time, and none is proposed.",
-        search.tried
-    );
+    let mut text = format!("{} small {edits} tried, one at a time; none is proposed.", search.tried);
     let mut data = String::new();
     for at in search.suspects.iter().take(MAX_SUSPECTS) {
         let _infallible = writeln!(data, "{}:{}", bounded(&at.path, 200), at.line);
     }
     if !data.is_empty() {
-        text += " The most suspicious places, the worst first:\n";
+        text += " The most suspicious places, worst first:\n";
         text += &fenced("text", &data, MAX_FILES);
     }
     let mut data = String::new();
@@ -182,7 +181,7 @@ fn searched(search: &Search) -> String {
         data += "\n";
     }
     if !data.is_empty() {
-        text += "\nThese make the tests pass, but may well be wrong, for the reasons in brackets:\n";
+        text += "\nThese make the tests pass but may be wrong, for the reasons in brackets:\n";
         text += &fenced("diff", &data, MAX_SEARCH);
     }
     text
@@ -291,7 +290,7 @@ mod tests {
         insta::assert_snapshot!(debug_task(Some(&run), None, &files, &["too broad".into()], true), @"
         Make the failing tests pass.
 
-        ## The tests as they are
+        ## The tests before any change
         `cargo test`: 1 failed, 4 passed.
         ```text
         tests::adds at src/lib.rs:8
@@ -305,7 +304,7 @@ mod tests {
         src/lib.rs
         ```
 
-        ## Remarks of people on this failure or on earlier attempts
+        ## What people said about this failure or earlier attempts
         ```text
         - too broad
         ```

@@ -1,8 +1,8 @@
 //! What is executed on the edited tree: its tests, in a workspace that is kept for the next time, and other programs,
-//! each in one of its own.
+//! each in its own.
 //!
-//! Whatever ran there may have changed other files of that workspace, so what comes of it is for the model to go on, and
-//! proves nothing.
+//! Anything that ran there may have changed other files of that workspace, so what comes of it is for the model to
+//! continue, and proves nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) struct InUse {
 }
 
 impl Shell<'_> {
-    /// Runs the tests on the edited tree, within a limit of their own if one is given, and with these hosts in reach.
+    /// Runs the tests on the edited tree, within a separate limit if one is given, and with these hosts in reach.
     /// None if nothing may be executed.
     pub(super) async fn run_tests(
         &mut self,
@@ -46,8 +46,8 @@ impl Shell<'_> {
         Ok(Some(run))
     }
 
-    /// Runs a program on a copy of the edited tree that is its alone: whatever it does there, no test sees it. None if
-    /// nothing may be executed.
+    /// Runs a program on a copy of the edited tree that is its alone: no matter what it does there, no test sees it.
+    /// None if nothing may be executed.
     pub(super) async fn execute(
         &mut self,
         job: &Job,

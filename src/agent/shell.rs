@@ -29,7 +29,7 @@ const MAX_SHOWN: usize = 8 << 10;
 const LONGEST_WALL: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The tool that ends an explanation, and nothing else.
 pub(super) const ONLY_TO_EXPLAIN: &[&str] = &["explain"];
-/// What stands in a tool's result where a credential stood.
+/// What replaces a credential in a tool's result.
 const REDACTED: &str = "[redacted]";
 
 /// A tree to work on, and the rules for it.
@@ -145,7 +145,7 @@ impl<'a> Shell<'a> {
         let is_protected = (self.bounds.is_protected)(path);
         // A protected file changes in the working copy alone, for the sake of a run: without one, nobody is asked.
         if is_protected && !granted && (self.may_ask == 0 || !self.may_execute()) {
-            return Err(format!("`{path}` is protected: it may be read, but never changed.").into());
+            return Err(format!("`{path}` is protected: you may read it but never change it.").into());
         }
         if let Some(why) = (self.leave_alone)(path) {
             return Err(why.into());
@@ -156,7 +156,7 @@ impl<'a> Shell<'a> {
         }
         if !is_protected && (is_ci_path(path.as_str()) || decides_how_tests_run(path.as_str())) {
             return Err(format!(
-                "`{path}` decides how tests run. It may be read, not changed: change the code under test."
+                "`{path}` decides how tests run. You may read it but not change it: change the code under test."
             )
             .into());
         }
@@ -174,12 +174,12 @@ impl<'a> Shell<'a> {
         let difference = Patch::new([(path.clone(), change)]).unified();
         if difference.len() > MAX_SHOWN {
             return Err(format!(
-                "`{path}` is protected, and a change of more than {MAX_SHOWN} bytes is too long to be asked for."
+                "`{path}` is protected, and a change of more than {MAX_SHOWN} bytes is too long to request."
             ));
         }
         if redact(&difference) != difference {
             return Err(format!(
-                "`{path}` is protected, and a change beside what looks like a credential cannot be asked for."
+                "`{path}` is protected, and a change next to what looks like a credential cannot be requested."
             ));
         }
         let path = path.clone();
@@ -207,7 +207,7 @@ impl<'a> Shell<'a> {
         }
         if text.matches(REDACTED).count() > old_text.matches(REDACTED).count() {
             return Err(format!(
-                "`{REDACTED}` stands for text that is not shown; it is not what the file says. Leave those lines alone."
+                "`{REDACTED}` replaces text that is not shown; the file says something else. Leave those lines alone."
             ));
         }
         let mode = before.as_ref().map_or(FileMode::Regular, |blob| blob.mode);
@@ -240,7 +240,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// What a call asks for, whatever reason it gives.
+/// What a call asks for, no matter what reason it gives.
 fn gist(call: &ToolCall) -> (String, String) {
     let mut arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap_or_default();
     if let Some(fields) = arguments.as_object_mut() {

@@ -2,7 +2,7 @@
 //!
 //! Items are only ever appended, and every item is bounded. Everything the loop knows (turns and tokens spent, what
 //! is still unanswered, how often the model went astray) is a fold over them, so a transcript read back from a journal
-//! goes on where it was cut.
+//! resumes where it was cut.
 
 use std::collections::HashSet;
 
@@ -79,7 +79,7 @@ pub struct Usage {
     /// Those of them that the endpoint had cached.
     pub cached_tokens: u64,
     pub completion_tokens: u64,
-    /// Millionths of a US dollar; none if the price of the model is not known.
+    /// Millionths of a US dollar. `None` if the price of the model is not known.
     pub cost_micros: Option<u64>,
 }
 

@@ -76,7 +76,7 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
         .is_some_and(|repository| repository.may_be(&step.repository))
     {
         return Err(Exit::Usage(format!(
-            "the event is about another repository than GITHUB_REPOSITORY, which is {}",
+            "the event belongs to a different repository than GITHUB_REPOSITORY ({})",
             step.repository
         )));
     }
@@ -95,8 +95,10 @@ async fn try_action(arguments: Arguments, environment: &Environment) -> Result<(
         .loaded_runs()
         .await
         .map_err(|error| Exit::Fault(error.to_string()))?;
-    if let Some(run) = runs.last() {
-        let live = client.pull_request(&run.started.pull_request).await;
+    if let Some(run) = runs.last()
+        && let Some(id) = run.started.pull_request()
+    {
+        let live = client.pull_request(id).await;
         let branch = live.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);
         tell(&step, run, &branch)?;
     }
@@ -113,9 +115,9 @@ fn refused(broken: Broken) -> Exit {
         return broken.into();
     }
     Exit::Usage(format!(
-        "{text}: this step's token may only read, or lacks a right. greenlight needs `permissions:` with contents: write, \
-         pull-requests: write, checks: write and actions: read; and for pull requests from forks the events of \
-         workflows/greenlight.yml, because GitHub cuts the token of the others down to reading"
+        "{text}: this step's token is read-only or lacks a permission. greenlight needs `permissions:` with contents: \
+         write, pull-requests: write, checks: write and actions: read. For pull requests from forks it also needs the \
+         events in workflows/greenlight.yml, because other events get a read-only token"
     ))
 }
 

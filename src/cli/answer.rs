@@ -1,5 +1,5 @@
-//! What a person means by a line that they type at a question: yes, no, no with a reason, or something that is none of
-//! these and is asked about again. Nothing that may be a slip is taken for an answer.
+//! What a person means by a line that they type at a question: yes, no, no with a reason, or something that is not one
+//! of these and is asked about again. Nothing that may be a slip is taken for an answer.
 
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ const ANOTHER: [&str; 3] = ["another", "a", "other"];
 pub(super) struct Question<'a> {
     /// Without the choices.
     pub(super) text: &'a str,
-    /// The only word for yes, where that is none of the usual ones.
+    /// The only word for yes, where that is not one of the usual ones.
     pub(super) word: Option<&'static str>,
     /// Whether somebody reads a reason. It is taken in any case.
     pub(super) wants_reasons: bool,
@@ -76,7 +76,7 @@ impl Question<'_> {
             }
         }
         Err(Exit::Refused(format!(
-            "asked {MAX_ASKED} times, and there was no answer; nothing was written"
+            "asked {MAX_ASKED} times without an answer; nothing was written"
         )))
     }
 
@@ -103,7 +103,7 @@ impl Question<'_> {
                 ..
             })) => Heard::Again(format!("did you mean `/greenlight {verb}`?")),
             _ => Heard::Again(format!(
-                "here it is only asked about this: `/greenlight approve` or `/greenlight reject`. {}",
+                "only this request can be answered here: `/greenlight approve` or `/greenlight reject`. {}",
                 self.hint()
             )),
         }
@@ -133,8 +133,8 @@ impl Question<'_> {
             .min_by_key(|(distance, _)| *distance);
         let shown: String = word.chars().take(MAX_SHOWN).collect();
         Heard::Again(match near {
-            Some((_, known)) => format!("`{shown}` is no answer; did you mean `{known}`? {}", self.hint()),
-            None => format!("`{shown}` is no answer. {}", self.hint()),
+            Some((_, known)) => format!("`{shown}` is not an answer; did you mean `{known}`? {}", self.hint()),
+            None => format!("`{shown}` is not an answer. {}", self.hint()),
         })
     }
 
@@ -156,9 +156,7 @@ impl Question<'_> {
     fn yes(&self, said: &str) -> Heard {
         match self.word {
             None => Heard::Answer(Answer::Yes),
-            Some(word) => Heard::Again(format!(
-                "`{said}` is not enough for this; the word that approves it is `{word}`"
-            )),
+            Some(word) => Heard::Again(format!("`{said}` is not enough here; type `{word}` to approve")),
         }
     }
 
@@ -166,7 +164,7 @@ impl Question<'_> {
         let yes = self.word.unwrap_or("yes");
         let else_ = match (self.another, self.wants_reasons) {
             (Some(what), false) => format!(", or `another` for another {what}"),
-            _ => ", or `reject` and why not".to_string(),
+            _ => ", or `reject` and the reason".to_string(),
         };
         format!("Type `{yes}`, `no`{else_}")
     }

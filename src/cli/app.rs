@@ -55,7 +55,7 @@ pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
     github.reach().await.map_err(|error| match error {
         github::Error::Unreachable(why) => Exit::Usage(format!(
             "GitHub at {url} cannot be reached: {why}; check GREENLIGHT_GITHUB_API_URL or GITHUB_API_URL, and this \
-             machine's way to it"
+             machine's network"
         )),
         error => Exit::Usage(error.to_string()),
     })?;
@@ -70,14 +70,14 @@ pub(super) async fn github(settings: &Settings) -> Result<GitHub, Exit> {
     Ok(github)
 }
 
-/// The model that may work; none stands for the built-in engine alone.
+/// The model that may work. `None` stands for the built-in engine alone.
 pub(super) fn model_of(settings: &Settings) -> Result<Option<(OpenAi, String)>, Exit> {
     match (settings.engine(), settings.model()) {
         (Who::BuiltIn, _) | (Who::Auto, None) => Ok(None),
         (_, Some(settings)) => model(settings).map(Some),
         (Who::Model, None) => Err(Exit::Usage(
-            "--engine model (GREENLIGHT_ENGINE) needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL for an \
-             endpoint of your own"
+            "--engine model (GREENLIGHT_ENGINE) needs a model: set GREENLIGHT_MODEL, and GREENLIGHT_MODEL_BASE_URL \
+             for your own endpoint"
                 .into(),
         )),
     }
@@ -119,7 +119,7 @@ pub(super) async fn sandbox_for(settings: &Settings, desk: &Desk) -> Result<Sand
     });
     let sandbox = sandbox.map_err(|unusable| {
         Exit::Refused(format!(
-            "{unusable}. If you trust this code as you trust your own, `--sandbox none` runs it without protection"
+            "{unusable}. If you trust this code as much as your own, `--sandbox none` runs it without protection"
         ))
     })?;
     hidden::tighten(settings)?;
@@ -153,7 +153,7 @@ pub(super) fn warn_without(sandbox: &Sandbox) {
 /// The user's own checkout is its own authority: its `greenlight.toml` counts as it is.
 pub(super) async fn desk(root: &Path, workspaces: PathBuf, installed: PathBuf) -> Result<Desk, Exit> {
     let root = root.to_owned();
-    // In a thread that may be left behind: whatever lies in a stranger's checkout, ctrl-c has to work.
+    // In a thread that may be left behind: no matter what lies in a stranger's checkout, ctrl-c has to work.
     let opened = tokio::task::spawn_blocking(move || {
         let config = match sandbox::read_result(&root, Path::new(CONFIG_FILE), MAX_CONFIG) {
             Ok(bytes) => RepoConfig::parse(&String::from_utf8_lossy(&bytes))

@@ -92,7 +92,7 @@ async fn examine(arguments: Arguments) -> Result<Exit, Exit> {
     }
     Ok(match chosen {
         _ if tried.iter().any(Tried::is_shown) => {
-            Exit::Refused("code under test could read what it must not, see above".into())
+            Exit::Refused("code under test could read files that it must not read; see above".into())
         }
         Some(_) => Exit::Done,
         None => Exit::Refused("no sandbox works here, so nothing will be executed".into()),
@@ -135,7 +135,7 @@ fn trials(attacks: &Attacks<'_>, tried: &[Tried<'_>]) -> String {
     if attacks.is_empty() {
         return String::new();
     }
-    let mut lines = vec!["\nTried from inside of each sandbox, with a file that everybody may read:".to_owned()];
+    let mut lines = vec!["\nTried from inside each sandbox, with a world-readable file:".to_owned()];
     lines.extend(tried.iter().map(Tried::line));
     let may_call = |(_, worked): &&(&Sandbox, Vec<String>)| worked.iter().any(|what| what.contains("io_"));
     let (open, closed): (Vec<_>, Vec<_>) = attacks.iter().partition(may_call);
@@ -196,7 +196,7 @@ fn advice(found: &Found, chosen: Option<Backend>) -> String {
             Err(unusable) => advice += &format!("\n{backend}: {}\n  remedy: {}\n", unusable.reason, unusable.remedy),
             Ok(_) if *backend == Backend::None => {
                 advice +=
-                    "\nnone: no confinement; only when asked for by name, and never for pull requests from forks\n";
+                    "\nnone: no confinement; only if you ask for it by name, and never for pull requests from forks\n";
             }
             Ok(_) if *backend == Backend::Landlock => {
                 advice += "\nlandlock: reduced isolation; never for pull requests from forks\n";
@@ -207,7 +207,8 @@ fn advice(found: &Found, chosen: Option<Backend>) -> String {
     for (property, what) in [
         (
             Property::Memory,
-            "it is measured from outside, and a run over its limit is ended a moment later\n  remedy: let greenlight make \
+            "it is measured from outside, so a run over its limit is ended a moment later\n  remedy: let greenlight \
+             make \
              control groups: run it as root, or as a systemd service with `Delegate=yes`; for docker, boot with \
              `swapaccount=1` or without swap",
         ),
@@ -217,8 +218,8 @@ fn advice(found: &Found, chosen: Option<Backend>) -> String {
         ),
         (
             Property::Disk,
-            "no interface of the kernel bounds a folder on every file system, so it is counted every 2 s at least\n  \
-             remedy: keep GREENLIGHT_DATA_DIR on a file system of its own, so that a run can fill up nothing else",
+            "the kernel cannot bound a folder on every file system, so usage is counted at least every 2 s\n  \
+             remedy: keep GREENLIGHT_DATA_DIR on a separate file system, so that a run cannot fill up anything else",
         ),
     ] {
         let partial: Vec<Backend> = confining(found)

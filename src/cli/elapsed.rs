@@ -1,5 +1,5 @@
-//! Says that work goes on which shows nothing for long: on a terminal in one line that is written anew, otherwise in a
-//! line every now and then.
+//! Says that work continues which shows nothing for long: on a terminal in one line that is written anew, otherwise in
+//! a line every now and then.
 
 use std::time::Duration;
 

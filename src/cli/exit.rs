@@ -8,16 +8,21 @@ use crate::engine::Broken;
 use crate::{agent, journal};
 
 pub(super) const HELP: &str = "Exit codes: 0 fixed, or nothing to fix · 1 no fix found · 2 usage or configuration · \
-     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 an internal error · 130 stopped with ctrl-c";
+     3 refused (not approved, protected path, no sandbox) · 4 a limit was reached · 70 an internal error · 130 \
+     stopped with ctrl-c";
 
 /// The same of verbs that end in other ways.
-pub(super) const OF_TESTS: &str = "Exit codes: 0 all tests pass · 1 some fail · 2 usage or configuration, such as an unknown test name · \
+pub(super) const OF_TESTS: &str = "Exit codes: 0 all tests pass · 1 some fail · 2 usage or configuration, such as an \
+                                   unknown test name · \
      3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
-pub(super) const OF_VERIFY: &str = "Exit codes: 0 proven, and the same evidence where a digest is given · 1 not proven, or other evidence · \
+pub(super) const OF_VERIFY: &str = "Exit codes: 0 proven, and the digest matches if one is given · 1 not proven, or \
+                                    the digest differs · \
      2 usage or configuration · 3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
-pub(super) const OF_REPLAY: &str = "Exit codes: 0 everything came out the same · 1 something came out differently · 2 usage or configuration · \
+pub(super) const OF_REPLAY: &str = "Exit codes: 0 everything matched · 1 something differed · 2 usage or \
+                                    configuration · \
      3 refused (no sandbox) · 70 an internal error · 130 stopped with ctrl-c";
-pub(super) const OF_SANDBOX: &str = "Exit codes: the command's own · 124 timed out · 137 out of memory · 153 disk limit · 127 not started · \
+pub(super) const OF_SANDBOX: &str = "Exit codes: the command's own · 124 timed out · 137 out of memory · 153 disk \
+                                     limit · 127 not started · \
      2 usage or configuration · 3 refused (no sandbox) · 70 an internal error";
 pub(super) const OF_MEMORY: &str = "Exit codes: 0 done · 2 usage, or there is no such entry";
 

@@ -84,7 +84,7 @@ pub(super) fn take(data: &Path) -> Result<File, Exit> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             return Err(Exit::Usage(format!(
-                "another `greenlight serve` uses {}; give this one a folder of its own with GREENLIGHT_DATA_DIR",
+                "another `greenlight serve` uses {}; give this one its own folder with GREENLIGHT_DATA_DIR",
                 data.display()
             )));
         }

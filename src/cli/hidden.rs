@@ -11,7 +11,7 @@ use crate::config::settings::{Place, Settings};
 use crate::private;
 use crate::sandbox::{Backend, Sandbox};
 
-/// What greenlight keeps in its data folder. The trees in some of them have permissions of their own, behind the folder's.
+/// What greenlight keeps in its data folder. The trees in some of them have their own permissions, behind the folder's.
 const FOLDERS: [&str; 6] = ["mirrors", "installed", "local", "trees", "copies", "workspaces"];
 
 /// The files of these folders are for greenlight alone.
@@ -20,8 +20,8 @@ const WITH_FILES: [&str; 1] = ["mirrors"];
 /// Folders in folders that are looked into for files with too wide permissions.
 const MAX_DEPTH: usize = 8;
 
-/// Refuses to go on where code under test could read what it must not: in a folder that is shown to it, or in the
-/// checkout that it is part of. Who chose no confinement for a checkout of their own knows that nothing is hidden.
+/// Refuses to continue where code under test could read what it must not: in a folder that is shown to it, or in the
+/// checkout that it is part of. Who chose no confinement for their own checkout knows that nothing is hidden.
 ///
 /// # Errors
 /// Which file or folder it is, why that is one too many, and what to set.
@@ -32,9 +32,9 @@ pub(super) fn check(settings: &Settings, sandbox: &Sandbox, checkout: Option<&Pa
     for Place { setting, path } in settings.private_places()? {
         let real = real(&path);
         let shown = if checkout.is_some_and(|root| real.starts_with(root)) {
-            "lies in the checkout, and the tests in it could read it"
+            "is inside the checkout, where the tests could read it"
         } else if sandbox.shows(&path) {
-            "lies in a folder that the sandbox shows to the code under test"
+            "is in a folder that the sandbox shows to the code under test"
         } else {
             continue;
         };
@@ -125,7 +125,8 @@ fn restrict(path: &Path, most: u32) {
     match fs::set_permissions(path, fs::Permissions::from_mode(mode & most)) {
         Ok(()) => tracing::info!(path = %path.display(), was = %format!("{mode:o}"), "others can no longer open this"),
         Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "others can open this, and that cannot be changed");
+            tracing::warn!(path = %path.display(), %error, "others can open this, and its permissions cannot be \
+                                                            changed");
         }
     }
 }

@@ -81,11 +81,11 @@ fn listed(List { path, json, data }: List) -> Result<(), Exit> {
 }
 
 fn forgotten(arguments: Forget) -> Result<(), Exit> {
-    // With `--all` there is no name, so that what stands in its place is the checkout.
+    // With `--all` there is no name, so that what replaces it is the checkout.
     let (id, path) = match (arguments.all, arguments.id, arguments.path) {
         (true, Some(_), Some(_)) => {
             return Err(Exit::Usage(
-                "name one thing to forget, or give `--all`, not both".into(),
+                "name one entry to forget, or give `--all`, not both".into(),
             ));
         }
         (false, None, _) => {
@@ -107,7 +107,7 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
         Some(id) => match memory.forget(id).as_slice() {
             [] => {
                 return Err(Exit::Usage(format!(
-                    "nothing that is remembered of this checkout is called `{id}`; `greenlight memory list` shows what is"
+                    "no remembered fix of this checkout is called `{id}`; `greenlight memory list` shows them"
                 )));
             }
             [one] => vec![one.clone()],
@@ -123,7 +123,7 @@ fn forgotten(arguments: Forget) -> Result<(), Exit> {
     if arguments.json {
         terminal::show_document(&json!({ "forgotten": names }));
     } else if names.is_empty() {
-        terminal::show("nothing was remembered of this checkout");
+        terminal::show("nothing was remembered about this checkout");
     } else {
         terminal::show(&format!("forgotten: {}", names.join(", ")));
     }
@@ -152,7 +152,7 @@ fn unusable(file: &Path, error: &std::io::Error) -> Exit {
 
 fn show(memory: &Memory) {
     if memory.fixes.is_empty() && memory.rejections.is_empty() {
-        terminal::show("nothing is remembered of this checkout: no fix was accepted or turned down here");
+        terminal::show("nothing is remembered about this checkout: no fix was accepted or rejected here");
         return;
     }
     for down in &memory.rejections {
@@ -176,8 +176,8 @@ fn show(memory: &Memory) {
         said.show(Some(&fix.patch));
     }
     terminal::show(
-        "\nWhat was turned down is left out while the same tests fail in the same way, and what was accepted is tried first. \
-         `greenlight memory forget ID` forgets one of them, `greenlight memory forget --all` all",
+        "\nRejected fixes are not offered again while the same tests fail in the same way, and accepted fixes are \
+         tried first. `greenlight memory forget ID` forgets one entry, `greenlight memory forget --all` all of them",
     );
 }
 

@@ -19,7 +19,6 @@ mod paint;
 mod patch_file;
 mod progress;
 mod ready;
-mod recorder;
 mod refactor;
 mod replay;
 mod sandbox;
@@ -29,7 +28,6 @@ mod tdd;
 mod terminal;
 mod tests;
 mod verify;
-mod work;
 mod wrap;
 
 use std::process::ExitCode;

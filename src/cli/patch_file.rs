@@ -30,7 +30,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<u8>, Exit> {
             file.display().to_string()
         };
         return Err(Exit::Usage(format!(
-            "{name} is empty; a patch was expected, as `git diff` prints it"
+            "{name} is empty; expected a patch as `git diff` prints it"
         )));
     }
     Ok(bytes)

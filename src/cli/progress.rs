@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::domain::clock::in_words;
 
-/// There are never more lines than one in so long, and a search that goes on is never silent for much longer than that.
+/// There are never more lines than one in so long, and a search that continues is never silent for much longer than
+/// that.
 const LEAST: Duration = Duration::from_secs(2);
 const MOST: Duration = Duration::from_secs(20);
 
@@ -13,7 +14,7 @@ const MOST: Duration = Duration::from_secs(20);
 pub(super) struct SoFar {
     began: Option<Instant>,
     last: Option<Instant>,
-    /// A line is due at so many edits.
+    /// A line is due at this many edits.
     next: u32,
 }
 

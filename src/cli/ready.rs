@@ -27,7 +27,7 @@ pub(super) fn active(environment: &Environment) -> Option<PathBuf> {
     active.map(PathBuf::from)
 }
 
-/// Installs what the tests import, or lends them what lies beside the checkout; and says what they got.
+/// Installs what the tests import, or shares with them what lies beside the checkout; and says what they got.
 pub(super) async fn supply(
     desk: &Desk,
     suite: &mut Suite,
@@ -37,7 +37,7 @@ pub(super) async fn supply(
     if installs {
         install(desk, suite, cancel).await?;
     } else {
-        suite.installed = suite::lend(desk.checkout.root(), &suite.command, active);
+        suite.installed = suite::reuse_installed(desk.checkout.root(), &suite.command, active);
     }
     for note in &suite.installed.notes {
         terminal::tell(&format!("note: {note}"));
@@ -49,7 +49,7 @@ pub(super) async fn supply(
 pub(super) fn offer(desk: &Desk) {
     if desk.install_settings(Vec::new()).asks_for_something() {
         terminal::tell(&format!(
-            "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
+            "note: {CONFIG_FILE} has an install command; `--install` runs it"
         ));
     }
 }

@@ -32,7 +32,7 @@ pub(super) async fn refactor(arguments: Arguments) -> Exit {
     };
     let goal = goal.trim().to_string();
     if goal.is_empty() {
-        return Exit::Usage("the goal is empty; say what is to become better".into());
+        return Exit::Usage("the goal is empty; say what should improve".into());
     }
     let path = within.map(|path| {
         let path = path.trim_start_matches("./").trim_end_matches('/');

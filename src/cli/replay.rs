@@ -59,17 +59,17 @@ async fn try_replay(arguments: &Arguments, cancel: &CancellationToken) -> Result
         let looked = nothing.looked_for.join(", ");
         Exit::Usage(format!("the tree in the bundle has no tests; looked for {looked}"))
     })?;
-    terminal::tell(&format!("going through the run again, with `{command}`"));
+    terminal::tell(&format!("replaying the run, with `{command}`"));
     let suite = desk.suite(&sandbox, command);
-    let replayed = replay::replay((&desk, Some(&suite)), &manifest, &steps, cancel).await?;
+    let replayed = replay::replay((desk, Some(suite)), &manifest, steps, cancel).await?;
     if cancel.is_cancelled() {
         return Err(Exit::Stopped);
     }
     show(arguments, &replayed);
     match replayed.differences.len() {
         0 => Ok(()),
-        1 => Err(Exit::NoFix("one thing came out differently".into())),
-        count => Err(Exit::NoFix(format!("{count} things came out differently"))),
+        1 => Err(Exit::NoFix("1 step differed".into())),
+        count => Err(Exit::NoFix(format!("{count} steps differed"))),
     }
 }
 

@@ -98,7 +98,7 @@ fn address(text: &str) -> Result<String, String> {
         .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
     match is_address {
         true => Ok(text.to_string()),
-        false => Err("it is no address such as 127.0.0.1:8080 or localhost:8080".into()),
+        false => Err("it is not an address such as 127.0.0.1:8080 or localhost:8080".into()),
     }
 }
 
@@ -108,7 +108,7 @@ fn workers(text: &str) -> Result<usize, String> {
         .parse()
         .ok()
         .filter(|number| (1..=MAX_WORKERS).contains(number));
-    number.ok_or_else(|| format!("it is no number from 1 to {MAX_WORKERS}"))
+    number.ok_or_else(|| format!("it is not a number from 1 to {MAX_WORKERS}"))
 }
 
 /// What the flag says, or else the variable.

@@ -123,7 +123,7 @@ fn find(arguments: &Arguments) -> Result<Found, Exit> {
     if base == head {
         let named = arguments.base.as_deref().unwrap_or_default();
         terminal::tell(&format!(
-            "note: {named} holds all of {} already, so no line can carry a suggestion",
+            "note: {named} already contains {}, so no line can carry a suggestion",
             head.short()
         ));
     }

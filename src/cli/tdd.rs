@@ -52,7 +52,7 @@ fn specification(path: &Path) -> Result<String, Exit> {
     let text = text.trim();
     match text.chars().count() {
         0 => Err(Exit::Usage(format!(
-            "--spec: {shown} is empty; say what the code is to do"
+            "--spec: {shown} is empty; say what the code should do"
         ))),
         count if count > MAXIMUM_TEXT => Err(Exit::Usage(format!(
             "--spec: {shown} is longer than the {MAXIMUM_TEXT} characters that are read; specify one thing at a time"

@@ -4,11 +4,13 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, paint, wrap};
+use crate::domain::redact::{redact, visible, without_commands};
 
-/// How long the work gets to stop by itself once somebody asked for it.
+/// How long the work gets to stop alone once somebody asked for it.
 const GRACE: Duration = Duration::from_secs(3);
 /// Longest line of an answer that is read, in bytes.
 const MAX_ANSWER: usize = 8 << 10;
@@ -19,16 +21,24 @@ const ERASED: &str = "\r\u{1b}[K";
 
 /// One line to standard error: progress, or why it ended. A closed pipe is nobody's fault.
 pub(super) fn tell(line: &str) {
-    let line = crate::domain::redact::visible(line);
-    let line = crate::domain::redact::without_commands(&line);
+    tell_exactly(&redact(&visible(line)));
+}
+
+fn tell_exactly(line: &str) {
+    let line = visible(line);
+    let line = without_commands(&line);
     end_status();
     let _nobody_listens = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Text to standard output: the result.
 pub(super) fn show(text: &str) {
-    let text = crate::domain::redact::visible(text);
-    print(&crate::domain::redact::without_commands(&text));
+    show_exactly(&redact(&visible(text)));
+}
+
+/// Text to standard output that holds greenlight's own values, such as a token of the demo. Never for text of anybody else.
+pub(super) fn show_exactly(text: &str) {
+    print(&without_commands(&visible(text)));
 }
 
 /// A workflow command of greenlight's own to standard output. Never for text of anybody else.
@@ -36,13 +46,13 @@ pub(super) fn command(command: &str) {
     print(command);
 }
 
-/// What goes on, in a line that the next one takes the place of; where there is no terminal, a line like others.
+/// Progress, in a line that the next one replaces; where there is no terminal, a line like others.
 pub(super) fn status(line: &str) {
     if !somebody_watches() {
         return tell(line);
     }
     let room = columns(&std::io::stderr()).unwrap_or(80).saturating_sub(1);
-    let line: String = crate::domain::redact::visible(line).chars().take(room).collect();
+    let line: String = redact(&visible(line)).chars().take(room).collect();
     HAS_STATUS.store(true, Ordering::Relaxed);
     let mut error = std::io::stderr().lock();
     let _nobody_listens = write!(error, "{ERASED}{line}").and_then(|()| error.flush());
@@ -56,7 +66,7 @@ pub(super) fn end_status() {
     }
 }
 
-/// How wide a terminal is; none where it does not say, or there is none.
+/// How wide a terminal is. `None` where it does not say, or there is none.
 fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
@@ -68,9 +78,10 @@ fn print(text: &str) {
     let _nobody_listens = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-/// Code to standard output. What would hide or reorder text is shown as an escape: this is what somebody approves.
+/// Code to standard output. What would hide or reorder text is shown as an escape, and nothing is redacted: this is what
+/// somebody approves, and it comes from their own checkout.
 pub(super) fn show_code(code: &str) {
-    show(&escaped(&code.replace("\r\n", "\n"), |c| {
+    show_exactly(&escaped(&code.replace("\r\n", "\n"), |c| {
         c.escape_unicode().to_string()
     }));
 }
@@ -78,18 +89,18 @@ pub(super) fn show_code(code: &str) {
 /// A diff, as [`show_code`] shows code, with its colours.
 pub(super) fn show_diff(diff: &str) {
     let text = escaped(&diff.replace("\r\n", "\n"), |c| c.escape_unicode().to_string());
-    let text = crate::domain::redact::visible(&text);
-    let text = crate::domain::redact::without_commands(&text);
+    let text = visible(&text);
+    let text = without_commands(&text);
     print(&match paint::is_wanted(&std::io::stdout()) {
         true => paint::diff(&text),
         false => text.into_owned(),
     });
 }
 
-/// A part of the demo's story: long lines go on at its rail, and changes have colours.
+/// A part of the demo's story: long lines continue at its rail, and changes have colours.
 pub(super) fn show_story(text: &str) {
-    let text = crate::domain::redact::visible(text);
-    let text = crate::domain::redact::without_commands(&text);
+    let text = redact(&visible(text));
+    let text = without_commands(&text);
     let text = wrap::wrapped(&text, columns(&std::io::stdout()).unwrap_or(0));
     print(&match paint::is_wanted(&std::io::stdout()) {
         true => paint::story(&text),
@@ -99,11 +110,14 @@ pub(super) fn show_story(text: &str) {
 
 /// One line of such code to standard error, where somebody is asked.
 pub(super) fn tell_code(line: &str) {
-    tell(&escaped(line, |c| c.escape_unicode().to_string()));
+    tell_exactly(&escaped(line, |c| c.escape_unicode().to_string()));
 }
 
-/// A JSON document to standard output, on one line. Nothing is left out: what a terminal must not see is escaped.
-pub(super) fn show_document(document: &serde_json::Value) {
+/// A JSON document to standard output, on one line. Each string is redacted, except for the patches that a script
+/// applies; what a terminal must not see is escaped.
+pub(super) fn show_document(document: &Value) {
+    let mut document = document.clone();
+    redact_strings(&mut document);
     // Outside of strings JSON has no such characters, and inside of them this is how it writes them.
     let units = |c: char| {
         c.encode_utf16(&mut [0; 2])
@@ -111,7 +125,22 @@ pub(super) fn show_document(document: &serde_json::Value) {
             .map(|unit| format!("\\u{unit:04x}"))
             .collect()
     };
-    show(&escaped(&document.to_string(), units));
+    show_exactly(&escaped(&document.to_string(), units));
+}
+
+/// Members of documents that hold a patch, or a suggestion with its fingerprint.
+const EXACT: [&str; 5] = ["body", "code", "patch", "remainder", "unproved_edits"];
+
+fn redact_strings(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redact(text),
+        Value::Array(values) => values.iter_mut().for_each(redact_strings),
+        Value::Object(members) => {
+            let members = members.iter_mut().filter(|(name, _)| !EXACT.contains(&name.as_str()));
+            members.for_each(|(_, value)| redact_strings(value));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
@@ -119,7 +148,7 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
     for c in text.chars() {
         let mut bytes = [0; 4];
         let c_alone: &str = c.encode_utf8(&mut bytes);
-        if crate::domain::redact::visible(c_alone).is_empty() {
+        if visible(c_alone).is_empty() {
             escaped.push_str(&escape(c));
         } else {
             escaped.push(c);
@@ -128,8 +157,8 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
     escaped
 }
 
-/// Does a piece of work to its end; once somebody asks this process to end, it is told so and gets a moment to stop by
-/// itself.
+/// Does a piece of work to its end; once somebody asks this process to end, it is told so and gets a moment to stop
+/// alone.
 pub(super) async fn unless_stopped(work: impl Future<Output = Result<(), Exit>>, cancel: &CancellationToken) -> Exit {
     let stopped = async {
         stopped().await;
@@ -179,11 +208,12 @@ pub(super) async fn ask(question: &str) -> Option<String> {
     // What was typed before the question was asked is no answer to it.
     let _not_a_terminal = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     end_status();
-    let mut error = std::io::stderr().lock();
-    let _nobody_listens = write!(error, "{question} ").and_then(|()| error.flush());
-    drop(error);
+    {
+        let mut error = std::io::stderr().lock();
+        let _nobody_listens = write!(error, "{question} ").and_then(|()| error.flush());
+    }
     let (answer, answered) = tokio::sync::oneshot::channel();
-    // A thread of its own: the runtime would wait for one of its own at the end, until somebody presses Enter.
+    // A separate thread: the runtime would wait for its own at the end, until somebody presses Enter.
     std::thread::spawn(move || {
         let mut line = String::new();
         let mut bounded = std::io::Read::take(std::io::stdin().lock(), MAX_ANSWER as u64);
@@ -193,6 +223,21 @@ pub(super) async fn ask(question: &str) -> Option<String> {
         });
     });
     answered.await.ok()?
+}
+
+/// Standard error for events, each of which arrives as one write.
+struct Log;
+
+impl std::io::Write for Log {
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        let text = redact(&String::from_utf8_lossy(event));
+        std::io::stderr().lock().write_all(text.as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
 }
 
 /// Starts logging to standard error.
@@ -208,9 +253,7 @@ pub(super) fn start_logging(settings: &crate::config::settings::Settings, defaul
         .iter()
         .filter_map(|directive| directive.parse().ok())
         .fold(filter, EnvFilter::add_directive);
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log);
     let started = match settings.log_format {
         crate::config::settings::LogFormat::Json => builder.json().try_init(),
         crate::config::settings::LogFormat::Text => builder

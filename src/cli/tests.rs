@@ -101,7 +101,7 @@ async fn try_tests(arguments: Arguments, report: &mut Report, cancel: &Cancellat
         return Err(Exit::Stopped);
     }
     if !arguments.install && matches!(run.outcome, Outcome::DidNotStart | Outcome::MissingModule) {
-        terminal::tell("note: nothing was installed for this run; with `--install` the dependencies are, first");
+        terminal::tell("note: nothing was installed for this run; `--install` installs the dependencies first");
     }
     let is_green = run.is_green();
     let summary = run.summary();

@@ -1,7 +1,7 @@
 //! `greenlight verify`: recomputes the evidence of a proposal from a local checkout.
 //!
 //! Believes nothing of what is to be checked: the head comes from the repository's objects, the patch from the
-//! working directory, a commit or a file, and both trees are tested on copies of their own. The working directory is
+//! working directory, a commit or a file, and both trees are tested on their own copies. The working directory is
 //! only read.
 
 mod trees;
@@ -114,7 +114,7 @@ pub(super) async fn verify(arguments: Arguments) -> Exit {
     } else if let Some(found) = &found {
         show(found);
         match (&exit, &expected) {
-            (Exit::Done, Some(_)) => terminal::show("\nthe same digest: this is exactly what the evidence says"),
+            (Exit::Done, Some(_)) => terminal::show("\nthe digest matches: this is exactly what the evidence says"),
             (Exit::Done, None) => terminal::show("\nproven: red before, green after, and no test is missing"),
             _ => {}
         }
@@ -146,8 +146,8 @@ async fn try_verify(arguments: Arguments, cancel: &CancellationToken) -> Result<
     } = read.await.map_err(|error| Exit::Fault(error.to_string()))??;
     if patch.is_empty() {
         return Err(Exit::Usage(format!(
-            "nothing changes {}: name the commit that was red with --head, such as --head HEAD~1 where the suggestions are \
-             committed, or give --patch or --tree",
+            "nothing changes {}: name the commit that was red with --head (--head HEAD~1 if the suggestions are \
+             committed), or give --patch or --tree",
             head.short()
         )));
     }
@@ -191,7 +191,7 @@ async fn install(granted: bool, desk: &Desk, suite: &mut Suite, cancel: &Cancell
     if !granted {
         if settings.asks_for_something() {
             terminal::tell(&format!(
-                "note: {CONFIG_FILE} wants something to be installed; `--install` allows it"
+                "note: {CONFIG_FILE} has an install command; `--install` runs it"
             ));
         }
         return Ok(());
@@ -232,10 +232,10 @@ fn judge(found: &Found, expected: Option<&str>) -> Exit {
     match is_better(&found.before, &found.after) {
         Ok(()) if is_the_same => Exit::Done,
         _ if !is_the_same => Exit::NoFix(format!(
-            "another digest than the evidence names. {}",
+            "the digest differs from the one in the evidence. {}",
             suspects(found).join("; ")
         )),
-        Err(why) => Exit::NoFix(format!("the patch does not prove itself here: {why}")),
+        Err(why) => Exit::NoFix(format!("the patch could not be proven here: {why}")),
         Ok(()) => Exit::Done,
     }
 }
@@ -252,7 +252,7 @@ fn suspects(found: &Found) -> Vec<String> {
     };
     if could_not_run(before) || could_not_run(after) {
         suspects.push(format!(
-            "the results: before {}, after {}; the tests may lack something here that was there (`--install`)",
+            "the results: before {}, after {}; the tests may lack something here that they had there (`--install`)",
             before.summary(),
             after.summary()
         ));
@@ -263,8 +263,8 @@ fn suspects(found: &Found) -> Vec<String> {
     }
     if suspects.is_empty() {
         suspects.push(format!(
-            "both results are as good; so hold these against the evidence: the head {}, the patch {}, the command `{}`, \
-             before {}, after {}",
+            "both results are as good, so compare these with the evidence: the head {}, the patch {}, the command \
+             `{}`, before {}, after {}",
             found.head.short(),
             &found.patch.digest()[..12],
             after.command,

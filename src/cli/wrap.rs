@@ -7,8 +7,8 @@ const LEAST: usize = 20;
 /// So much of a line has to be left behind what it begins with.
 const LEAST_TEXT: usize = 10;
 
-/// The text in lines of at most so many columns. What a line begins with is repeated before what it goes on with: the
-/// rail, if there is one, and the blanks after it.
+/// The text in lines of at most this many columns. What a line begins with is repeated before what it continues with:
+/// the rail, if there is one, and the blanks after it.
 pub(super) fn wrapped(text: &str, columns: usize) -> String {
     if columns < LEAST {
         return text.into();
@@ -41,7 +41,7 @@ fn wrap(line: &str, columns: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Where a piece that fits ends: behind its last blank, or within a word that is too long for a line of its own.
+/// Where a piece that fits ends: behind its last blank, or within a word that is too long for its own line.
 fn end_of(text: &str, room: usize) -> usize {
     let mut width = 0;
     let mut blank = None;

@@ -21,7 +21,7 @@ pub(super) fn github_url(text: &str) -> Result<Url, SettingsError> {
     if url.scheme() == "https" || this_machine {
         return Ok(url);
     }
-    let problem = "is not encrypted, and the token would travel in the clear";
+    let problem = "is not encrypted, so the token would be sent in clear text";
     Err(SettingsError::new(
         "GREENLIGHT_GITHUB_API_URL",
         problem,
@@ -41,9 +41,9 @@ pub(super) fn base_url(setting: &'static str, text: &str) -> Result<Url, Setting
             "use a URL such as https://host/path, without anything after the path",
         )
     };
-    let mut url = Url::parse(text.trim()).map_err(|error| wrong(&format!("is no URL: {error}")))?;
+    let mut url = Url::parse(text.trim()).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err(wrong("is no http or https URL"));
+        return Err(wrong("is not an http or https URL"));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong("has a user name or password in it"));
@@ -72,13 +72,15 @@ pub(super) fn sqlite_path(url: &str) -> Result<PathBuf, SettingsError> {
     match scheme {
         "sqlite" => {}
         "postgres" | "postgresql" => {
-            return Err(wrong("is PostgreSQL's, but this version keeps its journal in SQLite"));
+            return Err(wrong(
+                "is a PostgreSQL URL, but this version keeps its journal in SQLite",
+            ));
         }
-        _ => return Err(wrong("is no URL of SQLite")),
+        _ => return Err(wrong("is not an SQLite URL")),
     }
     let path = rest.strip_prefix("//").unwrap_or(rest);
     if path.is_empty() || path.starts_with(":memory:") {
-        return Err(wrong("names no file, and a journal must survive a restart"));
+        return Err(wrong("names no file, but a journal must survive a restart"));
     }
     if path.contains('?') {
         return Err(wrong("has options after a `?`, which are not understood"));

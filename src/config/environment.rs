@@ -61,7 +61,7 @@ impl Environment {
     pub fn workflow_step(&self) -> Result<WorkflowStep, SettingsError> {
         let required = |name: &'static str| {
             self.get(name).ok_or_else(|| {
-                let problem = "is not set, so this is no step of a GitHub workflow";
+                let problem = "is not set, so this is not a step of a GitHub workflow";
                 SettingsError::new(
                     name,
                     problem,

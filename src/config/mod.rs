@@ -2,7 +2,7 @@
 //!
 //! This is the only room that reads the environment of the process. Nothing here acts on a setting: a value is read,
 //! checked and handed on, and a bad one is named together with the way to set it. The two sources never mix:
-//! credentials, model and allow-list come from whoever runs greenlight ([`settings`]), never from a repository, and
+//! credentials, model and allow-list come from the operator ([`settings`]), never from a repository, and
 //! what a repository may decide about itself comes from its base branch ([`repository`]) and its default branch
 //! ([`stricter`]), never from a head.
 

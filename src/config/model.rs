@@ -35,12 +35,12 @@ pub struct ModelSettings {
     pub api: Api,
     pub tools: ToolUse,
     pub prices: Prices,
-    /// In tokens; none for the default.
+    /// In tokens. `None` for the default.
     pub context: Option<u64>,
 }
 
 impl ModelSettings {
-    /// Puts flags and environment together; none if no model is named.
+    /// Puts flags and environment together. `None` if no model is named.
     ///
     /// # Errors
     /// The first setting that is wrong, whether a model is named or not.
@@ -101,7 +101,7 @@ fn api(text: Option<&str>) -> Result<Api, SettingsError> {
         Some("responses") => Ok(Api::Responses),
         Some(_) => Err(SettingsError::new(
             "GREENLIGHT_MODEL_API",
-            "is no interface",
+            "is not an API",
             "use `chat` or `responses`",
         )),
     }
@@ -114,7 +114,7 @@ fn tools(text: Option<&str>) -> Result<ToolUse, SettingsError> {
         Some("code") => Ok(ToolUse::Code),
         Some(_) => Err(SettingsError::new(
             "GREENLIGHT_MODEL_TOOLS",
-            "is no way to use tools",
+            "is not a tool mode",
             "use `auto`, `native` or `code`",
         )),
     }
@@ -122,8 +122,8 @@ fn tools(text: Option<&str>) -> Result<ToolUse, SettingsError> {
 
 fn context(text: Option<&str>) -> Result<Option<u64>, SettingsError> {
     let wrong = || {
-        let remedy = "set it to the tokens that the model can read, less what it writes, such as 64000";
-        let problem = format!("is no whole number from {MIN_CONTEXT} to {MAX_CONTEXT}");
+        let remedy = "set it to the model's context window in tokens, less what it writes, such as 64000";
+        let problem = format!("is not a whole number from {MIN_CONTEXT} to {MAX_CONTEXT}");
         SettingsError::new("GREENLIGHT_MODEL_CONTEXT", problem, remedy)
     };
     let number = text
@@ -147,8 +147,8 @@ struct Row {
 
 fn prices(path: &Path) -> Result<Prices, SettingsError> {
     let wrong = |problem: String| {
-        let remedy = "each model has a table such as `[\"gpt-5*\"]` with `input`, `cached_input` and `output` in US \
-                      dollars for a million tokens";
+        let remedy = "give each model a table such as `[\"gpt-5*\"]` with `input`, `cached_input` and `output` in US \
+                      dollars per million tokens";
         SettingsError::new(
             "GREENLIGHT_MODEL_PRICES",
             format!("({}) {problem}", path.display()),
@@ -264,7 +264,15 @@ mod tests {
             "[m]\ninput = 1",
             "m = 1",
         ];
-        let errors = errors.map(|text| read(text).unwrap_err().replace("; each model has a table such as `[\"gpt-5*\"]` with `input`, `cached_input` and `output` in US dollars for a million tokens", ""));
+        let errors = errors.map(|text| {
+            read(text).unwrap_err().replace(
+                "; give each model a table such as \
+                                                                        `[\"gpt-5*\"]` with `input`, `cached_input` \
+                                                                        and `output` in US dollars per million \
+                                                                        tokens",
+                "",
+            )
+        });
         insta::assert_snapshot!(errors.join("\n"), @r"
         GREENLIGHT_MODEL_PRICES (FILE) is wrong at line 2, `m.inptu`: there is no such field; did you mean `input`?
         GREENLIGHT_MODEL_PRICES (FILE) has no price of `m` from 0 to 10000

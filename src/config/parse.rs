@@ -85,7 +85,7 @@ impl ConfigError {
             }
             Some((written, known)) => (
                 path,
-                format!("{written:?} is not a value of it; {}", instead(&written, &known)),
+                format!("{written:?} is not a valid value; {}", instead(&written, &known)),
                 known,
             ),
         };
@@ -197,9 +197,9 @@ mod tests {
         greenlight.toml line 1, `limit`: there is no such field; did you mean `limits`?
         greenlight.toml line 2, `repair.candidate`: there is no such field; did you mean `candidates`?
         greenlight.toml line 3, `trigger.execution`: there is no such field; there is `ci`, `label`
-        greenlight.toml line 1, `execution`: "Sandbox" is not a value of it; did you mean `sandbox`?
-        greenlight.toml line 1, `execution`: "always" is not a value of it; there is `approve`, `sandbox`
-        greenlight.toml line 2, `sandbox.require`: "memmory" is not a value of it; did you mean `memory`?
+        greenlight.toml line 1, `execution`: "Sandbox" is not a valid value; did you mean `sandbox`?
+        greenlight.toml line 1, `execution`: "always" is not a valid value; there is `approve`, `sandbox`
+        greenlight.toml line 2, `sandbox.require`: "memmory" is not a valid value; did you mean `memory`?
         "#);
     }
 
@@ -224,9 +224,9 @@ mod tests {
         greenlight.toml line 4, `sandbox.network`: invalid type: integer '5', expected a string
         greenlight.toml line 1, `limits`: invalid type: integer '5', expected a table
         greenlight.toml line 2, `test.timeout`: invalid type: integer '600', expected a string
-        greenlight.toml line 2, `test.timeout`: "600" is no duration such as "90s", "10m" or "24h"
-        greenlight.toml line 2, `sandbox.memory`: "2GB" is no size such as "512MiB" or "2GiB"
-        greenlight.toml line 2, `sandbox.network`: "https://pypi.org" is no full host name such as "pypi.org", without scheme, port, path or asterisk
+        greenlight.toml line 2, `test.timeout`: "600" is not a duration such as "90s", "10m" or "24h"
+        greenlight.toml line 2, `sandbox.memory`: "2GB" is not a size such as "512MiB" or "2GiB"
+        greenlight.toml line 2, `sandbox.network`: "https://pypi.org" is not a full host name such as "pypi.org", without scheme, port, path or asterisk
         greenlight.toml line 2, `protect.paths`: "[z" is no pattern: unclosed character class; missing ']'
         greenlight.toml line 1: unclosed table, expected ']'
         greenlight.toml line 2: duplicate key

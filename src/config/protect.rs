@@ -5,8 +5,9 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 use crate::domain::id::RepoPath;
 
-/// Protected whatever a configuration says: what runs with a repository's secrets, what decides over greenlight, what
-/// decides who reviews, and what decides how git shows files and where it gets others from. Without regard to case, as some file systems and GitHub's own look-ups have none.
+/// Protected no matter what a configuration says: what runs with a repository's secrets, what decides over greenlight,
+/// what decides who reviews, and what decides how git shows files and where it gets others from. Without regard to
+/// case, as some file systems and GitHub's own look-ups have none.
 /// <https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners#codeowners-file-location>
 const BUILT_IN: [&str; 6] = [
     ".github/**",
@@ -32,7 +33,7 @@ impl Protected {
     /// and `**` does not; a pattern without a `/` counts in every folder; a folder stands for all that is in it.
     ///
     /// # Errors
-    /// The pattern that is none, in a sentence fragment.
+    /// The pattern that is not one, in a sentence fragment.
     pub fn new(patterns: Vec<String>) -> Result<Self, String> {
         if patterns.len() > MAX_PATTERNS {
             return Err(format!("more than {MAX_PATTERNS} patterns"));
@@ -119,7 +120,7 @@ fn glob(pattern: &str, case: Case) -> Result<Glob, String> {
         .backslash_escape(true)
         .case_insensitive(case == Case::Any)
         .build()
-        .map_err(|error| format!("{pattern:?} is no pattern: {}", error.kind()))
+        .map_err(|error| format!("{pattern:?} is not a pattern: {}", error.kind()))
 }
 
 /// The patterns that mean to `globset` what this one means to people.
@@ -129,14 +130,12 @@ fn spelled_out(pattern: &str) -> Result<[String; 2], String> {
         return Err(format!("the pattern {shown:?}… is too long"));
     }
     if pattern.starts_with('!') {
-        return Err(format!(
-            "{shown:?} begins with `!`, but protection cannot be taken back"
-        ));
+        return Err(format!("{shown:?} begins with `!`, but protection cannot be removed"));
     }
     let rooted = pattern.strip_prefix("./").unwrap_or(pattern);
     let bare = rooted.trim_start_matches('/').trim_end_matches('/');
     if bare.is_empty() || bare.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err(format!("{shown:?} is no path inside the repository"));
+        return Err(format!("{shown:?} is not a path inside the repository"));
     }
     let anywhere = rooted == pattern && !rooted.starts_with('/') && !bare.contains('/');
     let prefix = if anywhere { "**/" } else { "" };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::protect::Protected;
 use super::values::{command, duration, hosts, label, money, size, some_duration, some_money, some_whole, whole};
 use crate::domain::budget::Allowance;
-use crate::domain::guarantees::Property;
+use crate::sandbox::Property;
 
 /// Where the configuration lies in a repository.
 pub const FILE_NAME: &str = "greenlight.toml";
@@ -54,7 +54,7 @@ pub enum Execution {
 pub struct Trigger {
     /// Answer red CI on pull requests.
     pub ci: bool,
-    /// Answer when this label is added; none if the file has an empty one.
+    /// Answer when this label is added. `None` if the file has an empty one.
     #[serde(deserialize_with = "label")]
     pub label: Option<String>,
 }
@@ -96,7 +96,7 @@ pub struct Repair {
     /// How long that may take.
     #[serde(deserialize_with = "duration::<_, 1, { 6 * HOUR }>")]
     pub wall: Duration,
-    /// How long it may take where a model goes on when nothing was found; with nothing, the model goes on at once.
+    /// How long it may take where a model continues when nothing was found; with nothing, the model continues at once.
     #[serde(deserialize_with = "duration::<_, 0, { 6 * HOUR }>")]
     pub before_model: Duration,
 }
@@ -144,8 +144,9 @@ pub struct Limits {
     pub day: Allowed,
 }
 
-/// What several runs may use up together; none means that only the limits of each run count. Those of a pull request and
-/// of a day have a default for turns and tokens, which count whether or not the model's price is known, and for money.
+/// What several runs may use up together. `None` means that only the limits of each run count. Those of a pull request
+/// and of a day have a default for turns and tokens, which count whether or not the model's price is known, and for
+/// money.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Allowed {

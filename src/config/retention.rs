@@ -67,7 +67,7 @@ fn duration(
     match humantime::parse_duration(&text) {
         Ok(duration) if (least..=MOST).contains(&duration) => Ok(Some(duration)),
         Ok(_) => Err(SettingsError::new(setting, "is too short or too long", remedy)),
-        Err(_) => Err(SettingsError::new(setting, "is no duration", remedy)),
+        Err(_) => Err(SettingsError::new(setting, "is not a duration", remedy)),
     }
 }
 
@@ -77,6 +77,6 @@ fn size((setting, text): (&'static str, Option<String>)) -> Result<Option<u64>, 
     match parse_size(&text) {
         Some(bytes) if (LEAST_MIRRORS..=MOST_MIRRORS).contains(&bytes) => Ok(Some(bytes)),
         Some(_) => Err(SettingsError::new(setting, "is too small or too large", remedy)),
-        None => Err(SettingsError::new(setting, "is no size", remedy)),
+        None => Err(SettingsError::new(setting, "is not a size", remedy)),
     }
 }

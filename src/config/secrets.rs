@@ -93,7 +93,7 @@ impl SecretSource {
         // A newline inside a token would end an HTTP header early; only a PEM file has lines.
         let one_line = self.variable != PRIVATE_KEY.variable;
         if one_line && secret.contains(char::is_control) {
-            let problem = "has a control character inside, which no secret of its kind has";
+            let problem = "contains a control character, which no such secret has";
             return Err(SettingsError::new(self.variable, problem, "copy it again as one line"));
         }
         Ok((!secret.is_empty()).then(|| SecretString::from(secret)))
@@ -143,7 +143,7 @@ pub(super) fn private_key(key: &SecretString) -> Result<SecretString, SettingsEr
         Ok(PrivateKeyDer::Pkcs1(_) | PrivateKeyDer::Pkcs8(_)) => Ok(text.into()),
         _ => Err(SettingsError::new(
             PRIVATE_KEY.variable,
-            "is no RSA private key in PEM form",
+            "is not an RSA private key in PEM format",
             "generate one on the settings page of the GitHub App and set GREENLIGHT_PRIVATE_KEY_FILE to the .pem file",
         )),
     }

@@ -1,4 +1,4 @@
-//! The settings of whoever runs greenlight: credentials, model, allow-list, storage and logging.
+//! The operator's settings: credentials, model, allow-list, storage and logging.
 //!
 //! A flag wins over the environment, and a `GREENLIGHT_` variable over the common one of the same meaning. Secrets
 //! come from a variable or from a file, and are neither shown nor part of an error. Nothing in here comes from a
@@ -231,7 +231,7 @@ impl Settings {
             Some(places.data_dir().join("greenlight"))
         };
         let path = self.data_dir.clone().or_else(platform).ok_or_else(|| {
-            let problem = "is not set, and this account has no home folder to take instead";
+            let problem = "is not set, and this account has no home folder to use instead";
             SettingsError::new(
                 "GREENLIGHT_DATA_DIR",
                 problem,
@@ -239,7 +239,7 @@ impl Settings {
             )
         })?;
         std::path::absolute(&path).map_err(|error| {
-            let problem = format!("is no usable path: {error}");
+            let problem = format!("is not a usable path: {error}");
             SettingsError::new(
                 "GREENLIGHT_DATA_DIR",
                 problem,
@@ -275,7 +275,7 @@ impl Settings {
 
 fn app_id(text: Option<&str>) -> Result<Option<u64>, SettingsError> {
     let wrong = |_| {
-        let problem = "is no number";
+        let problem = "is not a number";
         let remedy = "set it to the App ID (not the client ID) shown on the settings page of the GitHub App";
         SettingsError::new("GREENLIGHT_APP_ID", problem, remedy)
     };
@@ -293,7 +293,7 @@ fn log_filter(filter: String) -> Result<String, SettingsError> {
         Ok(_) => Ok(filter),
         Err(error) => Err(SettingsError::new(
             "GREENLIGHT_LOG",
-            format!("is no filter: {error}"),
+            format!("is not a filter: {error}"),
             "use one such as `info` or `warn,greenlight=debug`",
         )),
     }
@@ -318,7 +318,7 @@ fn log_format(text: Option<&str>) -> Result<LogFormat, SettingsError> {
         Some("json") => Ok(LogFormat::Json),
         Some(_) => Err(SettingsError::new(
             "GREENLIGHT_LOG_FORMAT",
-            "is no format",
+            "is not a format",
             "use `text` or `json`",
         )),
     }

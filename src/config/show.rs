@@ -76,7 +76,7 @@ fn optional(f: &mut fmt::Formatter<'_>, field: &str, value: Option<impl fmt::Dis
 fn found(f: &mut fmt::Formatter<'_>, field: &str, value: Option<&str>) -> fmt::Result {
     match value {
         Some(value) => writeln!(f, "{field} = {}", text(value)),
-        None => writeln!(f, "# {field}: found by itself"),
+        None => writeln!(f, "# {field}: found automatically"),
     }
 }
 
@@ -117,7 +117,8 @@ mod tests {
         let own = "execution = \"sandbox\"\n[trigger]\nci = false\nlabel = \"\"\n\
             [test]\ncommand = \"pytest -k 'a \\\"b\\\"'\"\ninstall = \"x\"\n\
             [repair]\ncandidates = 7\nwall = \"90s\"\nbefore_model = \"0s\"\n\
-            [limits]\ncost_usd = 0.5\n[limits.pull_request]\nturns = 9\n[limits.user]\ncost_usd = 1.5\n[limits.day]\nturns = 5\ntokens = 5000\ncost_usd = 3\nwall = \"1h 1s\"\n\
+            [limits]\ncost_usd = 0.5\n[limits.pull_request]\nturns = 9\n[limits.user]\ncost_usd = \
+            1.5\n[limits.day]\nturns = 5\ntokens = 5000\ncost_usd = 3\nwall = \"1h 1s\"\n\
             patch_lines = 7\n[protect]\npaths = [\"a\\\\*\", \"b\"]\n\
             [sandbox]\nmemory = \"65537KiB\"\ndisk = \"1TiB\"\nnetwork = [\"pypi.org\"]\n\
             require = [\"memory\", \"disk\"]\n";
@@ -137,8 +138,8 @@ mod tests {
         label = "greenlight"
 
         [test]
-        # command: found by itself
-        # install: found by itself
+        # command: found automatically
+        # install: found automatically
         timeout = "10m"
 
         [triage]

@@ -138,7 +138,7 @@ fn of_allowed(default: &Allowed, base: &Allowed) -> Allowed {
     }
 }
 
-/// The smaller limit; none is no limit.
+/// The smaller limit. `None` is no limit.
 fn least<T>(one: Option<T>, other: Option<T>, smaller: impl FnOnce(T, T) -> T) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(smaller(one, other)),

@@ -1,7 +1,7 @@
 //! How values are written in `greenlight.toml`, and the bounds they are held to.
 //!
 //! Each function is named by a field in [`super::repository`] and reads one value. An error is a fragment that the
-//! name of the field stands in front of.
+//! name of the field precedes.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -58,7 +58,7 @@ where
     let text = String::deserialize(deserializer)?;
     let value = humantime::parse_duration(&text).map_err(|_| {
         D::Error::custom(format_args!(
-            "{text:?} is no duration such as \"90s\", \"10m\" or \"24h\""
+            "{text:?} is not a duration such as \"90s\", \"10m\" or \"24h\""
         ))
     })?;
     let (least, most) = (Duration::from_secs(MIN), Duration::from_secs(MAX));
@@ -86,7 +86,7 @@ where
 {
     let text = String::deserialize(deserializer)?;
     let bytes = parse_size(&text)
-        .ok_or_else(|| D::Error::custom(format_args!("{text:?} is no size such as \"512MiB\" or \"2GiB\"")))?;
+        .ok_or_else(|| D::Error::custom(format_args!("{text:?} is not a size such as \"512MiB\" or \"2GiB\"")))?;
     if ((MIN << 20)..=(MAX << 20)).contains(&bytes) {
         Ok(bytes)
     } else {
@@ -112,10 +112,12 @@ pub(super) fn parse_size(text: &str) -> Option<u64> {
 pub(super) fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.trim().is_empty() {
-        return Err(D::Error::custom("is empty; leave it out to have the command found"));
+        return Err(D::Error::custom(
+            "is empty; leave it out to find the command automatically",
+        ));
     }
     if text.len() > MAX_COMMAND_BYTES || text.contains(char::is_control) {
-        let problem = format_args!("is no single line of at most {MAX_COMMAND_BYTES} bytes; put more into a script");
+        let problem = format_args!("is not a single line of at most {MAX_COMMAND_BYTES} bytes; put more into a script");
         return Err(D::Error::custom(problem));
     }
     Ok(Some(text))
@@ -126,7 +128,7 @@ pub(super) fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     let text = String::deserialize(deserializer)?;
     if text.chars().count() > MAX_LABEL_CHARS || text.contains(char::is_control) {
         return Err(D::Error::custom(format_args!(
-            "is no name of at most {MAX_LABEL_CHARS} characters"
+            "is not a name of at most {MAX_LABEL_CHARS} characters"
         )));
     }
     Ok((!text.is_empty()).then_some(text))
@@ -142,7 +144,7 @@ pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
         .iter()
         .find(|name| *name != super::repository::REGISTRIES && !is_host_name(name))
     {
-        let problem = "is no full host name such as \"pypi.org\", without scheme, port, path or asterisk";
+        let problem = "is not a full host name such as \"pypi.org\", without scheme, port, path or asterisk";
         return Err(D::Error::custom(format_args!("{name:?} {problem}")));
     }
     Ok(names.iter().map(|name| name.to_ascii_lowercase()).collect())

@@ -1,6 +1,6 @@
 //! The rules of a branch, as far as they decide whether a commit can be put on it directly.
 //!
-//! What they do not decide by themselves is left to GitHub, which says no when the branch is moved.
+//! What they do not decide is left to GitHub, which says no when the branch is moved.
 
 use regex::RegexBuilder;
 
@@ -120,7 +120,7 @@ impl Pattern {
     }
 }
 
-/// What the rules of a branch have against a commit, a line each; none if it may pass.
+/// What the rules of a branch have against a commit, a line each. `None` if it may pass.
 pub fn refusal(rules: &[BranchRule], commit: &NewCommit<'_>) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for rule in rules {

@@ -1,5 +1,5 @@
-//! What a run may still use up: its own limits, and what its pull request, whoever it works for and its repository's
-//! day have left.
+//! What a run may still use up: its own limits, and what its pull request, the person it works for and its
+//! repository's day have left.
 
 use std::fmt;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub enum Scope {
     Day,
 }
 
-/// What may be used up; none means that there is no limit of this kind.
+/// What may be used up. `None` means that there is no limit of this kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allowance {
     pub turns: Option<u32>,
@@ -50,18 +50,18 @@ pub struct Amount {
     pub scope: Scope,
 }
 
-/// What a person is told of the model's part before they decide whether it goes on.
+/// What a person is told of the model's part before they decide whether it continues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
     /// By this run, so far.
     pub spent: Spend,
-    /// By other runs here, on average; none before the first.
+    /// By other runs here, on average. `None` before the first.
     pub typical: Option<Spend>,
     /// What limits leave, in words.
     pub at_most: String,
 }
 
-/// What is left of each kind; none where nothing limits it.
+/// What is left of each kind. `None` where nothing limits it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Left {
     pub turns: Option<Amount>,
@@ -141,7 +141,7 @@ impl Left {
         }
     }
 
-    /// What the model may still use up, for a person who decides whether it goes on.
+    /// What the model may still use up, for a person who decides whether it continues.
     pub fn at_most(&self) -> String {
         let kinds = [Kind::Turns, Kind::Tokens, Kind::Money, Kind::Wall];
         let shown = kinds
@@ -151,7 +151,7 @@ impl Left {
     }
 }
 
-/// What several took on average; none of nothing. What has no price does not count as free.
+/// What several took on average. `None` of nothing. What has no price does not count as free.
 pub fn mean(spends: &[Spend]) -> Option<Spend> {
     let count = u32::try_from(spends.len()).ok().filter(|count| *count > 0)?;
     let sum: Spend = spends.iter().copied().sum();

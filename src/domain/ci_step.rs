@@ -15,7 +15,7 @@ pub struct CiStep {
     pub name: String,
     /// What its shell is given.
     pub script: String,
-    /// Where it runs; none is the root.
+    /// Where it runs. `None` is the root.
     pub directory: Option<RepoPath>,
     /// The variables that the workflow sets for it; none of them is a secret.
     pub env: BTreeMap<String, String>,

@@ -199,7 +199,7 @@ impl Event {
         }
     }
 
-    /// The repository this is about, to hold against the allow-list; none for a ping.
+    /// The repository this is about, to hold against the allow-list. `None` for a ping.
     pub fn repository(&self) -> Option<&Repository> {
         match &self.fact {
             Fact::ChecksFailed(checks) => Some(&checks.repository),

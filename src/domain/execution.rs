@@ -13,7 +13,7 @@ pub const MAX_SHOWN: usize = 16 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
     pub what: What,
-    /// Host names that it may reach; none means no network.
+    /// Host names that it may reach. Empty means no network.
     #[serde(default)]
     pub network: Vec<String>,
     /// How long it may take.
@@ -48,7 +48,7 @@ pub enum What {
 pub const REGISTRIES: &str = "registries";
 
 impl Execution {
-    /// Why no person can be asked for it, if that is so: whoever says yes has to see all of it, as it is.
+    /// Why no person can be asked for it, if that is so: the person who says yes has to see all of it, as it is.
     pub fn unfit(&self) -> Option<&'static str> {
         let (text, path) = match &self.what {
             What::Command(text) | What::Code { code: text, .. } => (text.as_str(), ""),
@@ -58,7 +58,7 @@ impl Execution {
         let names = || self.network.iter().chain(self.what.names()).map(String::as_str);
         let length = names().chain([text, path]).map(str::len).sum::<usize>();
         if length > MAX_SHOWN {
-            return Some("it is too long to be shown whole");
+            return Some("it is too long to be shown in full");
         }
         if names()
             .chain([text, path])
@@ -67,10 +67,10 @@ impl Execution {
             return Some("it has invisible or text-reordering characters");
         }
         if names().chain([text, path]).any(|text| redact::redact(text) != text) {
-            return Some("it has what looks like a credential");
+            return Some("it contains what looks like a credential");
         }
         if names().any(|name| name.trim().is_empty() || name.contains(['\n', '\r'])) {
-            return Some("one of its names is empty, or has a line break");
+            return Some("one of its names is empty or contains a line break");
         }
         None
     }

@@ -90,12 +90,12 @@ pub enum GateKind {
     ChangeTests { files: usize, weakenings: usize },
     /// Carries out one thing that a model asked for, and hands it the result; nothing lands.
     Execute(Box<Execution>),
-    /// Goes on to the code of a specification with these tests, which were seen to fail.
+    /// Continues to the code of a specification with these tests, which were seen to fail.
     Tests { files: usize, tests: usize },
 }
 
 impl GateKind {
-    /// Whether whoever approves it has to say its name.
+    /// Whether an approval has to name it.
     pub fn wants_its_name(&self) -> bool {
         matches!(self, Self::ChangeTests { .. })
     }
@@ -147,7 +147,7 @@ pub struct Gate {
     pub approvers: u32,
     pub opened: Timestamp,
     pub expires: Timestamp,
-    /// What the model takes, where it may go on after this. For people to read, and no part of the digest.
+    /// What the model takes, where it may continue after this. For people to read, and no part of the digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     #[serde(default, skip_serializing_if = "Circumstances::are_plain")]
@@ -160,7 +160,7 @@ pub struct Gate {
 pub struct Circumstances {
     /// The test command with what is installed for it, or that installation alone, where it takes them.
     pub command: Option<String>,
-    /// The edits of the model's that are in the tree by then, as a diff; none if that is too long to be shown.
+    /// The edits of the model's that are in the tree by then, as a diff. `None` if that is too long to be shown.
     pub edits: Option<String>,
 }
 
@@ -253,7 +253,7 @@ pub enum Refusal {
     /// It changes what tests say, which nobody approves in passing.
     WantsItsName(GateId),
     Expired(GateId),
-    /// A request of the model's: nobody answered in time, and the run went on without.
+    /// A request of the model's: nobody answered in time, and the run continued without.
     WentOn(GateId),
     /// The comment was written before anybody could read the request.
     WrittenBefore(GateId),

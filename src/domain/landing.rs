@@ -54,7 +54,7 @@ impl<'a> Landing<'a> {
             head: commit,
             patch: Cow::Owned(Patch::new(reversed)),
             tree,
-            message: format!("Undo {}\n\nAsked for by {}.", commit.short(), request.by()),
+            message: format!("Undo {}\n\nRequested by {}.", commit.short(), request.by()),
             run: RunId(format!("{}-undo", run.id())),
         })
     }
@@ -77,7 +77,7 @@ impl<'a> Landing<'a> {
         &self.message
     }
 
-    /// Stands in the commit's trailer, by which the commit is found again after a crash.
+    /// It is in the commit's trailer, by which the commit is found again after a crash.
     pub fn run(&self) -> &RunId {
         &self.run
     }

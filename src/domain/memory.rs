@@ -1,7 +1,7 @@
 //! What a repository taught: a fold over its runs, like everything that is remembered.
 //!
 //! Nothing in here is believed. A remembered fix is tried first and proved like any other; a remembered command is only
-//! preferred among those that the tree offers by itself; a remembered reason is a remark.
+//! preferred among those that the tree offers automatically; a remembered reason is a remark.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -181,7 +181,7 @@ impl Memory {
             }
         }
         let taken_back = run.proposal.as_ref().filter(|_| run.undone.is_some());
-        let taken_back = taken_back.map(|proposal| (proposal, "it landed, and was taken back"));
+        let taken_back = taken_back.map(|proposal| (proposal, "it landed and was reverted"));
         let turned_down = run.turned_down.iter().rev();
         let turned_down = turned_down.map(|down| (&down.proposal, down.reason.as_str()));
         for (proposal, reason) in taken_back.into_iter().chain(turned_down) {

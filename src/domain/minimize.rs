@@ -8,17 +8,17 @@ use std::ops::Range;
 use super::id::RepoPath;
 use super::patch::{Blob, FileChange, Patch};
 
-/// A part of a patch that can be left out by itself.
+/// A part of a patch that can be left out separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     path: RepoPath,
     /// None: the change of the file as a whole, because it comes, goes, changes its mode or is no text.
-    lines: Option<Edit>,
+    lines: Option<LineChange>,
 }
 
 /// Which lines of the file before go, and which of the file after come for them. Counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Edit {
+struct LineChange {
     old: Range<usize>,
     new: Range<usize>,
 }
@@ -37,14 +37,14 @@ pub fn hunks(patch: &Patch) -> Vec<Piece> {
         let (old, new) = (split(before), split(after));
         let diff = similar::TextDiff::from_slices(&old, &new);
         let changed = diff.ops().iter().filter(|op| op.tag() != similar::DiffTag::Equal);
-        let mut edits: Vec<Edit> = Vec::new();
+        let mut edits: Vec<LineChange> = Vec::new();
         for op in changed {
             let (old, new) = (op.old_range(), op.new_range());
             match edits.last_mut() {
                 Some(last) if last.old.end == old.start && last.new.end == new.start => {
                     (last.old.end, last.new.end) = (old.end, new.end);
                 }
-                _ => edits.push(Edit { old, new }),
+                _ => edits.push(LineChange { old, new }),
             }
         }
         pieces.extend(edits.into_iter().map(|edit| Piece {
@@ -59,7 +59,7 @@ pub fn hunks(patch: &Patch) -> Vec<Piece> {
 pub fn lines(hunks: &[Piece]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for hunk in hunks {
-        let Some(Edit { old, new }) = &hunk.lines else {
+        let Some(LineChange { old, new }) = &hunk.lines else {
             pieces.push(hunk.clone());
             continue;
         };
@@ -67,7 +67,7 @@ pub fn lines(hunks: &[Piece]) -> Vec<Piece> {
             let one = |range: &Range<usize>| (range.start + at).min(range.end)..(range.start + at + 1).min(range.end);
             pieces.push(Piece {
                 path: hunk.path.clone(),
-                lines: Some(Edit {
+                lines: Some(LineChange {
                     old: one(old),
                     new: one(new),
                 }),
@@ -79,7 +79,7 @@ pub fn lines(hunks: &[Piece]) -> Vec<Piece> {
 
 /// The patch with these of its pieces and no others.
 pub fn only(patch: &Patch, pieces: &[Piece]) -> Patch {
-    let mut kept: BTreeMap<&RepoPath, Vec<&Edit>> = BTreeMap::new();
+    let mut kept: BTreeMap<&RepoPath, Vec<&LineChange>> = BTreeMap::new();
     for piece in pieces {
         let edits = kept.entry(&piece.path).or_default();
         edits.extend(piece.lines.as_ref());
@@ -101,7 +101,7 @@ pub fn only(patch: &Patch, pieces: &[Piece]) -> Patch {
     }))
 }
 
-fn spliced(old: &[&str], new: &[&str], edits: &[&Edit]) -> Vec<u8> {
+fn spliced(old: &[&str], new: &[&str], edits: &[&LineChange]) -> Vec<u8> {
     let (mut out, mut at) = (String::new(), 0);
     let mut push = |lines: &[&str]| {
         for line in lines {
@@ -216,7 +216,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Starts with all of so many parts, which are known to do together.
+    /// Starts with all of this many parts, which are known to do together.
     pub fn new(parts: usize) -> Self {
         Self {
             kept: (0..parts).collect(),
@@ -231,7 +231,7 @@ impl Search {
         &self.kept
     }
 
-    /// The set to try next; none when no single part can be left out any more.
+    /// The set to try next. `None` when no single part can be left out any more.
     pub fn ask(&mut self) -> Option<Vec<usize>> {
         while self.kept.len() > 1 {
             let groups = self.groups.min(self.kept.len());

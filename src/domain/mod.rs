@@ -16,7 +16,6 @@ pub mod explanation;
 pub mod finding;
 pub mod gate;
 pub mod goal;
-pub mod guarantees;
 pub mod id;
 pub mod landing;
 pub mod measures;

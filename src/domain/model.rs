@@ -1,6 +1,6 @@
 //! What is said about a model before it is asked: how it is spoken to, and what it costs.
 //!
-//! Prices come from a table of whoever runs greenlight: nothing is known here, and nothing is asked of anybody.
+//! Prices come from the operator's table: nothing is known here, and nothing is asked of anybody.
 
 /// The interface of an endpoint that requests are made in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Price {
         )
     }
 
-    /// The most that so many tokens can cost, whatever they are.
+    /// The most that this many tokens can cost, no matter what they are.
     pub fn worst_case(&self, tokens: u64) -> u64 {
         let dearest = self.input.max(self.cached_input).max(self.output);
         micros(u128::from(tokens) * u128::from(dearest))
@@ -78,7 +78,7 @@ fn micros(per_million: u128) -> u64 {
 pub struct Prices(Vec<(String, Price)>);
 
 impl Prices {
-    /// The price of a model: that of its own name, or of the longest pattern such as `gpt-5*` that it begins with.
+    /// The price of a model: that of its exact name, or of the longest pattern such as `gpt-5*` that it begins with.
     pub fn of(&self, model: &str) -> Option<Price> {
         let fits = |pattern: &str| match pattern.strip_suffix('*') {
             Some(beginning) => model.starts_with(beginning),

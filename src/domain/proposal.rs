@@ -53,7 +53,7 @@ pub struct Evidence {
     /// What the head's own tests say about the patched code, where the patch changes tests as well.
     #[serde(default)]
     pub own_tests: Option<OwnTests>,
-    /// What the model took for it; none where no model took part.
+    /// What the model took for it. `None` where no model took part.
     #[serde(default)]
     pub spent: Option<Spend>,
     /// How many more times the tests that were red ran on the patched tree, green every time.
@@ -100,7 +100,7 @@ pub struct Proposal {
     /// Numbers of the changed files, of a refactoring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measures: Option<Box<Measures>>,
-    /// How it was found; none if a model made it.
+    /// How it was found. `None` if a model made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found_by: Option<FoundBy>,
 }
@@ -108,10 +108,10 @@ pub struct Proposal {
 /// What a patch is said to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// The code is wrong, and this mends it.
+    /// The code is wrong, and this fixes it.
     Fix,
-    /// The code is right, and a test is not. Such a patch holds nothing but changes of tests, and takes an approval of
-    /// its own.
+    /// The code is right, and a test is not. Such a patch holds nothing but changes of tests, and takes its own
+    /// approval.
     TestMayBeWrong,
 }
 
@@ -184,7 +184,7 @@ impl Evidence {
 /// - `patch`: [`Patch::digest`], which is over every path, mode and byte that changes,
 /// - `command`: the test command as a person would type it,
 /// - `before` and `after`: the outcome, the numbers of tests that passed and that failed, and the sorted names of those
-///   that failed (null when there are so many failures that only some are kept).
+///   that failed (null when there are too many failures, and only some are kept).
 ///
 /// Not in it, because it differs from run to run or from machine to machine: durations, messages, output, the
 /// sandbox, what was installed, and tests that are excused.

@@ -15,23 +15,23 @@ use super::test_run::{Failure, Outcome, TestRun};
 /// Why tests are no good as the first half of a specification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WrongRed {
-    #[error("no test is new: write at least one that was not there before, where the test command finds it")]
+    #[error("no test is new: write at least one, where the test command finds it")]
     NothingNew,
-    #[error("{} at once: that does not demand anything new", passing(.0))]
+    #[error("{} without any new code: that does not demand anything new", passing(.0))]
     PassesAtOnce(Vec<String>),
     #[error(
-        "{} passed before these tests were written, and does not any more; leave what is there as it is",
+        "{} passed before these tests were written, and no longer does; leave existing code and tests unchanged",
         inline(name, 120)
     )]
     Broke { name: String },
     #[error(
-        "{} was written, and did not run: put it where the test command finds it",
+        "{} was written but did not run: put it where the test command finds it",
         inline(name, 120)
     )]
     DidNotRun { name: String },
     #[error("{} fails for the wrong reason: {why}", inline(name, 120))]
     WrongReason { name: String, why: String },
-    #[error("the tests do not run to their end: {why}")]
+    #[error("the tests did not finish: {why}")]
     NoResult { why: String },
 }
 
@@ -172,18 +172,18 @@ static BROKEN: LazyLock<Vec<(Option<Regex>, &str)>> = LazyLock::new(|| {
             r"(?m)\b(SyntaxError|IndentationError|TabError)\b",
             "it has a syntax error",
         ),
-        (r"fixture '[^']*' not found", "it asks for a fixture that there is not"),
+        (r"fixture '[^']*' not found", "it uses a fixture that does not exist"),
         (
             r"(?i)ScopeMismatch|error at setup of|beforeAll hook|beforeEach hook|\bsetUpClass\b",
-            "what it sets up first does not work",
+            "its setup fails",
         ),
         (
             r"(?i)exceeded timeout of|test timed out|timed out after|timeout of \d+ ?ms exceeded|panic: test timed out",
-            "it runs into a timeout",
+            "it times out",
         ),
         (
             r"takes \d+ positional arguments? but \d+ (was|were) given.*\btest_\w+|\btest_\w+\(\) missing \d+ required positional",
-            "it wants arguments that no runner gives it",
+            "it takes arguments that no test runner passes",
         ),
     ]
     .map(|(text, why)| (pattern(text), why))
@@ -214,7 +214,7 @@ fn broken(text: &str, in_a_test: bool) -> Option<String> {
     ))
 }
 
-/// A module that is asked for and not there, by its first name; none for paths within the project.
+/// A module that is asked for and not there, by its first name. `None` for paths within the project.
 static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
         r#"(?x) No\ module\ named\ '?(?P<a>[\w]+)
@@ -236,7 +236,7 @@ fn absent_module(text: &str) -> Option<String> {
 
 fn not_own(module: &str) -> String {
     let module = inline(module, 120);
-    format!("{module} is missing, which is neither this project's own nor named by the specification")
+    format!("{module} is missing; it is neither part of this project nor named in the specification")
 }
 
 /// What compilers and loaders say of something that is not there.

@@ -55,8 +55,8 @@ pub struct Search {
     /// How many edits were tried.
     pub tried: u32,
     pub wall_ms: u64,
-    /// What was tried and did not hold, by the digest of each ([`Search::MAX_DIGESTS`] at most): not tried again by
-    /// whoever goes on.
+    /// What was tried and did not hold, by the digest of each ([`Search::MAX_DIGESTS`] at most): not tried again when
+    /// the search resumes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub digests: Vec<String>,
     /// The places that look most suspicious, the worst first; the newest list counts.
@@ -105,7 +105,7 @@ impl Search {
         self.limit = later.limit;
     }
 
-    /// The same without the digests, which only whoever goes on needs.
+    /// The same without the digests, which only a resumed search needs.
     #[must_use]
     pub fn told(&self) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Search {
         }
     }
 
-    /// A new search that goes on where this one was.
+    /// A new search that resumes where this one was.
     #[must_use]
     pub fn anew(&self) -> Self {
         Self {

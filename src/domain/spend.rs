@@ -16,7 +16,7 @@ pub struct Spend {
     /// Those of them that the endpoint had cached.
     pub cached_tokens: u64,
     pub completion_tokens: u64,
-    /// Millionths of a US dollar; none if the price of the model is not known.
+    /// Millionths of a US dollar. `None` if the price of the model is not known.
     pub cost_micros: Option<u64>,
     /// Time at work, without waiting for people.
     pub wall_ms: u64,

@@ -29,7 +29,7 @@ pub enum Outcome {
     TimedOut,
     /// The process of the tests ended itself in a panic, and took tests with it that never ran.
     Panicked,
-    /// Ended by a signal, or for lack of disk, or otherwise without a result of its own.
+    /// Ended by a signal, or for lack of disk, or otherwise without its own result.
     Crashed,
     OutOfMemory,
     /// The command itself could not be started.
@@ -51,8 +51,8 @@ pub struct TestRun {
     #[serde(default)]
     pub expected_failures: u32,
     /// The framework's own summary in its own words (`{"passed": 12, "xfailed": 1}`), where it gives one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tally: BTreeMap<String, u32>,
+    #[serde(rename = "tally", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub summary_counts: BTreeMap<String, u32>,
     /// Failing tests and diagnostics, at most [`TestRun::MAX_FAILURES`]; `failed` has the true count.
     pub failures: Vec<Failure>,
     pub failed: u32,
@@ -75,7 +75,7 @@ impl TestRun {
     pub const MAX_FAILURES: usize = 50;
     pub const MAX_NAMES: usize = 5_000;
 
-    /// A run that never came to a result of its own.
+    /// A run that never came to its own result.
     pub fn without_result(command: impl Into<String>, outcome: Outcome, tail: impl Into<String>) -> Self {
         Self {
             command: command.into(),
@@ -83,7 +83,7 @@ impl TestRun {
             passed: 0,
             skipped: 0,
             expected_failures: 0,
-            tally: BTreeMap::new(),
+            summary_counts: BTreeMap::new(),
             failures: Vec::new(),
             failed: 0,
             passed_names: Vec::new(),
@@ -221,7 +221,7 @@ pub enum NotBetter {
     NotRedBefore { before: String },
     #[error("the tests are not green after the change ({after})")]
     NotGreenAfter { after: String },
-    #[error("`{name}` ran before the change, and is gone or skipped after it")]
+    #[error("`{name}` ran before the change, but is missing or skipped after it")]
     TestWentMissing { name: String },
     #[error("fewer tests ran after the change ({after}) than before it ({before})")]
     FewerTests { before: u32, after: u32 },

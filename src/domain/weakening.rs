@@ -51,8 +51,8 @@ impl Kind {
         )
     }
 
-    /// Whether tests check less with it, whoever did it. Authors of pull requests change expectations, data and settings
-    /// with good reason every day.
+    /// Whether tests check less with it, no matter who did it. Authors of pull requests change expectations, data and
+    /// settings with good reason every day.
     pub fn takes_away(self) -> bool {
         matches!(
             self,

@@ -58,7 +58,7 @@ pub(super) async fn verify(
     if !triage.is_worked_on() && (before.outcome.is_red() || triage.merged.is_some()) {
         let reason = triage.why_not(&before);
         return Ok(Step::Ended(End::GaveUp {
-            reason: format!("The suggestion was executed as approved, and there is nothing for it to mend: {reason}"),
+            reason: format!("The suggestion was executed as approved, but there is nothing for it to fix: {reason}"),
         }));
     }
     let (desk, suite) = ground.as_ref().map_or((desk, suite), |(desk, suite)| (desk, suite));
@@ -95,7 +95,7 @@ fn told(run: &Run, proved: Result<Evidence, impl std::fmt::Display>) -> Step {
             ..evidence
         })),
         Err(unfit) => Step::Ended(End::GaveUp {
-            reason: format!("The suggestion was executed as approved and does not hold: {unfit}"),
+            reason: format!("The suggestion was executed as approved, but does not work: {unfit}"),
         }),
     }
 }

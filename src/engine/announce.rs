@@ -34,7 +34,7 @@ pub(super) async fn announce(context: &Context<'_>, run: &Run) -> Result<(), Bro
             .flatten()
             .collect();
         let gates = run.open_gates();
-        // Whoever approves it means what the review shows. On another head nothing is asked any more.
+        // Anyone who approves it means what the review shows. On another head nothing is asked any more.
         let lands = gates.first().is_some_and(|gate| gate.kind.lands());
         if lands && !propose::is_shown(context, run).await? {
             return Ok(());
@@ -105,7 +105,7 @@ fn said(result: Result<u64, Error>) -> Result<(), Error> {
     match result {
         Ok(_) => Ok(()),
         Err(error @ Error::Refused { .. }) => {
-            tracing::warn!(%error, "GitHub did not take an announcement");
+            tracing::warn!(%error, "GitHub rejected an announcement");
             Ok(())
         }
         Err(error) => Err(error),
@@ -166,7 +166,7 @@ fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
             GateKind::Search { .. } => "Run the tests and search for a fix",
             GateKind::VerifyAndLand { .. } => "Run the tests and commit if green",
             GateKind::Land { .. } => "Commit exactly what was tested",
-            GateKind::ChangeTests { .. } => "Commit a change of tests",
+            GateKind::ChangeTests { .. } => "Commit a change to tests",
             GateKind::Execute(_) => "Do exactly what the request says",
             GateKind::Tests { .. } => "Write the code for these tests",
         };
@@ -184,7 +184,7 @@ fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
             },
             Button {
                 label: "Reject",
-                description: "Do not do this",
+                description: "Turn this down",
                 identifier: format!("reject:{}", gate.id),
             },
         ]
@@ -192,7 +192,7 @@ fn buttons(run: &Run, runs: &[Run]) -> Vec<Button> {
     if retry::failed_on(runs, &run.started.head).is_some() {
         buttons.push(Button {
             label: "Re-run failed jobs",
-            description: "Have GitHub run the failed CI jobs again",
+            description: "Have GitHub re-run the failed CI jobs",
             identifier: retry::BUTTON.into(),
         });
     }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::comment::Verdict;
-use super::{App, Broken, Context, cancel, comment, drive, retry, vouch};
+use super::{App, Broken, Context, cancel, comment, pull_request, retry, vouch};
 use crate::domain::command::Command;
 use crate::domain::event::RERUN;
 use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
@@ -32,7 +32,7 @@ impl SaidIn {
     }
 }
 
-/// Takes an approval and goes on with the run.
+/// Takes an approval and continues with the run.
 ///
 /// # Errors
 /// When something broke.
@@ -96,7 +96,7 @@ pub(super) async fn button(
         return Ok(());
     };
     if !app.journal.is_own() {
-        tracing::warn!(login = %by, identifier, "a button was pressed, and here only comments count");
+        tracing::warn!(login = %by, identifier, "a button was pressed, but only comments count here");
         return Ok(());
     }
     for id in pull_requests {
@@ -127,7 +127,7 @@ pub(super) async fn button(
 }
 
 /// A command that was given through greenlight's own API does the same as a comment: on the head that was looked at, and
-/// with the permission fetched live. Whoever gave it was told before what could be told at once.
+/// with the permission fetched live. Anyone who gave it was told before what could be told at once.
 ///
 /// # Errors
 /// When something broke.
@@ -199,7 +199,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
     let is_broken = |run: &&Run| run.unreadable.is_some() && run.end.is_none();
     for broken in runs.iter().filter(is_broken) {
         // Where nothing else resumes runs, this ends it, and says why.
-        drive::drive_in(context, broken.clone()).await?;
+        pull_request::drive_in(context, broken.clone()).await?;
     }
     Box::pin(vouch::hold(context, &mut runs)).await?;
     if let Some(run) = runs
@@ -217,7 +217,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
             ));
         }
     };
-    // Whoever names no gate means what they could read when they wrote.
+    // Anyone who names no gate means what they could read when they wrote.
     if wanted.is_none() && said_in.is_some_and(|said_in| said_in.is_before(gate.opened)) {
         return Ok(Found::Refused(Refusal::WrittenBefore(gate.id)));
     }
@@ -226,7 +226,7 @@ async fn find(context: &Context<'_>, wanted: Option<&GateId>, said_in: Option<Sa
     match gate::still_valid(&gate, &context.pull_request.head, jiff::Timestamp::now()) {
         Ok(()) => Ok(Found::Open(Box::new(run), Box::new(gate))),
         Err(refusal) => {
-            drive::drive_in(context, run).await?;
+            pull_request::drive_in(context, run).await?;
             let is_late = matches!(refusal, Refusal::Expired(_)) && gate.kind.is_for_the_model();
             Ok(Found::Refused(if is_late { Refusal::WentOn(gate.id) } else { refusal }))
         }
@@ -274,6 +274,6 @@ async fn take(
 }
 
 async fn go_on(context: &Context<'_>, run: Run) -> Result<Verdict, Broken> {
-    drive::drive_in(context, run).await?;
+    pull_request::drive_in(context, run).await?;
     Ok(Ok(None))
 }

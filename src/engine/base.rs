@@ -19,7 +19,7 @@ use crate::domain::weakening::Weakening;
 use crate::guard;
 use crate::suite::Suite;
 
-/// So many of the places in which a pull request itself makes tests say less are kept.
+/// At most this many of the places in which a pull request itself makes tests say less are kept.
 const MAX_WEAKENED: usize = 10;
 
 /// A failure that was reproduced, and what is known of it.
@@ -52,7 +52,7 @@ pub(super) async fn reproduce(
                     }
                     Ok(base)
                 }
-                // Then the head is judged by itself.
+                // Then the head is judged alone.
                 Err(error) => {
                     tracing::warn!(%error, "there is no merge base to compare with");
                     Ok(None)
@@ -114,7 +114,7 @@ async fn laid_out(
     at(context, &commit, (desk, suite), cancel).await
 }
 
-/// A commit of the base branch to compare with, with the same command; none if what it needs cannot be installed.
+/// A commit of the base branch to compare with, with the same command. `None` if what it needs cannot be installed.
 ///
 /// # Errors
 /// When it cannot be fetched, or the sandbox cannot be used.

@@ -9,7 +9,7 @@ use crate::github::commit_message;
 /// What is kept of the reasons, in bytes.
 const MAX_REASON: usize = 4_000;
 
-/// What the rules of the branch have against the commit of a run's proposal; none if nothing is known of that.
+/// What the rules of the branch have against the commit of a run's proposal. `None` if nothing is known of that.
 ///
 /// # Errors
 /// When GitHub cannot be reached.

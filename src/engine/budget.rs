@@ -23,12 +23,7 @@ const MAX_TYPICAL: usize = 50;
 /// # Errors
 /// When the journal cannot be read.
 pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> Result<Left, Broken> {
-    // The lines of one proposal are not those of the next.
-    let own = Used {
-        spend: run.spent,
-        patch_lines: 0,
-    };
-    let mut counted = vec![(Scope::Run, limits.allowance(), own)];
+    let mut counted = vec![own(run, limits)];
     let shared = [&limits.pull_request, &limits.user, &limits.day];
     if shared.iter().all(|allowed| allowed.allowance() == Allowance::default()) {
         return Ok(budget::left(&counted));
@@ -37,7 +32,7 @@ pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> R
     let runs = context.app.journal.runs_in(&id.repository, MAX_RUNS).await?;
     let since = Timestamp::now().checked_sub(DAY).unwrap_or(Timestamp::MIN);
     let recent = |other: &&Run| other.started.at >= since;
-    let of_one = runs.iter().filter(|other| other.started.pull_request == *id);
+    let of_one = runs.iter().filter(|other| other.started.is_on(id));
     counted.push((Scope::PullRequest, limits.pull_request.allowance(), sum(of_one)));
     if let Some(person) = on_behalf_of(run) {
         let theirs = runs
@@ -48,6 +43,20 @@ pub(super) async fn left(context: &Context<'_>, run: &Run, limits: &Limits) -> R
     }
     counted.push((Scope::Day, limits.day.allowance(), sum(runs.iter().filter(recent))));
     Ok(budget::left(&counted))
+}
+
+/// What is left for a run alone, where it shares no limit with others.
+pub fn of_run(run: &Run, limits: &Limits) -> Left {
+    budget::left(&[own(run, limits)])
+}
+
+fn own(run: &Run, limits: &Limits) -> (Scope, Allowance, Used) {
+    // The lines of one proposal are not those of the next.
+    let used = Used {
+        spend: run.spent,
+        patch_lines: 0,
+    };
+    (Scope::Run, limits.allowance(), used)
 }
 
 /// A gate with what a person is told of the model's part, where there is a model.

@@ -57,7 +57,7 @@ pub struct Manifest {
     pub head: CommitSha,
     /// git's name of the tree below `tree/`.
     pub tree: String,
-    /// The model's name; none for the built-in engine.
+    /// The model's name. `None` for the built-in engine.
     pub model: Option<String>,
     /// How it acts, and how much it can be told, in tokens.
     pub speech: Speech,
@@ -73,7 +73,7 @@ pub struct Manifest {
     /// What the repository had taught about this failure.
     #[serde(default)]
     pub memory: Memory,
-    /// Whether nobody was there to be asked for what the model may not do by itself.
+    /// Whether nobody was there to be asked for what the model may not do without asking.
     #[serde(default)]
     pub asks_nobody: bool,
 }
@@ -171,15 +171,15 @@ pub async fn manifest(
 pub enum Error {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("it is not a bundle of greenlight: {0}")]
+    #[error("it is not a greenlight bundle: {0}")]
     Foreign(String),
-    #[error("a newer greenlight made it (version {0}): upgrade greenlight to read it")]
+    #[error("a newer version of greenlight wrote it (version {0}): upgrade greenlight to read it")]
     Newer(String),
     #[error("{0} is larger than {1} MiB")]
     TooLarge(&'static str, u64),
     #[error("its journal has more than {MAX_STEPS} steps")]
     TooManySteps,
-    #[error("the tree in it is {actual}, and the run began on {expected}: it was changed")]
+    #[error("the tree in it is {actual}, but the run began on {expected}: it was changed")]
     OtherTree { expected: String, actual: String },
     #[error(transparent)]
     Git(#[from] git::Error),

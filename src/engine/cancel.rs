@@ -1,13 +1,13 @@
 //! Stops the run of a pull request: within a moment when it is at work, at once when it waits.
 
 use super::comment::Verdict;
-use super::{Broken, Context, Interrupt, drive};
+use super::{Broken, Context, Interrupt, pull_request};
 use crate::domain::gate::Refusal;
 use crate::domain::permission::{Authorized, Cancel};
 use crate::domain::run::{End, Run};
 use crate::journal;
 
-/// How often a run may go on under the hands of who cancels it.
+/// How often a run may continue under the hands of who cancels it.
 const MAX_ATTEMPTS: usize = 5;
 
 /// Cancels.
@@ -17,7 +17,7 @@ const MAX_ATTEMPTS: usize = 5;
 pub(super) async fn cancel(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<Verdict, Broken> {
     for _ in 1..MAX_ATTEMPTS {
         match attempt(context, request).await {
-            // The run went on in its own lane in between: it is at work now, or over.
+            // The run continued in its own lane in between: it is at work now, or over.
             Err(Broken::Journal(journal::Error::Taken)) => {}
             verdict => return verdict,
         }
@@ -49,8 +49,8 @@ async fn attempt(context: &Context<'_>, request: &Authorized<Cancel>) -> Result<
         });
     }
     for mut run in open {
-        drive::end(context, &mut run, End::Cancelled { by: Some(by.clone()) }).await?;
-        drive::drive_in(context, run).await?;
+        pull_request::end(context, &mut run, End::Cancelled { by: Some(by.clone()) }).await?;
+        pull_request::drive_in(context, run).await?;
     }
     Ok(Ok(None))
 }

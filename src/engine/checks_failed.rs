@@ -1,6 +1,6 @@
 //! Red CI, or the label that asks for greenlight: begins at most one run a head, and never on greenlight's own commits.
 
-use super::{App, Broken, Context, desk, drive, start};
+use super::{App, Broken, Context, desk, pull_request, start};
 use crate::domain::event::{CheckSource, FailedChecks};
 use crate::domain::id::{Account, CommitSha, InstallationId, PullRequestId};
 use crate::domain::mode::Mode;
@@ -81,7 +81,7 @@ pub(super) async fn labelled(
     if config.trigger.label.as_deref() != Some(label) || context.pull_request.head != *head {
         return Ok(());
     }
-    // Whoever may label may not necessarily run code: the gate asks, unless the configuration says otherwise.
+    // Anyone who may label may not necessarily run code: the gate asks, unless the configuration says otherwise.
     let permission = context.client.permission(&context.id().repository, by).await?;
     let Ok(request) = authorize(Mode::Debug, by, by.as_str().ends_with("[bot]"), permission) else {
         return Ok(());
@@ -93,7 +93,7 @@ pub(super) async fn labelled(
 async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     let head = &context.pull_request.head;
     let runs = context.app.journal.runs_of(context.id()).await?;
-    // One run a head. And what greenlight landed itself is not worked on again by itself: no loops.
+    // One run a head. And what greenlight landed itself is not worked on again automatically: no loops.
     let landed_by_us = runs
         .iter()
         .any(|run| run.end == Some(End::Landed { commit: head.clone() }) || run.undone.as_ref() == Some(head));
@@ -114,7 +114,7 @@ async fn begin(context: &Context<'_>, origin: Origin) -> Result<(), Broken> {
     };
     let consent: Consent = start::consent_by_config(context, &config).await?;
     let run = start::start(context, &config, (origin, Mode::Debug), consent).await?;
-    drive::drive_in(context, run).await
+    pull_request::drive_in(context, run).await
 }
 
 /// The pull requests GitHub names; for a fork, those whose head is the branch, or this commit.
@@ -142,7 +142,7 @@ pub(super) async fn pull_requests(
     let client = app.github.client(installation, &checks.repository).await?;
     let found = match (&checks.head_owner, &checks.head_branch) {
         (Some(owner), Some(branch)) => client.pull_requests_of(&checks.repository, owner, branch).await?,
-        // A system of many checks says so many times that a head is red: once it is worked on, nobody is asked again.
+        // A system of many checks says many times that a head is red: once it is worked on, nobody is asked again.
         _ if is_worked_on(app, checks).await? => Vec::new(),
         _ => client.pull_requests_at(&checks.repository, &checks.head).await?,
     };

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{App, Broken, Context, answer, cancel, desk, drive, retarget, retry, start, undo, vouch};
+use super::{App, Broken, Context, answer, cancel, desk, pull_request, retarget, retry, start, undo, vouch};
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, CommentPlace};
 use crate::domain::gate::{Gate, Refusal};
@@ -82,8 +82,8 @@ fn apology(broken: &Broken) -> String {
     match (broken, broken.lacks()) {
         (_, Some(lacks)) => reply::not_permitted(&lacks.to_string()),
         (Broken::Journal(journal::Error::Newer(..)), None) => {
-            "A newer version of greenlight works on this pull request, so this one leaves it alone. Upgrade greenlight, \
-             and repeat the command."
+            "A newer version of greenlight is working on this pull request, so this one leaves it alone. Upgrade \
+             greenlight and repeat the command."
                 .into()
         }
         _ => reply::broken(None),
@@ -168,7 +168,7 @@ async fn begin_on_comment(
     request: &Authorized<Mode>,
 ) -> Result<Verdict, Broken> {
     if context.app.interrupts.was_cancelled_after(context.id(), received) {
-        return Ok(Ok(Some("This was cancelled before it began.".into())));
+        return Ok(Ok(Some("This was cancelled before it started.".into())));
     }
     if was_pushed_since(context, comment, received).await? {
         return Ok(Ok(Some(reply::pushed_since(&context.pull_request.head))));
@@ -183,9 +183,10 @@ async fn begin_on_comment(
     }
 }
 
-/// Whether the head of a fork moved after a comment was written: what its author consented to is the code they could see.
-/// Who pushes to the repository itself could give the command themselves. Events of comments on lines name the head, for
-/// the others the journal of deliveries knows the pushes. Where there is none, GitHub is asked, whatever the branch.
+/// Whether the head of a fork moved after a comment was written: what its author consented to is the code they could
+/// see. Who pushes to the repository itself could give the command themselves. Events of comments on lines name the
+/// head, for the others the journal of deliveries knows the pushes. Where there is none, GitHub is asked, regardless of
+/// the branch.
 async fn was_pushed_since(context: &Context<'_>, comment: &Comment, received: Timestamp) -> Result<bool, Broken> {
     let is_own = context.app.journal.is_own();
     if is_own && !context.pull_request.is_from_fork() {
@@ -225,7 +226,7 @@ pub(super) async fn begin(
     // Delivered again, or taken up after a restart: this cause has had its effect on the others.
     if let Some(begun) = runs.iter().find(|run| mine(run)) {
         let begun = Box::pin(take_over(context, begun.clone(), by)).await?;
-        drive::drive_in(context, begun).await?;
+        pull_request::drive_in(context, begun).await?;
         return Ok(Ok(None));
     }
     let is_at_work = |run: &&Run| run.end.is_none() && run.started.mode != Mode::Explain;
@@ -241,18 +242,19 @@ pub(super) async fn begin(
     let consent = Consent::Command { by: by.clone() };
     let run = start::start(context, &config, (origin, mode), consent).await?;
     let run = Box::pin(take_over(context, run, by)).await?;
-    drive::drive_in(context, run).await?;
+    pull_request::drive_in(context, run).await?;
     Ok(Ok(None))
 }
 
-/// How often a run of another process may go on while it is being ended.
+/// How often a run of another process may continue while it is being ended.
 const MAX_TAKING_OVER: usize = 10;
 
 /// Ends what else is at work: what was begun before, and what another process began at the same time, when neither saw
-/// the other. The one whose start was written second sees both, and the newer of them goes on: it is the one that speaks.
+/// the other. The one whose start was written second sees both, and the newer of them continues: it is the one that
+/// speaks.
 async fn take_over(context: &Context<'_>, mut mine: Run, by: &Account) -> Result<Run, Broken> {
     let age = |run: &Run| (run.started.at, run.id().clone());
-    // Whatever is newer than a run that has ended goes on.
+    // Anything that is newer than a run that has ended continues.
     if mine.end.is_some() {
         return Ok(mine);
     }
@@ -264,11 +266,11 @@ async fn take_over(context: &Context<'_>, mut mine: Run, by: &Account) -> Result
         };
         let cancelled = End::Cancelled { by: Some(by.clone()) };
         if age(&other) > age(&mine) {
-            drive::end(context, &mut mine, cancelled).await?;
+            pull_request::end(context, &mut mine, cancelled).await?;
             return Ok(mine);
         }
         let end = retarget::end(&other, &context.pull_request).unwrap_or(cancelled);
-        match drive::end(context, &mut other, end).await {
+        match pull_request::end(context, &mut other, end).await {
             Ok(()) => context.app.journal.append(&mut other, Step::Announced).await?,
             Err(Broken::Journal(journal::Error::Taken)) => {}
             Err(broken) => return Err(broken),
@@ -277,7 +279,7 @@ async fn take_over(context: &Context<'_>, mut mine: Run, by: &Account) -> Result
     Ok(mine)
 }
 
-/// Has a model find out why the tests fail, beside whatever else goes on; without one, says what was seen.
+/// Has a model find out why the tests fail, beside anything else that runs; without one, says what was seen.
 async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<Verdict, Broken> {
     if context.app.model.is_none() {
         return Ok(Ok(Some(reply::explanation(newest(context).await?.as_ref()))));
@@ -289,7 +291,7 @@ async fn explain(context: &Context<'_>, origin: Origin, by: &Account) -> Result<
     let consent = Consent::Command { by: by.clone() };
     // The same comment begins the same run, however often it is delivered.
     let run = start::start(context, &config, (origin, Mode::Explain), consent).await?;
-    drive::drive_in(context, run).await?;
+    pull_request::drive_in(context, run).await?;
     Ok(Ok(None))
 }
 
@@ -305,7 +307,7 @@ async fn status(context: &Context<'_>) -> Result<Verdict, Broken> {
     let id = context.id();
     let unreadable = context.app.journal.unreadable(&id.repository, Some(id.number)).await?;
     let unreadable = unreadable.iter().map(|run| format!("Run `{}`: {}.", run.run, run.why));
-    let memory = reply::memory(&drive::recalled(context, None).await?);
+    let memory = reply::memory(&pull_request::recalled(context, None).await?);
     Ok(Ok(Some(
         [status]
             .into_iter()

@@ -50,12 +50,13 @@ const FETCH: FetchLimits = FetchLimits {
     wall: Duration::from_secs(300),
 };
 
-/// Whose literals are looked for in a patch: of so many failing tests, in so many files of at most so many bytes.
+/// Whose literals are looked for in a patch: of this many failing tests, in this many files of at most this many bytes.
 const MAX_TESTS: usize = 200;
 const MAX_TEST_FILES: usize = 400;
 const MAX_TEST_FILE: usize = 256 << 10;
 
 /// One tree, ready to be worked on.
+#[derive(Clone)]
 pub struct Desk {
     pub checkout: Checkout,
     pub config: RepoConfig,
@@ -135,7 +136,7 @@ impl Desk {
             return Ok(command.clone());
         }
         let found = suite::find(&self.checkout, &self.test_settings(), &self.hints)?;
-        // What worked before is tried first, where nobody says otherwise and the tree offers it by itself.
+        // What worked before is tried first, where nobody says otherwise and the tree offers it alone.
         let is_said = self.config.test.command.is_some() || self.hints.step.is_some() || !self.hints.near.is_empty();
         let worked = self
             .memory
@@ -213,7 +214,7 @@ impl Desk {
         }
     }
 
-    /// What is executed to install what the tests need, as an approval says it; none if nothing is.
+    /// What is executed to install what the tests need, as an approval says it. `None` if nothing is.
     fn installs(&self) -> Option<String> {
         let settings = self.install_settings(Vec::new());
         if !settings.asks_for_something() {
@@ -226,7 +227,7 @@ impl Desk {
         })
     }
 
-    /// What is executed besides what a model asks for, to carry that out; none if nothing is.
+    /// What is executed besides what a model asks for, to carry that out. `None` if nothing is.
     pub fn executes_for(&self, what: &What) -> Option<String> {
         match what {
             What::Edit { .. } => None,
@@ -264,7 +265,7 @@ impl Desk {
         suite.installed = match suite::install(&request, cancel).await {
             Ok(installed) => installed,
             Err(InstallError::Failed(reason)) => return Ok(Err(reason)),
-            // Whoever cancelled asks no further.
+            // Anyone who cancelled asks no further.
             Err(InstallError::Interrupted) => return Ok(Ok(())),
             Err(InstallError::Sandbox(error)) => return Err(error.into()),
             Err(InstallError::Checkout(error)) => return Err(error.into()),

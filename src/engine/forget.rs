@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::desk::INSTALLED;
 use super::retention::{MIRRORS, delete_bundles};
-use super::{App, Broken, Interrupt, drive};
+use super::{App, Broken, Interrupt, pull_request};
 use crate::domain::id::{InstallationId, PullRequestId, Repository};
 use crate::journal;
 
@@ -33,14 +33,15 @@ pub(super) async fn installation_changed(
     Ok(())
 }
 
-/// Ends the runs of an installation that was suspended. Whoever is still at work there would only be refused.
+/// Ends the runs of an installation that was suspended. Anyone who is still at work there would only be refused.
 async fn end_all(app: &App, installation: Option<InstallationId>) -> Result<(), Broken> {
     let runs = app.journal.open_runs().await?;
     for mut run in runs.into_iter().filter(|run| run.started.installation == installation) {
-        let id = run.started.pull_request.clone();
-        stop(app, |other| other.may_be(&id)).await;
-        match drive::end_unsaid(app, &mut run).await {
-            // It went on meanwhile, and is refused when it asks for anything.
+        if let Some(id) = run.started.pull_request().cloned() {
+            stop(app, |other| other.may_be(&id)).await;
+        }
+        match pull_request::end_unsaid(app, &mut run).await {
+            // It continued meanwhile, and is refused when it asks for anything.
             Err(Broken::Journal(journal::Error::Taken)) => {}
             ended => ended?,
         }

@@ -2,7 +2,7 @@
 
 use super::{App, Broken};
 use crate::domain::event::Event;
-use crate::domain::id::{InstallationId, Repository, RepositoryName};
+use crate::domain::id::{InstallationId, PullRequestId, Repository, RepositoryName};
 use crate::domain::run::Run;
 use crate::github::{Error, Named};
 use crate::journal::Unidentified;
@@ -37,13 +37,14 @@ pub(super) async fn event(app: &App, mut event: Event) -> Result<Event, Broken> 
     Ok(event)
 }
 
-/// A run as it is by now; none if nobody knows any more which repository it was in.
+/// A run as it is by now. `None` if nobody knows any more which repository it was in.
 ///
 /// # Errors
 /// When GitHub or the journal cannot be reached.
 pub(super) async fn run(app: &App, run: &Run) -> Result<Option<Run>, Broken> {
-    let repository = &run.started.pull_request.repository;
-    if repository.id.is_none() {
+    if let Some(PullRequestId { repository, .. }) = run.started.pull_request()
+        && repository.id.is_none()
+    {
         file(app, run.started.installation, &repository.name).await?;
     }
     Ok(app.journal.find(run.id()).await?)
@@ -57,7 +58,7 @@ async fn file(app: &App, installation: Option<InstallationId>, name: &Repository
     Ok(())
 }
 
-/// The repository of a name; none if there is none, or none for greenlight to see.
+/// The repository of a name. `None` if there is none, or none for greenlight to see.
 async fn named(
     app: &App,
     installation: Option<InstallationId>,

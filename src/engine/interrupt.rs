@@ -20,7 +20,7 @@ pub enum Interrupt {
     Closed,
     /// It got another base branch.
     Retargeted,
-    /// greenlight itself ends; the run goes on after the restart.
+    /// greenlight itself ends; the run continues after the restart.
     ShuttingDown,
 }
 

@@ -22,7 +22,7 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     let pull_request = &context.client.pull_request(context.id()).await?;
     let Some(head_repository) = &pull_request.head_repository else {
         return Ok(Step::Ended(End::Refused {
-            reason: "The repository of this branch is gone.".into(),
+            reason: "This branch's repository no longer exists.".into(),
         }));
     };
     if !pull_request.is_open && pull_request.head == run.started.head {
@@ -35,7 +35,7 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
     }
     let is_here = pull_request.head == run.started.head;
     if is_here && !vouch::is_proved(context, run) {
-        let reason = "It was not tested again before it was to land.".into();
+        let reason = "It was not tested again before landing.".into();
         return Ok(Step::Ended(End::Refused { reason }));
     }
     let tree = propose::tested_tree(context, run).await?;
@@ -58,7 +58,7 @@ pub(super) async fn land(context: &Context<'_>, run: &Run) -> Result<Step, Broke
         Ok(commit) => Ok(Step::Ended(End::Landed { commit })),
         Err(LandError::HeadMoved { actual }) => Ok(Step::Ended(End::Superseded { head: actual })),
         Err(LandError::NotTaken { why: reason }) => Ok(Step::Ended(End::NotTaken { reason })),
-        // The branch of a fork: the suggestions are there for whoever may push.
+        // The branch of a fork: the suggestions are there for anyone who may push.
         Err(LandError::GitHub(Error::Refused { status: 403 | 404, .. })) => Ok(Step::Ended(End::Suggested)),
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! The merge of a head with its base branch, where CI tested that and the head by itself is green.
+//! The merge of a head with its base branch, where CI tested that and the head alone is green.
 
 mod since;
 
@@ -115,7 +115,7 @@ async fn against_tip(
     let mut tip_alone = || {
         async move {
             match base::at(context, tip, (ground, suite), cancel).await {
-                // Then the merge is judged by itself.
+                // Then the merge is judged alone.
                 Err(error) => {
                     tracing::warn!(%error, "the tip of the base branch cannot be compared with");
                     Ok(None)

@@ -9,23 +9,25 @@ mod answer;
 mod attempt;
 mod base;
 mod branch_rules;
-mod budget;
+pub mod budget;
 pub mod bundle;
 mod cancel;
 mod checks_failed;
 mod comment;
 pub mod desk;
+mod door;
 mod drive;
 mod forget;
+pub mod gate;
 mod identify;
 mod interrupt;
 mod land;
 mod merge;
 mod propose;
+mod pull_request;
 mod reading;
 mod record;
 pub mod replay;
-mod resolve;
 mod retarget;
 mod retention;
 mod retry;
@@ -43,6 +45,8 @@ pub mod work;
 use std::io;
 use std::path::PathBuf;
 
+pub use door::{Door, Turn, Waiting};
+pub use drive::drive;
 pub use identify::identify;
 pub use interrupt::{Interrupt, Interrupts};
 pub use retention::prune;
@@ -67,9 +71,9 @@ use crate::{agent, checkout, git, github, journal, sandbox, suite};
 pub struct App {
     pub github: GitHub,
     pub journal: Journal,
-    /// Or why this machine cannot confine: then whatever needs the sandbox is refused with that reason.
+    /// Or why this machine cannot confine: then anything that needs the sandbox is refused with that reason.
     pub sandbox: Result<Sandbox, Unusable>,
-    /// The model and its name; none means the built-in repair engine alone.
+    /// The model and its name. `None` means the built-in repair engine alone.
     pub model: Option<(OpenAi, String)>,
     /// Who works out a fix.
     pub who: Who,
@@ -106,12 +110,12 @@ pub enum Broken {
     Agent(#[from] agent::Error),
     #[error("{0}: {1}")]
     Disk(String, io::Error),
-    #[error("the head moved to {head} meanwhile: make the patch for that one")]
+    #[error("the head has moved to {head}: make the patch for that commit")]
     HeadMoved { head: CommitSha },
     /// A repository that was renamed or transferred to where the operator has greenlight do nothing.
     #[error("{0} is not one of the repositories that greenlight works for")]
     NotAllowed(RepositoryName),
-    #[error("a fault of greenlight's own: {0}")]
+    #[error("a bug in greenlight: {0}")]
     Bug(String),
 }
 
@@ -209,7 +213,7 @@ pub async fn handle(app: &App, event: Event) -> Result<(), Broken> {
     dispatch(app, event, true).await
 }
 
-/// Works off an event that only reads, stops or notes something. Returns the runs that can go on now, which takes a
+/// Works off an event that only reads, stops or notes something. Returns the runs that can continue now, which takes a
 /// worker.
 ///
 /// # Errors
@@ -230,7 +234,7 @@ pub async fn note(app: &App, event: Event) -> Result<Vec<Run>, Broken> {
     dispatch(app, event, false).await?;
     let Some(id) = id else { return Ok(Vec::new()) };
     let runs = app.journal.runs_of(&id).await?;
-    // Also if it is at work: that may have begun before this was written down. An explanation has a lane of its own.
+    // Also if it is at work: that may have begun before this was written down. An explanation has its own lane.
     let is_left = |run: &Run| run.end.is_none() && run.open_gates().is_empty() && run.started.mode != Mode::Explain;
     Ok(runs.into_iter().filter(is_left).collect())
 }
@@ -327,13 +331,13 @@ pub async fn sweep(app: &App) {
     desk::sweep(&app.folder).await;
 }
 
-/// Goes on with a run that a restart, or the clock, left open; from where it is by now.
+/// Continues with a run that a restart, or the clock, left open; from where it is by now.
 ///
 /// # Errors
 /// When something broke.
 pub async fn resume(app: &App, run: Run) -> Result<(), Broken> {
     match identify::run(app, &run).await? {
-        Some(run) if !run.is_over() => drive::drive(app, run).await,
+        Some(run) if !run.is_over() => pull_request::resume(app, run).await,
         _ => Ok(()),
     }
 }
@@ -361,9 +365,9 @@ async fn end_open_runs(
         if run.end.is_none()
             && let Some(end) = end(&run, &context.pull_request)
         {
-            drive::end(&context, &mut run, end).await?;
+            pull_request::end(&context, &mut run, end).await?;
         }
-        drive::drive_in(&context, run).await?;
+        pull_request::drive_in(&context, run).await?;
     }
     Ok(())
 }

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use super::desk::{self, Desk};
 use super::suggest::{Target, can_be_pushed};
-use super::{Broken, Context, branch_rules, work};
-use crate::domain::gate::{Circumstances, Gate, GateKind};
+use super::{Broken, Context, branch_rules, gate};
 use crate::domain::proposal::Claim;
-use crate::domain::redact;
 use crate::domain::reply::{self, Layout, Source};
 use crate::domain::run::{End, GateNeeded, Run, Step};
 
@@ -74,15 +72,6 @@ pub(super) async fn open_gate(
     needed: GateNeeded,
     desk: Option<&Desk>,
 ) -> Result<Step, Broken> {
-    let files = run
-        .proposal
-        .as_ref()
-        .map_or(0, |proposal| proposal.patch.paths().count());
-    let patch = run
-        .proposal
-        .as_ref()
-        .map(|proposal| proposal.patch.digest())
-        .unwrap_or_default();
     let lands = !matches!(needed, GateNeeded::Search | GateNeeded::Execute | GateNeeded::Tests);
     if lands && !can_be_pushed(&context.pull_request) {
         return Ok(Step::Ended(End::Suggested));
@@ -90,74 +79,18 @@ pub(super) async fn open_gate(
     if lands && let Some(reason) = branch_rules::refusal(context, run).await? {
         return Ok(Step::Ended(End::NotTaken { reason }));
     }
-    let (kind, content) = match needed {
-        GateNeeded::Execute => return request(run, desk),
-        GateNeeded::Land => (GateKind::Land { files }, patch),
-        GateNeeded::ChangeTests => {
-            let weakenings = run.proposal.as_ref().map_or(0, |proposal| proposal.weakens.len());
-            (GateKind::ChangeTests { files, weakenings }, patch)
-        }
-        GateNeeded::Tests => {
-            let Some(tests) = &run.tests_first else {
-                return Err(Broken::Bug("no tests are written".into()));
-            };
-            let kind = GateKind::Tests {
-                files: tests.patch.paths().count(),
-                tests: tests.names.len(),
-            };
-            (kind, tests.patch.digest())
-        }
-        GateNeeded::Search | GateNeeded::VerifyAndLand => {
-            let command = command(context, run, desk).await?;
-            let Some((text, minutes)) = command else {
+    let command = match needed {
+        GateNeeded::Search | GateNeeded::VerifyAndLand => match command(context, run, desk).await? {
+            Some(command) => Some(command),
+            None => {
                 return Ok(Step::Ended(End::NothingToFix {
                     reason: "I found no tests to run.".into(),
                 }));
-            };
-            if needed == GateNeeded::Search {
-                (
-                    GateKind::Search {
-                        command: text.clone(),
-                        minutes,
-                    },
-                    text,
-                )
-            } else {
-                (
-                    GateKind::VerifyAndLand {
-                        command: text.clone(),
-                        minutes,
-                        files,
-                    },
-                    format!("{patch}\n{text}"),
-                )
             }
-        }
+        },
+        GateNeeded::Land | GateNeeded::ChangeTests | GateNeeded::Execute | GateNeeded::Tests => None,
     };
-    let gate = Gate::open(
-        run.id(),
-        run.gates.len(),
-        kind,
-        &content,
-        run.terms(jiff::Timestamp::now()),
-    );
-    Ok(Step::GateOpened(gate))
-}
-
-/// Opens the gate of what the model waits for.
-fn request(run: &Run, desk: Option<&Desk>) -> Result<Step, Broken> {
-    let (Some(deferred), Some(desk)) = (&run.deferred, desk) else {
-        return Err(Broken::Bug("nothing is asked for".into()));
-    };
-    let execution = &deferred.execution;
-    let circumstances = Circumstances {
-        command: desk.executes_for(&execution.what),
-        edits: Some(work::edits(desk, work::stage(run), &run.said)?.unified())
-            .filter(|diff| diff.len() <= reply::MAX_EDITS && redact::redact(diff) == *diff),
-    };
-    let terms = run.terms(jiff::Timestamp::now());
-    let gate = Gate::open_request(run.id(), run.gates.len(), execution, circumstances, terms);
-    Ok(Step::GateOpened(gate))
+    Ok(Step::GateOpened(gate::open(run, needed, command, desk)?))
 }
 
 /// The test command and how many minutes it may take, as the gate says them.

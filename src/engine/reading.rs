@@ -19,7 +19,7 @@ const MAX_ARCHIVE: u64 = 256 << 20;
 /// How many files are read to find out what a step ran: the workflow, those it calls, and local actions.
 const MAX_FILES: usize = 8;
 /// What the excerpt says where a log is not whole.
-const CUT: &str = "the log was not read to its end: the download broke off, or took too long";
+const CUT: &str = "the log is incomplete: the download was interrupted or took too long";
 
 /// Reads the logs of the failed jobs, and what the first failed step ran.
 ///
@@ -39,7 +39,7 @@ pub(super) async fn read_log(context: &Context<'_>, run: &Run) -> Result<Reading
         _ => {
             let (failed, log) = match client.failed_runs(repository, &run.started.head).await {
                 Ok(failed) => (failed, Log::None),
-                // The suite can be run without it; whoever asked is told what is missing.
+                // The suite can be run without it; anyone who asked is told what is missing.
                 Err(error @ github::Error::Refused { .. }) => (Vec::new(), refused(&error)),
                 Err(error) => return Err(error.into()),
             };
@@ -199,7 +199,7 @@ async fn failed_step(context: &Context<'_>, workflow: &RepoPath, job: &Job) -> R
     Ok(None)
 }
 
-/// The distilled log of a job; taken from the archive of the run's logs where it is not there by itself.
+/// The distilled log of a job; taken from the archive of the run's logs where it is not there alone.
 async fn log(
     context: &Context<'_>,
     run: &WorkflowRun,
@@ -233,7 +233,7 @@ async fn log(
     }
 }
 
-/// The log of a job from the archive of its run; none if it is not there, or the archive cannot be read.
+/// The log of a job from the archive of its run. `None` if it is not there, or the archive cannot be read.
 async fn archived(
     context: &Context<'_>,
     run: &WorkflowRun,
@@ -268,7 +268,7 @@ async fn archived(
     Ok(distilled.map_err(unusable).ok().flatten())
 }
 
-/// The log of the same job in the newest green run on the base branch; none if there is none to be had.
+/// The log of the same job in the newest green run on the base branch. `None` if there is none to be had.
 async fn green_log(context: &Context<'_>, run: &WorkflowRun, job: &Job) -> Option<GreenLog> {
     let (client, repository) = (&context.client, &context.id().repository);
     let branch = &context.pull_request.base_branch;

@@ -1,4 +1,4 @@
-//! Writes a run down in a file of its own, where somebody wants to look into it later. Nothing relies on it.
+//! Writes a run down in its own file, where somebody wants to look into it later. Nothing relies on it.
 
 use super::desk::Desk;
 use super::{Context, bundle};

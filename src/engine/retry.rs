@@ -63,7 +63,7 @@ pub(super) fn failed_on(runs: &[Run], head: &CommitSha) -> Option<u64> {
     let on_this_head = runs.iter().rev().filter(|run| run.started.head == *head);
     let mut seen = on_this_head.filter_map(|run| match run.started.origin {
         Origin::Ci { workflow_run } => workflow_run,
-        Origin::Comment { .. } | Origin::Rerun { .. } | Origin::Label { .. } => None,
+        Origin::CommandLine | Origin::Comment { .. } | Origin::Rerun { .. } | Origin::Label { .. } => None,
     });
     seen.next()
 }

@@ -22,7 +22,7 @@ pub(super) async fn set_up(context: &Context<'_>, run: &Run) -> Result<Result<De
     for login in run.vouched_by() {
         let permission = context.client.permission(&context.id().repository, login).await?;
         if !permission.may_approve() {
-            let reason = format!("{login} allowed this, but has no write access any more.");
+            let reason = format!("{login} allowed this, but no longer has write access.");
             return Ok(Err(End::Refused { reason }));
         }
     }
@@ -46,7 +46,7 @@ fn differs(run: &Run, desk: &Desk) -> Option<End> {
     let refused = |approved: &str, now: &str| {
         Some(End::Refused {
             reason: format!(
-                "Approved was to run {approved}, but by now the base branch says {now}. Nothing was executed. \
+                "The approval was for running {approved}, but the base branch now says {now}. Nothing was executed. \
                  `/greenlight fix` starts again."
             ),
         })

@@ -13,7 +13,7 @@ use crate::domain::run::{End, Run, Settled, Step};
 use crate::github::{Classifier, Error, SuggestionComment};
 use crate::journal;
 
-/// How often a run may go on in its own lane while its suggestions are written down.
+/// How often a run may continue in its own lane while its suggestions are written down.
 const MAX_ATTEMPTS: usize = 5;
 
 /// How many files one push has looked at, and how many bytes of them: what is beyond stays open until the next.
@@ -108,7 +108,7 @@ fn taken(result: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-/// Writes fates down on a run, which may go on meanwhile.
+/// Writes fates down on a run, which may continue meanwhile.
 async fn note(context: &Context<'_>, id: &RunId, suggestions: Vec<Settled>) -> Result<Option<Run>, Broken> {
     // Only write access lets anybody push to a branch of the repository itself. To a fork's, its owner can.
     let by_writers = !context.pull_request.is_from_fork();
@@ -148,7 +148,7 @@ impl Files<'_> {
         self.read.len() >= MAX_FILES_READ || bytes >= MAX_BYTES_READ
     }
 
-    /// What became of the suggestion of a comment; none if that cannot be told, or it is on the head.
+    /// What became of the suggestion of a comment. `None` if that cannot be told, or it is on the head.
     async fn fate_of(&mut self, comment: &SuggestionComment) -> Result<Option<Fate>, Broken> {
         let pull_request = &self.context.pull_request;
         let head = pull_request.head.clone();

@@ -6,7 +6,7 @@ use super::{Broken, Context};
 use crate::config::repository::{Execution, RepoConfig};
 use crate::domain::id::{Account, PullRequestId, RunId};
 use crate::domain::mode::Mode;
-use crate::domain::run::{Consent, Origin, Run, Started};
+use crate::domain::run::{Consent, Origin, Run, Started, Subject};
 
 /// Begins a run, or finds it when it was begun before.
 ///
@@ -29,7 +29,7 @@ pub(super) async fn start(
     }
     let started = Started {
         run: run_id(&pull_request.id, &cause),
-        pull_request: pull_request.id.clone(),
+        subject: Subject::PullRequest(pull_request.id.clone()),
         installation: context.installation,
         head: pull_request.head.clone(),
         base: pull_request.base.clone(),
@@ -40,19 +40,20 @@ pub(super) async fn start(
         origin,
         consent,
         asks_about_tests: config.gate.tests && matches!(mode, Mode::Tdd { .. }),
+        asks_nobody: false,
         mode,
         approvers: config.gate.approvers,
         gate_seconds: config.gate.expires.as_secs(),
         writes_as: Some(context.me.login.clone()),
         at: jiff::Timestamp::now(),
     };
-    tracing::info!(run.id = %started.run, pull_request = %started.pull_request, head = %started.head, "a run begins");
+    tracing::info!(run.id = %started.run, pull_request = %pull_request.id, head = %started.head, "a run begins");
     Ok(context.app.journal.begin(started).await?)
 }
 
 /// Whether the configuration allows sandboxed runs before any gate: `execution = "sandbox"` on the base branch, an
 /// author with write access, fetched live, and a head in this repository. To a fork's branch its owner and collaborators
-/// can push at any time, whoever opened the pull request.
+/// can push at any time, no matter who opened the pull request.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -93,13 +94,14 @@ fn cause(origin: &Origin, mode: &Mode, head: &str) -> String {
     match origin {
         Origin::Comment { id, .. } if mode.is_debug() => format!("comment {id}"),
         Origin::Comment { id, .. } => format!("comment {id} {}", mode.name()),
+        Origin::CommandLine => format!("command line {head}"),
         Origin::Ci { .. } => format!("ci {head}"),
         Origin::Rerun { pressed, .. } => format!("rerun {pressed}"),
         Origin::Label { .. } => format!("label {head}"),
     }
 }
 
-/// The name of a run, from its cause. A pull request keeps it whatever its repository is called.
+/// The name of a run, from its cause. A pull request keeps it no matter what its repository is called.
 fn run_id(pull_request: &PullRequestId, cause: &str) -> RunId {
     let hash = hex::encode(Sha256::digest(format!("{}\n{cause}", pull_request.key())));
     RunId(format!("r{}", &hash[..9]))

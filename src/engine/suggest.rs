@@ -127,7 +127,7 @@ impl Target<'_> {
             // One comment that GitHub sees outside of its diff refuses them all.
             Err(Broken::GitHub(error @ Error::Refused { status: 422, .. })) => {
                 self.still_there().await?;
-                tracing::warn!(%error, "GitHub did not take the suggestions; they are posted as a patch");
+                tracing::warn!(%error, "GitHub rejected the suggestions; they are posted as a patch");
                 self.put(patch, anchor::cut(patch, &[]), (hidden, true), body).await
             }
             posted => posted,

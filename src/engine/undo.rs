@@ -41,7 +41,7 @@ pub(super) async fn undo(context: &Context<'_>, request: &Authorized<Undo>) -> R
     };
     match context.client.land(branch, &landing).await {
         Ok(commit) => {
-            let answer = format!("Taken back with {}.", commit.short());
+            let answer = format!("Reverted with {}.", commit.short());
             if run.undone.is_none() {
                 context.app.journal.append(&mut run, Step::Undone { commit }).await?;
             }

@@ -1,5 +1,5 @@
-//! What the models of this process say, while they say it, for whoever listens. Nothing relies on it: whoever comes late
-//! or listens slowly misses some, and reads the journal.
+//! What the models of this process say, while they say it, for anyone who listens. Nothing relies on it: anyone who
+//! comes late or listens slowly misses some, and reads the journal.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -75,7 +75,7 @@ impl Voices {
                         .for_each(&tell);
                 }
                 Delta::Call(name) => {
-                    // A call ends whatever was being said.
+                    // A call ends no matter what was being said.
                     whole_lines(reasoning, "\n")
                         .into_iter()
                         .map(Piece::Reasoning)

@@ -1,9 +1,9 @@
 //! What a run rests on, asked of GitHub again: who allowed it, in which words, and what they could read when they did.
 //!
-//! A journal in a git ref is written by whoever may write to the repository. So whatever allows something is fetched
-//! again where it was said: the comment of a consent or an approval has to be there, its author's own, never edited, and
-//! from the time when greenlight's own comment showed exactly this request. How many approvals are needed, and for how
-//! long a request stands, is the configuration's to say. What is said to be tested is tested again.
+//! A journal in a git ref is written by anyone who may write to the repository. So everything that allows something is
+//! fetched again where it was said: the comment of a consent or an approval has to be there, its author's own, never
+//! edited, and from the time when greenlight's own comment showed exactly this request. How many approvals are needed,
+//! and for how long a request stands, is the configuration's to say. What is said to be tested is tested again.
 //!
 //! Not here: whether somebody may give a command that has just arrived, which is `comment`'s.
 
@@ -52,7 +52,7 @@ pub(super) async fn hold(context: &Context<'_>, runs: &mut [Run]) -> Result<(), 
     Ok(())
 }
 
-/// The step to be written down where something that the run rests on is not vouched for; none if all of it is.
+/// The step to be written down where something that the run rests on is not vouched for. `None` if all of it is.
 ///
 /// # Errors
 /// When GitHub cannot be reached.
@@ -74,7 +74,7 @@ pub(super) async fn doubts(context: &Context<'_>, run: &Run) -> Result<Option<St
     Ok(None)
 }
 
-/// What comes next, if what would land has to be proved again: whoever says that it was tested was not this process.
+/// What comes next, if what would land has to be proved again: anyone who says that it was tested was not this process.
 pub(super) fn or_proved_again(context: &Context<'_>, run: &Run, next: Next) -> Next {
     // On another head it landed before, or the branch moved: nothing lands there, and landing tells which.
     let is_here = context.pull_request.head == run.started.head;

@@ -22,7 +22,7 @@ const MAX_HELD: usize = 128 << 20;
 const MAX_WORK: usize = 1 << 30;
 
 /// The files that the sections so far have touched.
-struct Files<'a, F> {
+struct TouchedFiles<'a, F> {
     head: F,
     /// An absolute name that begins with this is one inside the repository.
     work_tree: Option<&'a Path>,
@@ -51,7 +51,7 @@ pub(super) fn apply<F>(sections: &[Section<'_>], work_tree: Option<&Path>, head:
 where
     F: FnMut(&RepoPath) -> Result<Option<Blob>, Error>,
 {
-    let mut files = Files {
+    let mut files = TouchedFiles {
         head,
         work_tree,
         touched: BTreeMap::new(),
@@ -66,7 +66,7 @@ where
             && file.before.is_some()
             && !file.removed
         {
-            let reason = "the diff makes this file, and it is there already";
+            let reason = "the diff creates this file, but it already exists";
             return Err(wrong(path.as_str(), line, reason));
         }
     }
@@ -76,7 +76,7 @@ where
     })))
 }
 
-impl<F> Files<'_, F>
+impl<F> TouchedFiles<'_, F>
 where
     F: FnMut(&RepoPath) -> Result<Option<Blob>, Error>,
 {
@@ -122,8 +122,8 @@ where
         Ok(self.touched.entry(path.clone()).or_default())
     }
 
-    /// What a section starts from. What is renamed, copied or removed is that of the head, whatever else happens to
-    /// the file, as git has it: <https://git-scm.com/docs/diff-format#generate_patch_text_with_p>, 4.
+    /// What a section starts from. What is renamed, copied or removed is that of the head, no matter what else happens
+    /// to the file, as git has it: <https://git-scm.com/docs/diff-format#generate_patch_text_with_p>, 4.
     fn source(&mut self, path: &RepoPath, in_place: bool) -> Result<Option<Blob>, Error> {
         let blob = match self.touched.get(path) {
             Some(file) if in_place && file.after.is_some() => file.after.clone(),
@@ -153,7 +153,7 @@ where
         if let (Some(mode), Some(before)) = (section.old_mode, &before)
             && file_mode(mode) != Some(before.mode)
         {
-            return fail("the file has another mode than the diff says");
+            return fail("the file's mode is not the one in the diff");
         }
         let bytes = self.changed(section, before.as_ref(), &name)?;
         let gone = section.deleted || (section.ends_at_epoch && bytes.is_empty() && section.pair.is_none());
@@ -184,7 +184,7 @@ where
             return fail("the diff changes this file after it has removed or renamed it");
         }
         if !in_place && file.made.is_some() {
-            return fail("the diff makes this file twice");
+            return fail("the diff creates this file twice");
         }
         if in_place {
             file.changed = true;
@@ -214,11 +214,11 @@ where
                         fail("a binary change needs the full `index` line; make it with `git diff --binary`")
                     })?;
                 if !is_named(before, old) {
-                    return Err(fail("the binary change is for another content"));
+                    return Err(fail("the binary change is for different content"));
                 }
                 let bytes = binary.result(before, most, name)?;
                 if bytes.as_ref().is_some_and(|bytes| !is_named(bytes, new)) {
-                    return Err(fail("the binary change does not give the content that it names"));
+                    return Err(fail("the binary change does not produce the content that it names"));
                 }
                 bytes
             }
@@ -329,7 +329,7 @@ fn ends_the_file(hunk: &Hunk<'_>) -> bool {
     is_context(hunk.lines.first()) && !is_context(hunk.lines.last())
 }
 
-/// A text with the hunks applied at exactly the lines that they name; none when it has more than `most` bytes.
+/// A text with the hunks applied at exactly the lines that they name. `None` when it has more than `most` bytes.
 fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result<Option<Vec<u8>>, Error> {
     let mut lines = Lines { rest: before, at: 0 };
     let mut out = Vec::with_capacity(before.len().min(most));
@@ -350,7 +350,7 @@ fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result
             let number = hunk.line + 1 + offset;
             let at = lines.at + 1;
             if line.kind != Kind::Added && lines.next() != Some(line.bytes) {
-                let reason = format!("line {at} of the file is not the one that the diff says");
+                let reason = format!("line {at} of the file does not match the diff");
                 return Err(wrong(name, number, reason));
             }
             if line.kind != Kind::Removed {
@@ -361,7 +361,7 @@ fn spliced(hunks: &[Hunk<'_>], before: &[u8], most: usize, name: &str) -> Result
             }
         }
         if ends_the_file(hunk) && !lines.rest.is_empty() {
-            let reason = "the hunk ends the file, and the file goes on there; is the patch applied already?";
+            let reason = "the hunk ends the file, but the file continues there; is the patch already applied?";
             return Err(wrong(name, hunk.line, reason));
         }
         if out.len() > most {

@@ -101,7 +101,7 @@ impl Binary {
         self.size
     }
 
-    /// The content afterwards, if it has at most `most` bytes; none if it has more.
+    /// The content afterwards, if it has at most `most` bytes. `None` if it has more.
     ///
     /// # Errors
     /// When it cannot be unpacked, or is a delta for another content.
@@ -116,12 +116,12 @@ impl Binary {
             .read_to_end(&mut bytes)
             .map_err(|_| bad("its content cannot be unpacked"))?;
         if bytes.len() != self.size {
-            return Err(bad("its content has another size than it says"));
+            return Err(bad("its content does not have the stated size"));
         }
         if self.literal {
             return Ok(Some(bytes));
         }
-        let other = || bad("the binary change is for another content");
+        let other = || bad("the binary change is for different content");
         let mut rest = &bytes[..];
         if size(&mut rest) != Some(before.len()) {
             return Err(other());

@@ -1,5 +1,5 @@
 //! Reads a working directory that somebody else has filled: no link is followed, nothing above it is reached, and
-//! nothing waits, whatever lies there or is swapped meanwhile. What its files mean to git is not in here.
+//! nothing waits, no matter what lies there or is swapped meanwhile. What its files mean to git is not in here.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -34,13 +34,13 @@ impl Disk {
         &self.path
     }
 
-    /// What lies at a path; none if nothing does, or if it is below what is no directory.
+    /// What lies at a path. `None` if nothing does, or if it is below what is no directory.
     pub(super) fn kind(&self, path: &[u8]) -> Result<Option<FileType>, Error> {
         let found = self.find(path)?;
         Ok(found.map(|(_, stat)| FileType::from_raw_mode(stat.st_mode)))
     }
 
-    /// A file or link with at most this many bytes; none for what git would not keep.
+    /// A file or link with at most this many bytes. `None` for what git would not keep.
     pub(super) fn read(&self, path: &[u8], max: u64) -> Result<Option<Blob>, Error> {
         let Some((found, stat)) = self.find(path)? else {
             return Ok(None);

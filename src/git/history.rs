@@ -1,7 +1,7 @@
 //! Reads the history of one commit: which commits led to it, who last changed a line, what a commit changed. Only what can
 //! be reached from that commit is shown, from its objects alone, and never more than a bounded part of it.
 //!
-//! Names and messages are what their authors wrote; whoever shows them makes them safe.
+//! Names and messages are what their authors wrote; anyone who shows them makes them safe.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use super::store::{broken, local_head, objects};
 use super::{Error, LocalRepository};
 use crate::domain::id::{CommitSha, RepoPath};
 
-/// So many commits are looked at, for at most so long.
+/// At most this many commits are looked at, for at most so long.
 const MAX_COMMITS: usize = 5_000;
 const MAX_TIME: Duration = Duration::from_secs(10);
 /// A list has no more commits.
@@ -23,7 +23,7 @@ const MAX_LISTED: usize = 50;
 const MAX_LINES: usize = 200;
 /// The longest text of a change, in bytes.
 const MAX_CHANGE: usize = 64 << 10;
-/// What stands at the end of a history that goes on elsewhere.
+/// What stands at the end of a history that continues elsewhere.
 const CUT: &str = "[older commits are not in this copy of the repository]\n";
 
 /// The objects of the repository whose work tree has this very directory as its root, and what is checked out there.

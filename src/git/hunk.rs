@@ -47,7 +47,7 @@ pub(super) fn hunks<'a>(reader: &mut Reader<'a>, section: &Section<'_>) -> Resul
         };
         let (mut old, mut new) = (old_lines, new_lines);
         while old > 0 || new > 0 || reader.peek().is_some_and(|line| line.starts_with(b"\\")) {
-            let short = || wrong(&path, reader.number(), "the hunk has fewer lines than it says");
+            let short = || wrong(&path, reader.number(), "the hunk has fewer lines than its header says");
             let next = reader.peek().ok_or_else(short)?;
             let (kind, bytes) = match next.first() {
                 Some(b' ') => (Kind::Context, &next[1..]),
@@ -65,7 +65,11 @@ pub(super) fn hunks<'a>(reader: &mut Reader<'a>, section: &Section<'_>) -> Resul
             };
             let (in_old, in_new) = (kind != Kind::Added, kind != Kind::Removed);
             if (in_old && old == 0) || (in_new && new == 0) {
-                return Err(wrong(&path, reader.number(), "the hunk has more lines than it says"));
+                return Err(wrong(
+                    &path,
+                    reader.number(),
+                    "the hunk has more lines than its header says",
+                ));
             }
             old -= usize::from(in_old);
             new -= usize::from(in_new);

@@ -275,7 +275,7 @@ fn fits(repository: &Repository, lookup: &mut Lookup<'_>, patch: &Patch) -> Resu
     Ok(())
 }
 
-/// The directory whose `.git` is this one, at a path or above it. Whoever wrote the configuration could name another
+/// The directory whose `.git` is this one, at a path or above it. Anyone who wrote the configuration could name another
 /// there, so it is not asked.
 fn work_tree(path: &Path, git: &Path) -> Option<PathBuf> {
     let (path, git) = (path.canonicalize().ok()?, git.canonicalize().ok()?);

@@ -32,7 +32,7 @@ impl<'r> Lookup<'r> {
         }
     }
 
-    /// Whatever is at a path.
+    /// Anything that is at a path.
     pub(super) fn entry(&mut self, path: &str) -> Result<Option<Entry>, Error> {
         let mut found = Entry::Tree(self.root);
         for part in path.split('/') {
@@ -45,7 +45,7 @@ impl<'r> Lookup<'r> {
         Ok(Some(found))
     }
 
-    /// The file or link at a path; none for anything else.
+    /// The file or link at a path. `None` for anything else.
     pub(super) fn leaf(&mut self, path: &RepoPath) -> Result<Option<Leaf>, Error> {
         Ok(match self.entry(path.as_str())? {
             Some(Entry::Leaf(leaf)) => Some(leaf),
@@ -86,7 +86,7 @@ pub(super) fn listing(repository: &Repository, tree: Oid) -> Result<Directory, E
     while let Some((prefix, tree)) = stack.pop() {
         for (name, entry) in entries(repository, tree)? {
             budget.spend(1)?;
-            // A name that would do harm is refused, whatever directory it is in.
+            // A name that would do harm is refused, no matter what directory it is in.
             checked("", &name)?;
             let path = [&prefix[..], &name].concat();
             match entry {

@@ -14,9 +14,9 @@ use super::{Error, LocalRepository, Mirror, local, name, shown, store};
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 
-/// So many conflicting files are named.
+/// At most this many conflicting files are named.
 const MAX_NAMED: usize = 20;
-/// So many files of either side are compared to find renames; more are taken for removed and added.
+/// At most this many files of either side are compared to find renames; more are taken for removed and added.
 const MAX_RENAMES: u32 = 200;
 /// How many bytes of files that both sides changed are merged line by line.
 const MAX_MERGED: u64 = 32 << 20;
@@ -31,7 +31,7 @@ pub struct Conflict {
 /// The three commits of a merge. Everything blocks.
 #[derive(Debug, Clone)]
 pub struct Merge {
-    source: Source,
+    source: BlobSource,
     /// Where the two histories part.
     base: CommitSha,
     head: CommitSha,
@@ -40,7 +40,7 @@ pub struct Merge {
 }
 
 #[derive(Debug, Clone)]
-enum Source {
+enum BlobSource {
     Mirror(Mirror),
     Local(LocalRepository),
 }
@@ -68,7 +68,7 @@ macro_rules! merged {
 impl Merge {
     /// A merge of commits that were fetched.
     pub fn new(mirror: Mirror, (base, head, tip): (CommitSha, CommitSha, CommitSha)) -> Self {
-        let source = Source::Mirror(mirror);
+        let source = BlobSource::Mirror(mirror);
         Self {
             source,
             base,
@@ -83,7 +83,7 @@ impl Merge {
     /// When their histories have nothing in common, or are not all here.
     pub fn local(repository: LocalRepository, head: CommitSha, tip: CommitSha) -> Result<Self, Error> {
         let base = repository.merge_base(&head, &tip)?;
-        let source = Source::Local(repository);
+        let source = BlobSource::Local(repository);
         Ok(Self {
             source,
             base,
@@ -155,20 +155,20 @@ impl Merge {
     fn make<T>(&self, work: impl FnOnce(&Open) -> Merged<T>) -> Merged<T> {
         let made = self.open().and_then(|open| work(&open));
         match &self.source {
-            Source::Mirror(mirror) => mirror.watch(made),
-            Source::Local(_) => made,
+            BlobSource::Mirror(mirror) => mirror.watch(made),
+            BlobSource::Local(_) => made,
         }
     }
 
     fn open(&self) -> Result<Open, Error> {
         let repository = match &self.source {
-            Source::Mirror(mirror) => tree::open(&mirror.directory)?,
-            Source::Local(local) => local.objects()?,
+            BlobSource::Mirror(mirror) => tree::open(&mirror.directory)?,
+            BlobSource::Local(local) => local.objects()?,
         };
         name::in_memory(&repository)?;
         let root = |sha| match &self.source {
-            Source::Mirror(mirror) => tree::root(&mirror.directory, &repository, sha),
-            Source::Local(_) => local::root(&repository, sha),
+            BlobSource::Mirror(mirror) => tree::root(&mirror.directory, &repository, sha),
+            BlobSource::Local(_) => local::root(&repository, sha),
         };
         let (base, head, tip) = (root(&self.base)?, root(&self.head)?, root(&self.tip)?);
         Ok(Open {

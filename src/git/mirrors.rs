@@ -16,14 +16,14 @@ const MAX_PARTS: usize = 8;
 /// What a mirror is called while it is removed.
 const REMOVED: &str = "removed-";
 
-struct Found {
+struct StoredMirror {
     used: SystemTime,
     directory: PathBuf,
     bytes: u64,
 }
 
-/// Removes the mirrors below a folder that were used longest ago, until the others have at most so many bytes together.
-/// What cannot be removed stays, and the log says so.
+/// Removes the mirrors below a folder that were used longest ago, until the others have at most this many bytes
+/// together. What cannot be removed stays, and the log says so.
 pub fn bound_mirrors(folder: &Path, bytes: u64) {
     let mut mirrors = Vec::new();
     find(folder, MAX_DEPTH, &mut mirrors);
@@ -45,7 +45,7 @@ pub fn bound_mirrors(folder: &Path, bytes: u64) {
     }
 }
 
-fn find(folder: &Path, depth: usize, mirrors: &mut Vec<Found>) {
+fn find(folder: &Path, depth: usize, mirrors: &mut Vec<StoredMirror>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let directory = entry.path();
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -59,7 +59,7 @@ fn find(folder: &Path, depth: usize, mirrors: &mut Vec<Found>) {
         match fs::metadata(directory.join(IN_USE)).and_then(|meta| meta.modified()) {
             Ok(used) => {
                 let bytes = size(&directory, MAX_PARTS);
-                mirrors.push(Found { used, directory, bytes });
+                mirrors.push(StoredMirror { used, directory, bytes });
             }
             Err(_) if depth > 1 => find(&directory, depth - 1, mirrors),
             Err(_) => {}
@@ -87,7 +87,7 @@ fn remove(folder: &Path, directory: &Path) -> std::io::Result<bool> {
         Err(TryLockError::WouldBlock) => return Ok(false),
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    // By one rename, so that whoever waits for the lock finds all of it or nothing.
+    // By one rename, so that anyone who waits for the lock finds all of it or nothing.
     let place = tempfile::Builder::new().prefix(REMOVED).tempdir_in(folder)?;
     fs::rename(directory, place.path().join("mirror"))?;
     drop(lock);
@@ -102,7 +102,7 @@ mod tests {
     use super::super::Mirror;
     use super::*;
 
-    /// A mirror with a pack of so many bytes, last used so many hours ago.
+    /// A mirror with a pack of this many bytes, last used this many hours ago.
     fn mirror(folder: &Path, name: &str, bytes: usize, hours: u64) -> Mirror {
         let directory = folder.join(name);
         let mirror = Mirror::open(&directory).unwrap();

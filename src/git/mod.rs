@@ -74,7 +74,7 @@ pub enum Error {
     #[error("the tree of this commit is refused: {path:?} {reason}")]
     UnsafeTree { path: String, reason: &'static str },
     /// Objects of the mirror are missing or broken. It is made anew the next time it is opened.
-    #[error("the mirror is damaged and will be fetched anew: {0}")]
+    #[error("the mirror is damaged and will be fetched again: {0}")]
     Damaged(String),
     /// A local repository cannot be read, or a name in it means nothing.
     #[error("{0}")]
@@ -163,7 +163,7 @@ impl Mirror {
         self.directory.join("objects")
     }
 
-    /// One file of a commit; none if there is no file of that name.
+    /// One file of a commit. `None` if there is no file of that name.
     ///
     /// # Errors
     /// When the commit was not fetched, or the file has more than `max` bytes.

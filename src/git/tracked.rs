@@ -1,4 +1,4 @@
-//! Which files git has at a directory of this machine, whatever a `.gitignore` says of them by now.
+//! Which files git has at a directory of this machine, no matter what a `.gitignore` says of them by now.
 
 use std::path::Path;
 

@@ -148,16 +148,16 @@ async fn post(remote: &Remote, body: Vec<u8>) -> Result<Response, Error> {
         let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
         let next = location
             .and_then(|to| url.join(to).ok())
-            .ok_or_else(|| Error::Server("it redirects to nowhere".into()))?;
+            .ok_or_else(|| Error::Server("its redirect has no target".into()))?;
         if next.origin() != remote.url.origin() {
             return Err(Error::Refused(format!(
-                "{host} sends the fetch on to {}, which does not get the token; give the repository's new URL",
+                "{host} redirects the fetch to {}, which does not get the token; give the repository's new URL",
                 self::host(&next)
             )));
         }
         url = next;
     }
-    Err(Error::Server("it redirects in a circle".into()))
+    Err(Error::Server("it redirects in a loop".into()))
 }
 
 /// The client for one fetch.
@@ -197,7 +197,8 @@ fn authorization(remote: &Remote) -> Result<Option<HeaderValue>, Error> {
         "Basic {}",
         STANDARD.encode(format!("x-access-token:{}", token.expose_secret()))
     );
-    let mut value = HeaderValue::try_from(value).map_err(|_| Error::Refused("the token is no header value".into()))?;
+    let mut value =
+        HeaderValue::try_from(value).map_err(|_| Error::Refused("the token cannot be sent in a header".into()))?;
     value.set_sensitive(true);
     Ok(Some(value))
 }
@@ -247,7 +248,8 @@ async fn checked(mut response: Response, host: &str) -> Result<Response, Error> 
     let said = printable(&said);
     Err(match status.as_u16() {
         401 | 403 | 404 => Error::Refused(format!(
-            "{host} refuses the fetch ({status}: {said}); give the token, or the App's installation, read access to this \
+            "{host} refuses the fetch ({status}: {said}); give the token, or the App's installation, read access to \
+             this \
              repository's contents"
         )),
         408 | 429 | 500.. => Error::Unreachable {
@@ -277,7 +279,7 @@ async fn receive(mut response: Response, indexer: mpsc::Sender<Part>, max_bytes:
         let Some(chunk) = chunk else {
             return Err(Error::Unreachable {
                 host,
-                reason: "the pack breaks off".into(),
+                reason: "the pack is incomplete".into(),
             });
         };
         received += chunk.len() as u64;
@@ -318,7 +320,7 @@ fn absorb(mirror: &Mirror, order: &Order, mut parts: mpsc::Receiver<Part>) -> Re
     let mut head = Vec::with_capacity(HEADER);
     loop {
         match parts.blocking_recv() {
-            None => return Err(Error::Server("the pack breaks off".into())),
+            None => return Err(Error::Server("the pack is incomplete".into())),
             Some(Part::Shallow(sha)) => shallow.push(sha),
             Some(Part::Pack(bytes)) => {
                 check_header(&mut head, &bytes)?;

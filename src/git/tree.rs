@@ -109,7 +109,7 @@ pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<E
         let mut budget = Budget::new("the target of a link", MAX_LINK);
         let to = read(repository, leaf.id, &mut budget)?;
         if to.is_empty() || to.contains(&0) {
-            return Err(refused(path.as_str(), "is a link to nowhere"));
+            return Err(refused(path.as_str(), "is a link without a target"));
         }
         symlink(Path::new(std::ffi::OsStr::from_bytes(&to)), &target).map_err(|error| hidden(error, &target, path))?;
     }
@@ -219,7 +219,7 @@ pub(super) fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u
     if kind != ObjectType::Tree || size > MAX_TREE_BYTES {
         return Err(refused(
             &id.to_string(),
-            "is listed as a directory and is none, or a huge one",
+            "is listed as a directory but is not one, or is too large",
         ));
     }
     let tree = repository.find_tree(id).map_err(|error| match error.class() {
@@ -240,13 +240,13 @@ pub(super) fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u
             _ => return Err(refused(&super::printable(name), "has a mode that git does not know")),
         };
         if entries.insert(name.to_vec(), known).is_some() {
-            return Err(refused(&super::printable(name), "is there twice"));
+            return Err(refused(&super::printable(name), "occurs twice"));
         }
     }
     Ok(entries)
 }
 
-/// The path of an entry; none if greenlight cannot express it, though it would do no harm.
+/// The path of an entry. `None` if greenlight cannot express it, though it would do no harm.
 pub(super) fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Error> {
     let shown = || format!("{prefix}{}", super::printable(name));
     if name.contains(&b'/') {
@@ -269,7 +269,7 @@ pub(super) fn read(repository: &Repository, id: Oid, budget: &mut Budget) -> Res
     // The header is cheap, and says whether the rest would fit.
     let (size, kind) = odb.read_header(id).map_err(broken)?;
     if kind != ObjectType::Blob {
-        return Err(refused(&id.to_string(), "is listed as a file and is none"));
+        return Err(refused(&id.to_string(), "is listed as a file but is not one"));
     }
     budget.spend(size as u64)?;
     Ok(odb.read(id).map_err(broken)?.data().to_vec())
@@ -329,7 +329,7 @@ fn make_parents(target: &Path, made: &mut HashSet<PathBuf>, path: &RepoPath) -> 
 /// On a file system without regard to case, two names can be one, which git checks nowhere.
 fn hidden(error: std::io::Error, target: &Path, path: &RepoPath) -> Error {
     if error.kind() == ErrorKind::AlreadyExists {
-        refused(path.as_str(), "is in the way of another entry")
+        refused(path.as_str(), "conflicts with another entry")
     } else {
         at(target)(error)
     }

@@ -23,7 +23,7 @@ const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 pub(super) struct Section<'a> {
     /// The line of the diff where it starts, from 1.
     pub(super) line: usize,
-    /// As written, prefix included; none for `/dev/null`.
+    /// As written, prefix included. `None` for `/dev/null`.
     pub(super) old: Option<Vec<u8>>,
     pub(super) new: Option<Vec<u8>>,
     /// The two names of the `diff --git` line, from which prefixes can be told.
@@ -147,7 +147,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
             return Err(wrong(
                 &name,
                 reader.number(),
-                "holds no content for a binary file; make it with `git diff --binary`",
+                "has no content for a binary file; make it with `git diff --binary`",
             ));
         } else {
             reader.skip();
@@ -155,7 +155,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
     }
     if sections.is_empty() && !text.trim_ascii().is_empty() {
         let reason = if text.starts_with(b"Diff in ") {
-            "this is rustfmt's own listing; format a copy and give the output of `git diff` or `diff -u`"
+            "this is rustfmt's own listing, not a diff; format a copy and give the output of `git diff` or `diff -u`"
         } else {
             "there is no unified diff in it"
         };
@@ -201,7 +201,7 @@ fn git_section<'a>(reader: &mut Reader<'a>) -> Result<Section<'a>, Error> {
             let declared = (section.created, section.deleted);
             names(reader, &mut section)?;
             if declared != (section.old.is_none(), section.new.is_none()) {
-                let reason = "the header makes or removes the file, and `---` and `+++` say otherwise";
+                let reason = "the header creates or removes the file, but `---` and `+++` say otherwise";
                 return Err(wrong(&shown(header), line, reason));
             }
             section.body = Body::Text(hunks(reader, &section)?);
@@ -211,7 +211,7 @@ fn git_section<'a>(reader: &mut Reader<'a>) -> Result<Section<'a>, Error> {
             section.body = Body::Binary(binary::parse(reader)?);
             break;
         } else if next.starts_with(b"Binary files ") {
-            let reason = "holds no content for a binary file; make it with `git diff --binary`";
+            let reason = "has no content for a binary file; make it with `git diff --binary`";
             return Err(wrong(&shown(header), reader.number(), reason));
         } else if !field(&mut section, next, reader.number())? {
             break;
@@ -291,7 +291,7 @@ fn contradiction(section: &Section<'_>) -> Option<&'static str> {
     let agrees =
         |written: Option<&Vec<u8>>, name: Option<&Vec<u8>>| written.is_none() || name.is_none() || written == name;
     if !agrees(section.old.as_ref(), old) || !agrees(section.new.as_ref(), new) {
-        return Some("`---` and `+++` name other files than `diff --git`");
+        return Some("`---` and `+++` name different files than `diff --git`");
     }
     // Only the other names have prefixes.
     let is_of = |name: &Vec<u8>, full: Option<&Vec<u8>>| {
@@ -302,7 +302,7 @@ fn contradiction(section: &Section<'_>) -> Option<&'static str> {
     };
     match (&section.from, &section.to) {
         (Some(from), Some(to)) if is_of(from, old) && is_of(to, new) => None,
-        (Some(_), _) => Some("`from` and `to` name other files than the lines around them"),
+        (Some(_), _) => Some("`from` and `to` name different files than the lines around them"),
         _ if old == new || old.map(|name| bare(name)) == new.map(|name| bare(name)) => None,
         _ => Some("the two file names differ, and nothing says that it is a rename"),
     }
@@ -335,7 +335,7 @@ fn names(reader: &mut Reader<'_>, section: &mut Section<'_>) -> Result<(), Error
     section.created |= section.old.is_none();
     section.deleted |= section.new.is_none();
     if section.old.is_none() && section.new.is_none() {
-        return Err(wrong("/dev/null", section.line, "both sides are no file"));
+        return Err(wrong("/dev/null", section.line, "neither side is a file"));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What a working directory changes against a commit.
 //!
 //! Nothing that only this machine knows has a say: no index, no configuration, no `info/exclude`. Two people with the
-//! same files get the same patch, and whoever wrote the repository's `.git` cannot hide a file from it.
+//! same files get the same patch, and anyone who wrote the repository's `.git` cannot hide a file from it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -150,7 +150,7 @@ fn ignores(
     // To git, an open bracket makes a pattern that matches nothing.
     builder.allow_unclosed_class(false);
     for line in String::from_utf8_lossy(&text).trim_start_matches('\u{feff}').lines() {
-        // Git takes no notice of a pattern that is none, either.
+        // Git takes no notice of a pattern that is not one, either.
         let _ignored = builder.add_line(None, line);
     }
     let rules = builder
@@ -180,9 +180,7 @@ impl Changes {
             .and_then(|path| path.parse().ok())
             .ok_or_else(|| {
                 let shown = printable(path);
-                Error::Local(format!(
-                    "{shown:?} differs, and its name is none that greenlight can work with"
-                ))
+                Error::Local(format!("{shown:?} differs, and greenlight cannot work with its name"))
             })?;
         self.files.spend(1)?;
         for blob in [&before, &after].into_iter().flatten() {

@@ -123,7 +123,7 @@ impl Client {
     }
 
     /// The newest green run of a workflow on what was pushed to a branch of this repository. Runs of pull requests go by
-    /// the name of their own branch, which in a fork may well be the same.
+    /// the name of the branch, which in a fork may well be the same.
     /// <https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-workflow>
     ///
     /// # Errors

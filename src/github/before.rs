@@ -8,7 +8,7 @@ use super::error::Error;
 use crate::domain::id::{CommitSha, RepositoryName};
 
 impl Client {
-    /// The tree of the one parent of a commit; none if the commit is gone, or has not exactly one.
+    /// The tree of the one parent of a commit. `None` if the commit is gone, or has not exactly one.
     /// <https://docs.github.com/en/rest/git/commits#get-a-commit-object>
     ///
     /// # Errors

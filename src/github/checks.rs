@@ -43,7 +43,7 @@ impl Conclusion {
     }
 }
 
-/// GitHub takes so many annotations a request, and appends those of an update.
+/// GitHub takes this many annotations a request, and appends those of an update.
 const ANNOTATIONS_A_REQUEST: usize = 50;
 /// More annotations than this nobody reads.
 pub const MAX_ANNOTATIONS: usize = 150;

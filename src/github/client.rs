@@ -18,8 +18,8 @@ use super::known::Known;
 use super::limit::RateLimit;
 use super::redirect::{MAX_HOPS, Redirect};
 
-/// No answer greenlight reads is larger. A page of comments fits, whatever strangers write: 65,536 characters each, of
-/// at most six bytes in JSON.
+/// No answer greenlight reads is larger. A page of comments fits, no matter what strangers write: 65,536 characters
+/// each, of at most six bytes in JSON.
 const MAX_ANSWER_BYTES: usize = 24 << 20;
 /// A rate limit that lasts longer is not waited for here: a worker would be held for nothing.
 const MAX_WAIT: Duration = Duration::from_secs(120);
@@ -186,7 +186,7 @@ impl Client {
         }
     }
 
-    /// Asks once, whatever comes of it.
+    /// Asks once, no matter what comes of it.
     pub(super) async fn ask_once(&self, route: &str) -> Result<(), Error> {
         self.send(Method::GET, route, None, JSON).await.map(drop)
     }
@@ -270,7 +270,7 @@ impl Client {
                 if error.is::<LengthLimitError>() {
                     Error::TooLong(route.to_string())
                 } else {
-                    Error::Unclear(format!("the answer to {route} broke off: {error}"))
+                    Error::Unclear(format!("the answer to {route} was cut off: {error}"))
                 }
             })?
             .to_bytes();

@@ -23,7 +23,7 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Whether this is that account, by whatever login. Nobody else can have the login of an App.
+    /// Whether this is that account, by any login. Nobody else can have the login of an App.
     pub(super) fn is(&self, account: &Account) -> bool {
         let login = self.login.clone();
         let is_app = login == account.login && login.as_str().ends_with("[bot]");
@@ -76,7 +76,7 @@ impl Client {
 
     /// Posts a comment, or edits the one with the same marker when it says something else: edits notify nobody. Where
     /// there is none of `me`, one of the accounts that greenlight wrote as `before`, with another token, will do, as long
-    /// as this one may edit it. Nobody else's is taken for one, whatever it begins with.
+    /// as this one may edit it. Nobody else's is taken for one, no matter what it begins with.
     ///
     /// # Errors
     /// When GitHub cannot be reached or refuses.

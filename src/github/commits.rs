@@ -1,7 +1,7 @@
 //! Commits through the git data API: the only place that moves a branch, from the head that was tested and from nowhere
 //! else, never forced.
 //!
-//! Commits that an App makes this way, without an author of their own, are signed by GitHub ("Verified").
+//! Commits that an App makes this way, without their own author, are signed by GitHub ("Verified").
 //! <https://docs.github.com/en/authentication/managing-commit-signature-verification/about-commit-signature-verification#signature-verification-for-bots>
 
 use base64::Engine as _;
@@ -33,7 +33,7 @@ pub enum LandError {
     #[error("the tree GitHub made ({made}) is not the tree that was tested ({tested})")]
     OtherTree { made: String, tested: String },
     /// The branch is where it was, and GitHub lets nobody, or not greenlight, move it there; in its own words.
-    #[error("GitHub did not take the commit: {why}")]
+    #[error("GitHub rejected the commit: {why}")]
     NotTaken { why: String },
     #[error(transparent)]
     GitHub(#[from] Error),
@@ -58,7 +58,7 @@ struct Commit {
 }
 
 impl Client {
-    /// Where the histories of two commits part; none if they have nothing in common, or one of them is gone.
+    /// Where the histories of two commits part. `None` if they have nothing in common, or one of them is gone.
     /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Client {
         let Err(error) = swapped else {
             return Ok(commit.sha);
         };
-        // Whatever was answered, where the branch is tells what came of it.
+        // No matter what was answered, where the branch is tells what came of it.
         match (self.landed_before(branch, landing).await?, error) {
             (Some(landed), _) => Ok(landed),
             (None, Error::Refused { message, lacks, .. }) => Err(LandError::NotTaken {

@@ -1,4 +1,4 @@
-//! What GitHub could not deliver: it never tries again by itself, but it can be asked.
+//! What GitHub could not deliver: it never tries again automatically, but it can be asked.
 //! <https://docs.github.com/en/webhooks/using-webhooks/handling-failed-webhook-deliveries>
 
 use std::collections::{BTreeMap, HashSet};
@@ -71,8 +71,8 @@ impl GitHub {
         Ok(never_arrived(attempts, unread))
     }
 
-    /// Reads what was missed; none when it is of no concern to greenlight. It came over TLS with the App's own token, so
-    /// there is no signature to check.
+    /// Reads what was missed. `None` when it is of no concern to greenlight. It came over TLS with the App's own token,
+    /// so there is no signature to check.
     ///
     /// # Errors
     /// When GitHub cannot be reached.

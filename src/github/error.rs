@@ -190,7 +190,7 @@ pub(super) fn refusal(holder: Holder, route: &str, answer: &Answer) -> Error {
     if status == StatusCode::FORBIDDEN && is_suspension(&message) {
         return Error::NotInstalled(message);
     }
-    // The header is there whatever the reason; these words are those for a permission that is missing.
+    // The header is there regardless of the reason; these words are those for a permission that is missing.
     let is_permission = status == StatusCode::FORBIDDEN && message.starts_with("Resource not accessible by ");
     let accepted = text("x-accepted-github-permissions").filter(|_| is_permission);
     Error::Refused {
@@ -336,7 +336,7 @@ mod tests {
             };
             assert_eq!(pause.length, Duration::from_secs(seconds), "{message}");
         }
-        // Whoever writes into a refusal that is none of a limit.
+        // Somebody writes into a refusal that is not about a limit.
         assert!(matches!(judged(422, &[], abuse), Error::Refused { .. }));
     }
 

@@ -22,7 +22,7 @@ pub(super) fn beside(api: &url::Url) -> Option<url::Url> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct GraphqlAnswer {
     #[serde(default)]
     data: Value,
     #[serde(default)]
@@ -95,12 +95,12 @@ impl Client {
         self.data(answer)
     }
 
-    async fn query(&self, query: &str, variables: &Value) -> Result<Answer, Error> {
+    async fn query(&self, query: &str, variables: &Value) -> Result<GraphqlAnswer, Error> {
         let body = json!({ "query": query, "variables": variables });
         self.for_graphql().await?.post_again(ROUTE, &body).await
     }
 
-    fn data(&self, answer: Answer) -> Result<Value, Error> {
+    fn data(&self, answer: GraphqlAnswer) -> Result<Value, Error> {
         let Some(mistake) = answer.errors.into_iter().next() else {
             return Ok(answer.data);
         };

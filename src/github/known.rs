@@ -22,10 +22,10 @@ type Key = (u64, String, &'static str);
 /// room.
 /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#use-conditional-requests-if-appropriate>
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<Kept>);
+pub(super) struct Known(Mutex<CachedAnswer>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedAnswer {
     entries: HashMap<Key, (u64, Reading)>,
     bytes: usize,
     /// Counts up with every use.
@@ -83,7 +83,7 @@ impl Known {
     }
 }
 
-impl Kept {
+impl CachedAnswer {
     fn make_room(&mut self) {
         while self.bytes > MAX_BYTES || self.entries.len() > MAX_ENTRIES {
             let oldest = self.entries.iter().min_by_key(|(_, (used, _))| *used);

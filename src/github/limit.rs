@@ -1,6 +1,6 @@
 //! The rate limit of an installation or token: what every answer says of it, and when to ask again.
 //!
-//! Not here: secondary limits, which each request waits for by itself.
+//! Not here: secondary limits, which each request waits for automatically.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

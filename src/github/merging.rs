@@ -11,10 +11,10 @@ use super::escaped;
 use super::pulls::{ChangedFile, PullRequest};
 use crate::domain::id::{CommitSha, RepositoryName};
 
-/// A comparison lists so many files at most.
+/// A comparison lists this many files at most.
 const MAX_COMPARED: usize = 300;
 
-/// So many commits of a comparison are asked for.
+/// At most this many commits of a comparison are asked for.
 const MAX_COMMITS: usize = 100;
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ impl Client {
         self.tip(repository, &pull_request.base_branch).await
     }
 
-    /// Where a branch is now; none if it is gone.
+    /// Where a branch is now. `None` if it is gone.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -105,7 +105,7 @@ impl Client {
         Ok(combined.is_some_and(|combined| combined.statuses.iter().any(is_red)))
     }
 
-    /// The files that a branch changed since a commit left it; none if GitHub does not tell them all.
+    /// The files that a branch changed since a commit left it. `None` if GitHub does not tell them all.
     /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl Client {
         Ok(all.map(|files| files.into_iter().map(|file| file.filename).collect()))
     }
 
-    /// The commits after `base` up to `tip`, oldest first, each the first parent of the next; none if GitHub does not
+    /// The commits after `base` up to `tip`, oldest first, each the first parent of the next. `None` if GitHub does not
     /// tell them all, or they do not lead back to `base`.
     /// <https://docs.github.com/en/rest/commits/commits#compare-two-commits>
     ///

@@ -194,7 +194,7 @@ impl GitHub {
         Ok(now.filter(|now| Some(*now) != installation))
     }
 
-    /// The installation that reaches a repository now; none without one, and with a plain token, which needs none.
+    /// The installation that reaches a repository now. `None` without one, and with a plain token, which needs none.
     /// <https://docs.github.com/en/rest/apps/apps#get-a-repository-installation-for-the-authenticated-app>
     ///
     /// # Errors

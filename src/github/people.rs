@@ -27,7 +27,7 @@ pub enum TokenKind {
     SignIn,
 }
 
-/// Whoever a token belongs to.
+/// The person a token belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     pub account: Account,
@@ -36,7 +36,7 @@ pub struct Person {
 }
 
 impl GitHub {
-    /// Asks GitHub whose token this is; none if it is nobody's.
+    /// Asks GitHub whose token this is. `None` if it is nobody's.
     /// <https://docs.github.com/en/rest/users/users#get-the-authenticated-user>
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl Client {
         Ok(granted.unwrap_or(Permission::None))
     }
 
-    /// What GitHub grants the login of an account; none if nobody has it, or another account.
+    /// What GitHub grants the login of an account. `None` if nobody has it, or another account.
     async fn granted(&self, repository: &RepositoryName, account: &Account) -> Result<Option<Permission>, Error> {
         #[derive(Deserialize)]
         struct Granted {

@@ -27,7 +27,7 @@ pub struct PullRequest {
     pub title: String,
     /// Whether maintainers may push to a fork's branch.
     pub maintainer_can_modify: bool,
-    /// GitHub's own merge of the head with its base branch, as it last made it; none while there is a conflict.
+    /// GitHub's own merge of the head with its base branch, as it last made it. `None` while there is a conflict.
     pub merge_commit: Option<CommitSha>,
     /// How many files its diff has; GitHub does not say where it lists several pull requests.
     pub changed_files: Option<u64>,
@@ -44,7 +44,7 @@ impl PullRequest {
 pub struct ChangedFile {
     pub filename: String,
     pub status: String,
-    /// GitHub's own hunks; none for a binary or too large file.
+    /// GitHub's own hunks. `None` for a binary or too large file.
     pub patch: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl ChangedFile {
 }
 
 #[derive(Deserialize)]
-struct Wire {
+struct PullRequestWire {
     number: u64,
     state: String,
     title: String,
@@ -89,7 +89,7 @@ impl Client {
     /// When it does not exist or GitHub cannot be reached.
     pub async fn pull_request(&self, id: &PullRequestId) -> Result<PullRequest, Error> {
         let read = async |repository: &Repository| -> Result<Option<PullRequest>, Error> {
-            let wire: Option<Wire> = self
+            let wire: Option<PullRequestWire> = self
                 .get_optional(&format!("/repos/{repository}/pulls/{}", id.number))
                 .await?;
             Ok(wire.and_then(|wire| pull_request(&id.repository, wire)))
@@ -120,7 +120,7 @@ impl Client {
         branch: &str,
     ) -> Result<Vec<PullRequest>, Error> {
         let head = escaped(&format!("{owner}:{branch}"));
-        let wire: Vec<Wire> = self
+        let wire: Vec<PullRequestWire> = self
             .get(&format!("/repos/{repository}/pulls?state=open&head={head}&per_page=10"))
             .await?;
         Ok(wire
@@ -139,7 +139,7 @@ impl Client {
         let mut found = Vec::new();
         for page in 1..=3 {
             let order = "state=open&sort=updated&direction=desc&per_page=100";
-            let wire: Vec<Wire> = self
+            let wire: Vec<PullRequestWire> = self
                 .get(&format!("/repos/{repository}/pulls?{order}&page={page}"))
                 .await?;
             let is_last = wire.len() < 100;
@@ -161,7 +161,7 @@ impl Client {
             .await
     }
 
-    /// One file of a commit or branch; none if it is not there.
+    /// One file of a commit or branch. `None` if it is not there.
     ///
     /// # Errors
     /// When GitHub cannot be reached.
@@ -176,7 +176,7 @@ impl Client {
 }
 
 /// None if the answer is about another repository, which has the name by now.
-fn pull_request(wanted: &Repository, wire: Wire) -> Option<PullRequest> {
+fn pull_request(wanted: &Repository, wire: PullRequestWire) -> Option<PullRequest> {
     let default_branch = wire.base.repo.as_ref().and_then(|base| base.default_branch.clone());
     Some(PullRequest {
         id: PullRequestId {

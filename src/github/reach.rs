@@ -31,7 +31,7 @@ impl GitHub {
     }
 }
 
-/// Why no connection was made, so that the request cannot have taken effect; none where one was.
+/// Why no connection was made, so that the request cannot have taken effect. `None` where one was.
 pub(super) fn unconnected(error: &octocrab::Error) -> Option<String> {
     let first: &(dyn std::error::Error + 'static) = error;
     let causes = || std::iter::successors(Some(first), |error| error.source()).take(MAX_CAUSES);

@@ -1,7 +1,7 @@
 //! Where GitHub sends a request on to, because a repository has another name or owner by now.
 //!
-//! The request is repeated there as it was, whatever its method: same body, same token. So the other place has to be
-//! this API, at the same scheme, host and port; nothing is ever sent anywhere else.
+//! The request is repeated there as it was, regardless of its method: same body, same token. So the other place has to
+//! be this API, at the same scheme, host and port; nothing is ever sent anywhere else.
 //! <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects>
 
 use http::{HeaderMap, StatusCode, header};
@@ -24,7 +24,7 @@ pub(super) enum Redirect {
 }
 
 impl Redirect {
-    /// Reads an answer to a request for `route` of the API at `api`; none if it is no redirect.
+    /// Reads an answer to a request for `route` of the API at `api`. `None` if it is no redirect.
     ///
     /// `303` is none: it asks for something else, and GitHub's API does not send it.
     pub(super) fn read(api: &Url, route: &str, status: StatusCode, headers: &HeaderMap) -> Option<Self> {
@@ -59,7 +59,7 @@ impl Redirect {
                 "it redirects to {}, which is not this API; nothing was sent there",
                 to.host_str().unwrap_or("another place")
             ),
-            Self::Here(_) | Self::Nowhere => "it redirects to nowhere".into(),
+            Self::Here(_) | Self::Nowhere => "its redirect has no target".into(),
         };
         Error::Refused {
             status: status.as_u16(),

@@ -24,8 +24,8 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// The wanted repository with its present name; none if this is another one. Whoever knows no id goes by the name
-    /// that was asked for.
+    /// The wanted repository with its present name. `None` if this is another one. Anyone who knows no id goes by the
+    /// name that was asked for.
     pub(super) fn is(self, wanted: &Repository) -> Option<Repository> {
         match (wanted.id, self.id) {
             (Some(wanted), Some(id)) if wanted != id => None,

@@ -51,7 +51,7 @@ impl ReviewComment {
         there.path == self.path && there.lines == Some((self.start_line, self.line))
     }
 
-    /// Whether that comment carries this very suggestion, on whatever head it was posted.
+    /// Whether that comment carries this very suggestion, on any head it was posted.
     pub fn is_carried_by(&self, there: &SuggestionComment) -> bool {
         self.is_at(there) && there.says.id == self.id
     }
@@ -172,7 +172,7 @@ impl Client {
         for more in elsewhere.chunks(MAX_COMMENTS) {
             let ids = more.iter().map(|comment| &comment.id);
             let marker = reply::more_marker(&review.head, &review.source, ids);
-            let body = format!("{marker}\nSuggestions that came later.");
+            let body = format!("{marker}\nSuggestions that were added later.");
             self.post(id, me, (&marker, &body), (&review.head, more)).await?;
         }
         Ok(())

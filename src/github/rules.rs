@@ -16,7 +16,7 @@ const MAX_RULESETS: usize = 20;
 
 /// `repository-rule-detailed`.
 #[derive(Deserialize)]
-struct Wire {
+struct RuleWire {
     r#type: String,
     #[serde(default)]
     ruleset_source: String,
@@ -35,7 +35,7 @@ impl Client {
     pub async fn branch_rules(&self, repository: &RepositoryName, branch: &str) -> Result<Vec<BranchRule>, Error> {
         let branch = escaped(branch).replace('/', "%2F");
         let listed = self
-            .get_all::<Wire>(&format!("/repos/{repository}/rules/branches/{branch}"))
+            .get_all::<RuleWire>(&format!("/repos/{repository}/rules/branches/{branch}"))
             .await;
         let listed = match listed {
             Err(error @ (Error::Refused { .. } | Error::Unreadable { .. })) => {
@@ -105,7 +105,7 @@ impl Client {
     }
 }
 
-impl Wire {
+impl RuleWire {
     /// None for what says nothing about a commit that is put on top of an existing branch, or says it of what GitHub
     /// alone can tell.
     fn demand(&self) -> Option<Demand> {

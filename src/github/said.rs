@@ -32,12 +32,12 @@ pub struct Said {
 #[derive(Debug, Clone)]
 pub struct Revision {
     pub from: Timestamp,
-    /// Who made it say that; none where GitHub does not tell.
+    /// Who made it say that. `None` where GitHub does not tell.
     pub by: Option<Actor>,
     pub body: String,
 }
 
-/// Whoever made a revision.
+/// Who made a revision.
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub account: Account,
@@ -54,7 +54,7 @@ pub struct Push {
 }
 
 #[derive(Deserialize)]
-struct Wire {
+struct CommentWire {
     node_id: String,
     user: Option<WireUser>,
     body: Option<String>,
@@ -86,7 +86,7 @@ impl WireUser {
 }
 
 impl Client {
-    /// Reads a comment as it is now; none if there is none any more.
+    /// Reads a comment as it is now. `None` if there is none any more.
     ///
     /// REST tells edits by whole seconds, and an edit within the second a comment was written in by nothing: so GraphQL is
     /// asked as well, where there is any.
@@ -104,7 +104,7 @@ impl Client {
             CommentPlace::Review => "pulls",
         };
         let route = format!("/repos/{repository}/{kind}/comments/{id}");
-        let Some(wire) = self.get_optional::<Wire>(&route).await? else {
+        let Some(wire) = self.get_optional::<CommentWire>(&route).await? else {
             return Ok(None);
         };
         let told = known(self.graphql(EDITED, &json!({ "id": wire.node_id })).await)?;
@@ -136,7 +136,7 @@ impl Client {
     /// When GitHub cannot be reached.
     pub async fn revisions(&self, repository: &RepositoryName, comment: u64) -> Result<Vec<Revision>, Error> {
         let route = format!("/repos/{repository}/issues/comments/{comment}");
-        let Some(wire) = self.get_optional::<Wire>(&route).await? else {
+        let Some(wire) = self.get_optional::<CommentWire>(&route).await? else {
             return Ok(Vec::new());
         };
         let author = wire.user.map(WireUser::actor);
@@ -159,8 +159,8 @@ impl Client {
         Ok(revisions)
     }
 
-    /// The edits of a comment, newest first, the text it was created with among them, and whether there were any; none
-    /// where GraphQL does not tell.
+    /// The edits of a comment, newest first, the text it was created with among them, and whether there were any.
+    /// `None` where GraphQL does not tell.
     async fn edits(&self, node: &str) -> Result<Option<(Vec<Revision>, bool)>, Error> {
         const EDITS: &str = "query($id: ID!, $first: Int!, $after: String) { node(id: $id) { ... on Comment { lastEditedAt \
                              userContentEdits(first: $first, after: $after) { \
@@ -212,7 +212,7 @@ impl Client {
         Ok(marked.collect())
     }
 
-    /// Where a branch was moved to last, and when; none where GitHub does not tell.
+    /// Where a branch was moved to last, and when. `None` where GitHub does not tell.
     /// <https://docs.github.com/en/rest/repos/repos#list-repository-activities>
     ///
     /// # Errors
@@ -256,7 +256,7 @@ fn revision(edit: &Value) -> Option<Revision> {
     Some(Revision {
         from: edit["editedAt"].as_str()?.parse().ok()?,
         by,
-        // Whoever may edit a comment may also delete a revision's text: then it said nothing.
+        // Anyone who may edit a comment may also delete a revision's text: then it said nothing.
         body: edit["diff"].as_str().unwrap_or_default().to_owned(),
     })
 }

@@ -25,7 +25,7 @@ pub struct Place {
 /// What was found there, and what is to be there.
 #[derive(Debug, Clone, Default)]
 pub struct Saved {
-    /// The commit the ref is at; none before the first save.
+    /// The commit the ref is at. `None` before the first save.
     commit: Option<String>,
     files: BTreeMap<String, File>,
 }
@@ -75,13 +75,13 @@ struct Commit {
 }
 
 #[derive(Deserialize)]
-struct Tree {
+struct NewTree {
     sha: String,
-    tree: Vec<Entry>,
+    tree: Vec<TreeEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct TreeEntry {
     path: String,
     sha: String,
 }
@@ -102,7 +102,7 @@ impl Client {
         let commit: Commit = self
             .get(&format!("/repos/{repository}/git/commits/{}", reference.object.sha))
             .await?;
-        let tree: Tree = self
+        let tree: NewTree = self
             .get(&format!("/repos/{repository}/git/trees/{}", commit.tree.sha))
             .await?;
         let mut files = BTreeMap::new();
@@ -137,7 +137,7 @@ impl Client {
                 None => json!({ "path": path, "mode": "100644", "type": "blob", "content": file.text }),
             })
             .collect();
-        let tree: Tree = self
+        let tree: NewTree = self
             .post_again(&format!("/repos/{repository}/git/trees"), &json!({ "tree": entries }))
             .await?;
         for entry in tree.tree {

@@ -30,14 +30,14 @@ pub type Take<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streamed {
     Whole,
-    /// Whoever took it had enough.
+    /// The receiver had enough.
     Stopped,
     /// It broke off, or took longer than three minutes.
     Cut,
 }
 
 impl Client {
-    /// A long text as it comes, for as long as `take` goes on. GitHub redirects to a store on another host, which is
+    /// A long text as it comes, for as long as `take` continues. GitHub redirects to a store on another host, which is
     /// asked without our credentials.
     ///
     /// # Errors

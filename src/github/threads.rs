@@ -17,7 +17,7 @@ pub struct SuggestionComment {
     /// Its name in GraphQL.
     pub node_id: String,
     pub path: String,
-    /// First and last line now; none when GitHub calls it outdated.
+    /// First and last line now. `None` when GitHub calls it outdated.
     pub lines: Option<(u32, u32)>,
     /// First and last line on the commit it was made for.
     pub original_lines: (u32, u32),
@@ -45,7 +45,7 @@ impl Classifier {
 }
 
 #[derive(Deserialize)]
-struct Wire {
+struct ThreadWire {
     id: u64,
     node_id: String,
     body: Option<String>,
@@ -66,7 +66,7 @@ impl Client {
     /// When GitHub cannot be reached.
     pub async fn suggestions(&self, id: &PullRequestId, me: &Account) -> Result<Vec<SuggestionComment>, Error> {
         let route = format!("/repos/{}/pulls/{}/comments", id.repository, id.number);
-        let all: Vec<Wire> = self.get_all(&route).await?;
+        let all: Vec<ThreadWire> = self.get_all(&route).await?;
         let replied: Vec<u64> = all.iter().filter_map(|comment| comment.in_reply_to_id).collect();
         Ok(all.into_iter().filter_map(|wire| read(wire, me, &replied)).collect())
     }
@@ -101,7 +101,7 @@ impl Client {
     }
 }
 
-fn read(wire: Wire, me: &Account, replied: &[u64]) -> Option<SuggestionComment> {
+fn read(wire: ThreadWire, me: &Account, replied: &[u64]) -> Option<SuggestionComment> {
     let is_ours = wire.user.is_some_and(|user| user.is(me)) && wire.in_reply_to_id.is_none();
     let body = wire.body.filter(|_| is_ours)?;
     let says = reply::read_suggestion(&body)?;

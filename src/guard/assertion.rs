@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
+use greenlight_syntax::Language;
 use regex::Regex;
 
-use super::language::Language;
 use crate::domain::weakening::Kind;
 
 /// Compiles a pattern of this file; they are all constant.
@@ -286,7 +286,7 @@ fn compares_with_itself(key: &str) -> bool {
         .is_some_and(|rest| inside(rest) || rest.strip_prefix("t,").is_some_and(inside))
 }
 
-/// What is wrong with an assertion that stands where another one stood; none if it says at least as much.
+/// What is wrong with an assertion that stands where another one stood. `None` if it says at least as much.
 pub(super) fn compare(old: &str, new: &str) -> Option<Kind> {
     if old == new {
         return None;

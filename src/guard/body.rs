@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use greenlight_syntax::Parsed;
 use regex::Regex;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::assertion::{self, fits};
 use super::compare::Said;
 use super::items::{Item, Role};
-use super::parsed::Parsed;
 use super::statements::{Part, Statement, grows};
 use crate::domain::weakening::Kind;
 
@@ -134,11 +134,7 @@ fn pair(
     let line = new.line;
     if old.key == new.key {
         if !is_import(&old.key) {
-            said.say(
-                Kind::SetupChanged,
-                line,
-                format!("{} stands at another place", quoted(&new.key)),
-            );
+            said.say(Kind::SetupChanged, line, format!("{} has moved", quoted(&new.key)));
         }
         return;
     }
@@ -239,7 +235,7 @@ fn added(
             } else {
                 assertion::known_for("", key).unwrap_or(Kind::NotReached)
             };
-            said.say(kind, line, format!("what was there stands in {quoted} now"));
+            said.say(kind, line, format!("it moved into {quoted}"));
             return;
         }
     }
@@ -291,7 +287,7 @@ fn is_import(key: &str) -> bool {
         || key.contains("=require(")
 }
 
-/// The names that a statement binds; none if it does anything else.
+/// The names that a statement binds. Empty if it does anything else.
 fn names(key: &str) -> Vec<&str> {
     if is_import(key) {
         let bound = key.rsplit_once("import").map_or(key, |(_, rest)| rest);

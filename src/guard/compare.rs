@@ -1,11 +1,11 @@
-//! Holds the tests of a file before a patch against those after it. More and stricter is fine; whatever else changes
-//! in a test that was there makes it another test, and is said.
+//! Holds the tests of a file before a patch against those after it. More and stricter is fine; anything else that
+//! changes in a test that was there makes it another test, and is said.
 
 use std::collections::HashSet;
 
+use greenlight_syntax::{Language, Parsed};
+
 use super::items::{Item, Mark, Role};
-use super::language::Language;
-use super::parsed::Parsed;
 use super::statements::grows;
 use super::{assertion, body};
 use crate::domain::id::RepoPath;
@@ -45,7 +45,7 @@ impl Said<'_> {
     }
 }
 
-/// Compares two sides of a file; none stands for a file that is not there.
+/// Compares two sides of a file. `None` stands for a file that is not there.
 pub(super) fn compare<'t>(
     path: &RepoPath,
     old: Option<&'t Side<'t>>,
@@ -83,9 +83,13 @@ pub(super) fn compare<'t>(
         let counterpart = counterpart.or_else(|| (item.role == Role::Test).then(moved).flatten());
         match (counterpart, item.role) {
             (Some((file, other)), _) => items((old.file, item), (file, other), &words, &mut said),
-            (None, Role::Test) => said.say(Kind::Removed, item.line, "the test is gone, or is no longer collected"),
+            (None, Role::Test) => said.say(Kind::Removed, item.line, "the test is removed or no longer collected"),
             (None, Role::Support) if !item.full_name().is_empty() => {
-                said.say(Kind::SetupChanged, item.line, "what tests may rely on is gone");
+                said.say(
+                    Kind::SetupChanged,
+                    item.line,
+                    "something that tests may rely on is removed",
+                );
             }
             (None, _) => {}
         }
@@ -130,10 +134,10 @@ fn items(
             Role::Group => said.say(
                 Kind::SetupChanged,
                 new.line,
-                "the class of the tests is based on something else",
+                "the test class has a different base class",
             ),
             _ if has_more => {}
-            _ => said.say(Kind::SetupChanged, new.line, "it takes other parameters"),
+            _ => said.say(Kind::SetupChanged, new.line, "it takes different parameters"),
         }
     }
     let is_empty = |item: &Item<'_>| item.body.is_empty();
@@ -182,7 +186,7 @@ fn marks((old_file, old): (&Parsed<'_>, &Item<'_>), (new_file, new): (&Parsed<'_
             said.say(kind, line, format!("it is marked {quoted}"));
         } else if let Some(widened) = assertion::widens(text, &mark.text) {
             if widened && !mark.text.starts_with("@Timeout") {
-                said.say(Kind::ToleranceWidened, line, format!("it is allowed more: {quoted}"));
+                said.say(Kind::ToleranceWidened, line, format!("it is more tolerant: {quoted}"));
             }
         } else if !is_neutral(&mark.text) {
             said.say(Kind::SetupChanged, line, format!("it is marked {quoted}"));
@@ -192,9 +196,9 @@ fn marks((old_file, old): (&Parsed<'_>, &Item<'_>), (new_file, new): (&Parsed<'_
         let mark = &old.marks[at];
         let quoted = body::quoted(&mark.text);
         if mark.text.contains("should_panic") {
-            said.say(Kind::ExpectationChanged, new.line, format!("{quoted} is gone"));
+            said.say(Kind::ExpectationChanged, new.line, format!("{quoted} is removed"));
         } else if !assertion::is_skip_mark(&mark.text) && !is_neutral(&mark.text) {
-            said.say(Kind::SetupChanged, new.line, format!("{quoted} is gone"));
+            said.say(Kind::SetupChanged, new.line, format!("{quoted} is removed"));
         }
     }
 }
@@ -262,13 +266,13 @@ fn added<'t>(
                 said.say(
                     Kind::SetupChanged,
                     item.line,
-                    "it runs, or replaces something, around tests that were there",
+                    "it runs around existing tests, or replaces something in them",
                 );
             } else if words.contains(item.name.as_str()) && !was_there(item) {
                 said.say(
                     Kind::SetupChanged,
                     item.line,
-                    "it takes the place of something that tests use by this name",
+                    "it replaces something that tests use by this name",
                 );
             }
         }
@@ -276,7 +280,7 @@ fn added<'t>(
             said.say(
                 Kind::SetupChanged,
                 item.line,
-                "it takes the place of something that tests use by this name",
+                "it replaces something that tests use by this name",
             );
         }
         if item.role == Role::Group && name == "conftest.py" && !item.body.is_empty() {

@@ -5,10 +5,10 @@ mod compiled;
 mod javascript;
 mod python;
 
+use greenlight_syntax::{Below, Language, Parsed};
 use tree_sitter::Node;
 
-use super::language::Language;
-use super::parsed::{Below, MAX_DEPTH, Parsed};
+use super::MAX_DEPTH;
 use super::statements::{self, Statement};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Role {
     Test,
     /// A helper, fixture or hook.
     Support,
-    /// A file, class or block of tests; its body is what stands in it beside tests and helpers.
+    /// A file, class or block of tests; its body is what is in it beside tests and helpers.
     Group,
 }
 
@@ -187,7 +187,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// Notes a statement that is no item of its own.
+    /// Notes a statement that is no separate item.
     pub(super) fn loose(&mut self, node: Node<'t>, place: &Place) {
         if place.in_tests {
             let found = statements::one(self.file, node);
@@ -214,7 +214,7 @@ impl<'t> Collector<'t> {
             role,
             line: Parsed::line(node),
             marks,
-            // What it is called is held against others apart.
+            // What it is called is compared with others apart.
             head: head.replacen(name, "", 1).trim().into(),
             body: body.map(|body| statements::of(self.file, body)).unwrap_or_default(),
         });

@@ -52,7 +52,7 @@ const PACKAGE: &[&str] = &[
 /// How the names of sections in `setup.cfg` begin.
 const SETUP: &[&str] = &["aliases", "tool:pytest", "pytest", "tox", "testenv", "coverage"];
 
-/// Reads the settings of a manifest that decide how tests run; none if it does not parse.
+/// Reads the settings of a manifest that decide how tests run. `None` if it does not parse.
 pub(super) type Reader = fn(&str) -> Option<Vec<String>>;
 
 /// What reads a manifest, by its file name; the reader gives none if the text is not well-formed.

@@ -1,18 +1,17 @@
 //! Tells whether a patch weakens the tests: what it takes away from them, and whether it recognises them in the code
 //! under test. It reads syntax only; nothing is run here, and what is done about a finding is decided elsewhere.
 //!
-//! More and stricter tests are no finding. Whatever else changes in a test that was there is one: a repair has no
+//! More and stricter tests are no finding. Any other change in an existing test is one: a repair has no
 //! business there.
 
 mod assertion;
 mod body;
+mod collected;
 mod compare;
 mod docs;
 mod items;
-mod language;
 mod manifest;
 mod new_tests;
-mod parsed;
 mod parts;
 mod restore;
 mod special;
@@ -21,11 +20,12 @@ mod test_item;
 
 use std::collections::BTreeSet;
 
+use greenlight_syntax::{Language, Parsed};
+
+use self::collected::is_collected;
 use self::compare::{Elsewhere, Said, Side};
 use self::items::Role;
-pub use self::language::Language;
 pub use self::new_tests::{NewTest, new_tests, writes_more_than_tests};
-pub use self::parsed::{Below, Parsed};
 pub use self::restore::{with_own_tests, without_tests};
 pub use self::test_item::{is_test_item, test_module_paths};
 use crate::domain::id::RepoPath;
@@ -33,6 +33,8 @@ use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::{decides_how_tests_run, is_ci_path, is_test_path, shadows_test_tool};
 use crate::domain::weakening::{Kind, Weakening};
 
+/// Items nested deeper than this are not looked into.
+const MAX_DEPTH: usize = 60;
 /// More findings than these are not collected.
 const MAX_FOUND: usize = 50;
 /// Of a larger patch, nothing can be said.
@@ -74,7 +76,7 @@ pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
         .collect();
     let elsewhere: Vec<Elsewhere<'_>> = sides
         .iter()
-        .filter(|(read, _, _)| read.is_tests && read.language.is_collected(read.path.as_str()))
+        .filter(|(read, _, _)| read.is_tests && is_collected(read.language, read.path.as_str()))
         .filter_map(|(_, _, after)| after.as_ref())
         .flat_map(|side| side.items.iter().map(|item| (side.file, item)))
         .filter(|(_, item)| item.role == Role::Test)
@@ -86,7 +88,7 @@ pub fn weakenings(patch: &Patch, inputs: &Inputs) -> Vec<Weakening> {
         }
     }
     for (read, before, after) in &sides {
-        let is_collected = !read.is_tests || read.language.is_collected(read.path.as_str());
+        let is_collected = !read.is_tests || is_collected(read.language, read.path.as_str());
         let after_items = after.as_ref();
         compare::compare(
             read.path,
@@ -136,11 +138,11 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
     let is_new = change.before.is_none();
     let is_tests = is_test_path(name);
     if is_ci_path(name) {
-        said.say(Kind::Ci, 1, "it says what CI does");
+        said.say(Kind::Ci, 1, "it decides what CI does");
         return None;
     }
     if name.contains("__mocks__/") {
-        said.say(Kind::Mocked, 1, "it stands in for a module in tests");
+        said.say(Kind::Mocked, 1, "it replaces a module in tests");
         return None;
     }
     if decides_how_tests_run(name) || (is_new && shadows_test_tool(name)) {
@@ -154,13 +156,9 @@ fn by_path<'p>(path: &'p RepoPath, change: &'p FileChange, found: &mut Vec<Weake
         };
         match (read(&change.before), read(&change.after)) {
             (_, None) => said.say(Kind::CannotBeJudged, 1, "it cannot be read"),
-            (None, _) => said.say(Kind::CannotBeJudged, 1, "what was there cannot be read"),
+            (None, _) => said.say(Kind::CannotBeJudged, 1, "its original content cannot be read"),
             (before, after) if before != after => {
-                said.say(
-                    Kind::Configuration,
-                    1,
-                    "what it says about tests, or how they are built, is changed",
-                );
+                said.say(Kind::Configuration, 1, "it changes how tests are built or run");
             }
             _ => {}
         }
@@ -242,7 +240,7 @@ fn examples(read: &Read<'_>, found: &mut Vec<Weakening>) {
         && let Some(gone) = before.iter().find(|old| !has(old))
     {
         let shown = body::quoted(gone.lines().nth(1).unwrap_or(gone).trim());
-        let what = format!("an example in the documentation, which is run as a test, is changed or gone: {shown}");
+        let what = format!("a documentation example, which is run as a test, is changed or removed: {shown}");
         of_file(read.path, found).say(Kind::ExpectationChanged, 1, what);
     }
 }
@@ -264,7 +262,7 @@ pub fn touches_tests(path: &RepoPath, change: &FileChange) -> bool {
     before.is_none() || before != after
 }
 
-/// What a file says about tests; none if it cannot be read.
+/// What a file says about tests. `None` if it cannot be read.
 fn about_tests(path: &str, blob: &Blob) -> Option<Vec<String>> {
     if let Some(read) = manifest::reader(path) {
         return read(blob.text()?);
@@ -279,8 +277,8 @@ fn about_tests(path: &str, blob: &Blob) -> Option<Vec<String>> {
     Some(tests.chain(parts::examples(&file)).collect())
 }
 
-/// The lines, from 1, where a text is not well-formed, at most a hundred; none if its language is not known, or it cannot
-/// be parsed within bounds.
+/// The lines, from 1, where a text is not well-formed, at most a hundred. `None` if its language is not known, or it
+/// cannot be parsed within bounds.
 pub fn syntax_errors(path: &str, text: &str) -> Option<Vec<usize>> {
     let file = Parsed::parse(Language::of(path)?, text)?;
     let mut lines = file.error_lines();

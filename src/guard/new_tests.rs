@@ -1,14 +1,13 @@
-//! The tests that a patch adds: what they are called, and whether one can be seen to fail whatever the code does. And
-//! whether a patch writes anything but tests.
+//! The tests that a patch adds: what they are called, and whether one can be seen to fail no matter what the code does.
+//! And whether a patch writes anything but tests.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use greenlight_syntax::{Language, Parsed};
 use regex::Regex;
 
 use super::items::{self, Item, Role};
-use super::language::Language;
-use super::parsed::Parsed;
 use super::statements::{Part, Statement};
 use super::{body, parts};
 use crate::domain::id::RepoPath;
@@ -22,7 +21,7 @@ pub struct NewTest {
     /// As its file names it: `Fares > gives change`.
     pub name: String,
     pub line: usize,
-    /// The statement that fails it whatever the code under test does, quoted.
+    /// The statement that fails it no matter what the code under test does, quoted.
     pub always_fails: Option<String>,
 }
 
@@ -59,7 +58,7 @@ fn tests<'i, 't>(items: &'i [Item<'t>]) -> impl Iterator<Item = &'i Item<'t>> {
     items.iter().filter(|item| item.role == Role::Test)
 }
 
-/// Fails by itself.
+/// Fails in any case.
 static FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?x) ^(?:await\ )? (?:
@@ -89,7 +88,7 @@ static COMPARES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The first statement that is reached in any case and fails. What stands in a block, or after something that may leave
+/// The first statement that is reached in any case and fails. What is in a block, or after something that may leave
 /// the test, is not reached in any case.
 fn always_fails(body: &[Statement<'_>]) -> Option<String> {
     let mut depth = 0_usize;
@@ -137,7 +136,7 @@ pub fn writes_more_than_tests(patch: &Patch) -> Option<&RepoPath> {
         .map(|(path, _)| path)
 }
 
-/// Everything but tests and white space; whatever cannot be read, as it is.
+/// Everything but tests and white space; anything that cannot be read, as it is.
 fn outside_of_tests(path: &RepoPath, blob: Option<&Blob>) -> Vec<u8> {
     let Some(blob) = blob else { return Vec::new() };
     let ranges = || {

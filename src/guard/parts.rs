@@ -3,15 +3,15 @@
 
 use std::ops::Range;
 
+use greenlight_syntax::{Below, Language, Parsed};
 use tree_sitter::Node;
 
+use super::MAX_DEPTH;
 use super::docs::Docs;
-use super::language::Language;
-use super::parsed::{Below, MAX_DEPTH, Parsed};
 use super::test_item::{is_test_item, marks_a_test};
 
 /// Where tests stand in a file that holds other code as well, in order. None in other languages: there, tests have
-/// files of their own.
+/// their own files.
 pub(super) fn test_ranges(file: &Parsed<'_>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     if matches!(file.language, Language::Rust | Language::Python) {

@@ -1,15 +1,15 @@
-//! Takes the tests out of a patch: what is left is held against the tests as they were.
+//! Takes the tests out of a patch: what is left is compared with the tests as they were.
 
 use std::ops::Range;
 
-use super::language::Language;
-use super::parsed::Parsed;
+use greenlight_syntax::{Language, Parsed};
+
 use super::{manifest, parts, touches_tests};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::test_path::is_test_path;
 
-/// The same patch with the head's own tests; none if they cannot be told from the code they stand in.
+/// The same patch with the head's own tests. `None` if they cannot be told from the code they stand in.
 pub fn with_own_tests(patch: &Patch) -> Option<Patch> {
     let mut changes = Vec::new();
     for (path, change) in patch.files() {

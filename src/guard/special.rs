@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use greenlight_syntax::{Below, Parsed, is_string};
 use regex::Regex;
 use tree_sitter::Node;
 
 use super::compare::Said;
 use super::items::{self, Role};
-use super::parsed::{Below, Parsed, is_string};
 use super::{Inputs, body, statements};
 use crate::domain::id::RepoPath;
 use crate::domain::weakening::{Kind, Weakening};
@@ -20,7 +20,8 @@ const MAX_LITERALS: usize = 5_000;
 static DETECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?x) PYTEST_CURRENT_TEST | PYTEST_VERSION | PYTEST_XDIST | JEST_WORKER_ID | \bprocess\.env\.VITEST | "VITEST" | import\.meta\.vitest | NEXTEST
-        | sys\.modules(\.get\(|\[)"_?(pytest|unittest|nose) | NODE_ENV"?\]?\)?[!=]==?"test" | "test"[!=]==?process\.env\.NODE_ENV
+        | sys\.modules(\.get\(|\[)"_?(pytest|unittest|nose) | \
+                                   NODE_ENV"?\]?\)?[!=]==?"test" | "test"[!=]==?process\.env\.NODE_ENV
         | cfg!\((not\()?test\) | \#!?\[cfg\(not\(test\) | cfg_attr\(test | testing\.Testing\(\) | Lookup\("test\. | os\.Args\[0\]
         | macro_rules!\ ?(debug_)?assert | builtins\.\w+=[^=] | (global|globalThis|window)\.(expect|assert|it|test|describe)=[^=]
         | TestCase\.\w+=[^=] | os\._exit\(0 | inspect\.(stack|currentframe|getouterframes) | sys\._getframe | traceback\.(extract_stack|format_stack) | runtime\.Callers?\(
@@ -73,7 +74,7 @@ pub(super) fn compare(
             said.say(
                 Kind::DetectsTests,
                 *line,
-                format!("{quoted} lets the code know that it is tested, or changes how"),
+                format!("{quoted} lets the code detect that it is being tested, or changes how it is tested"),
             );
         }
     }
@@ -89,7 +90,7 @@ pub(super) fn compare(
             said.say(
                 Kind::SpecialCased,
                 *line,
-                format!("{} answers the same whatever is compared", body::quoted(text)),
+                format!("{} gives the same answer for every comparison", body::quoted(text)),
             );
         }
     }
@@ -115,7 +116,7 @@ pub(super) fn compare(
             said.say(
                 Kind::SpecialCased,
                 branch.line,
-                format!("{quoted} recognises what a test passes in"),
+                format!("{quoted} recognises a value that a test passes in"),
             );
         }
     }
@@ -138,7 +139,7 @@ fn is_disguised(branch: &Branch, inputs: &Inputs) -> bool {
 
 /// What there is of it in one side.
 #[derive(Default)]
-struct Seen {
+struct Recognised {
     detections: BTreeMap<String, (usize, usize)>,
     answers: Vec<(String, usize)>,
     branches: Vec<Branch>,
@@ -152,8 +153,8 @@ struct Branch {
     given: Option<String>,
 }
 
-fn seen(file: &Parsed<'_>) -> Seen {
-    let mut seen = Seen::default();
+fn seen(file: &Parsed<'_>) -> Recognised {
+    let mut seen = Recognised::default();
     let tests = super::parts::test_ranges(file);
     file.visit(file.tree.root_node(), |node| {
         let range = node.byte_range();
@@ -215,7 +216,7 @@ fn has_block(node: Node<'_>) -> bool {
         || node.child_by_field_name("consequence").is_some()
 }
 
-fn detections(file: &Parsed<'_>, node: Node<'_>, seen: &mut Seen) {
+fn detections(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
     let Some(pattern) = DETECTS.as_ref() else { return };
     let text = file.compact(node);
     for found in pattern.find_iter(&text) {
@@ -227,7 +228,7 @@ fn detections(file: &Parsed<'_>, node: Node<'_>, seen: &mut Seen) {
     }
 }
 
-fn answers(file: &Parsed<'_>, node: Node<'_>, seen: &mut Seen) {
+fn answers(file: &Parsed<'_>, node: Node<'_>, seen: &mut Recognised) {
     let name = node.child_by_field_name("name").map_or("", |name| file.raw(name));
     let body = node.child_by_field_name("body").filter(|_| ANSWERS.contains(&name));
     let Some(body) = body else { return };

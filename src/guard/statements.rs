@@ -1,13 +1,12 @@
-//! A body as the flat list of its statements: blocks are opened and closed by statements of their own, so that two
-//! bodies can be held against each other as two lists.
+//! A body as the flat list of its statements: blocks are opened and closed by their own statements, so that two
+//! bodies can be compared with each other as two lists.
 
 use std::ops::Range;
 
+use greenlight_syntax::{Below, Language, Parsed};
 use tree_sitter::Node;
 
-use super::assertion;
-use super::language::Language;
-use super::parsed::{Below, MAX_DEPTH, Parsed};
+use super::{MAX_DEPTH, assertion};
 
 /// More statements than these of one body are not looked at one by one.
 const MAX_STATEMENTS: usize = 20_000;
@@ -20,7 +19,7 @@ pub(super) struct Statement<'t> {
     pub(super) line: usize,
     pub(super) node: Node<'t>,
     pub(super) part: Part,
-    /// Whether it can fail the test by itself.
+    /// Whether it can fail the test alone.
     pub(super) asserts: bool,
 }
 

@@ -132,7 +132,9 @@ mod tests {
     #[track_caller]
     fn check(file: &str, text: &str, expected: &[&str]) {
         let mut parser = tree_sitter::Parser::new();
-        parser.set_language(&tree_sitter_rust::LANGUAGE.into()).unwrap();
+        parser
+            .set_language(&greenlight_syntax::Language::Rust.grammar())
+            .unwrap();
         let tree = parser.parse(text, None).unwrap();
         let root = tree.root_node();
         let mut cursor = root.walk();

@@ -4,6 +4,7 @@
 //! |--------|-----------------|
 //! | 1 | steps as JSON; nothing says which format it is |
 //! | 2 | the same steps, and with them the format: a column in SQLite, a line before them in a git ref |
+//! | 3 | a run may be on a checkout, and a limit may have been reached with nothing found |
 //!
 //! An older format is read for ever; a newer one is left alone. CONTRIBUTING.md says what a change of a step takes.
 
@@ -13,14 +14,15 @@ use super::Error;
 use crate::domain::run::{Run, Step};
 
 /// The format that this version writes.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// The format of what does not say which it is.
 pub const FIRST: u32 = 1;
 
 /// Written in a format that only later versions of greenlight know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a newer greenlight wrote this (format {0}; this one reads up to {FORMAT}): upgrade greenlight to go on with it"
+    "a newer version of greenlight wrote this (format {0}; this one reads up to {FORMAT}): upgrade greenlight to \
+     continue"
 )]
 pub struct Newer(pub u32);
 
@@ -117,7 +119,7 @@ fn mark(line: &str) -> Option<u32> {
     mark.map(|Mark { format }| format)
 }
 
-fn line(value: &impl Serialize) -> Result<String, Error> {
+pub(super) fn line(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(value)
         .map(|json| json + "\n")
         .map_err(|error| Error::Broken(error.to_string()))
@@ -162,7 +164,7 @@ mod tests {
             panic!("no start");
         };
         let now = lesson(vec![Step::Started(started), Step::Announced]).unwrap();
-        assert!(now.starts_with("{\"format\":2,"), "{now}");
+        assert!(now.starts_with("{\"format\":3,"), "{now}");
         assert_eq!(run(&now), Ok(Some(2)));
         assert_eq!(run(&format!("[{STARTED}]")), Ok(Some(1)));
         assert_eq!(run("{\"format\":99,\"later\":1}"), Err(Newer(99)));

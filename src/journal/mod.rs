@@ -4,6 +4,7 @@
 //! The state of a run is never stored; it is folded from the steps (`domain::run`).
 
 mod arrivals;
+mod file;
 mod format;
 mod pushes;
 mod refs;
@@ -13,6 +14,7 @@ mod sqlite;
 mod told;
 mod unreadable;
 
+pub use file::{Opened, RunFile};
 pub use format::{FIRST, FORMAT, Newer, Unread, fold};
 use jiff::Timestamp;
 pub use refs::Refs;
@@ -28,7 +30,7 @@ use crate::github;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Another worker took this run further; load it again.
-    #[error("another worker went on with this run")]
+    #[error("another worker continued this run")]
     Taken,
     #[error("the journal cannot be used: {0}")]
     Broken(String),
@@ -38,6 +40,15 @@ pub enum Error {
     /// GitHub keeps it, and did not do what was asked.
     #[error("the journal cannot be used: {0}")]
     GitHub(#[from] github::Error),
+}
+
+/// The pull request of a run in this journal.
+///
+/// # Errors
+/// When the run is one on a checkout, which has its own journal: [`RunFile`].
+fn pull_request(started: &Started) -> Result<&PullRequestId, Error> {
+    let none = || Error::Broken(format!("{} is not a run on a pull request", started.run));
+    started.pull_request().ok_or_else(none)
 }
 
 /// Whether a delivery is to be worked on.
@@ -108,7 +119,7 @@ impl Journal {
     }
 
     /// Notes how a repository is addressed now: runs that are loaded from here on have that name and installation. A git
-    /// ref is part of its repository, and is told the name by whoever reads it.
+    /// ref is part of its repository, and gets the name from its reader.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -183,7 +194,7 @@ impl Journal {
             Self::Sqlite(sqlite) => sqlite.begin(&started).await?,
             Self::Refs(refs) => refs.begin(&started).await?,
         }
-        match self.load(&started.pull_request, &started.run).await? {
+        match self.load(pull_request(&started)?, &started.run).await? {
             Some(run) => Ok(run),
             None => Err(Error::Broken(
                 "a run that was begun before cannot be read any more".into(),
@@ -224,8 +235,8 @@ impl Journal {
         }
     }
 
-    /// The runs of a repository, newest first, at most so many. Their transcripts hold no more than what each reply took.
-    /// From other pull requests, a git ref only has those that are over.
+    /// The runs of a repository, newest first, at most this many. Their transcripts hold no more than what each reply
+    /// took. From other pull requests, a git ref only has those that are over.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -247,8 +258,8 @@ impl Journal {
         }
     }
 
-    /// So many steps of a run from a place on, as they are written, each with its place; in git refs, of runs that were loaded so
-    /// far.
+    /// This many steps of a run from a place on, as they are written, each with its place; in git refs, of runs that
+    /// were loaded so far.
     ///
     /// # Errors
     /// When the journal cannot be read.

@@ -1,7 +1,7 @@
 //! The journal in `refs/greenlight/pr-<number>`: what survives from one workflow run to the next.
 //!
-//! Whoever may write to the repository may write here, so what is read is a claim, apart from what this process wrote
-//! itself ([`Refs::has_written`]): `engine/vouch` asks GitHub before anything rests on it.
+//! Anyone who may write to the repository may write here, so what is read is a claim, apart from what this process
+//! wrote itself ([`Refs::has_written`]): `engine/vouch` asks GitHub before anything rests on it.
 //!
 //! `refs/greenlight/memory` has the runs that are over once more, without what was said in them: what the repository
 //! taught, and what was spent.
@@ -23,7 +23,7 @@ use super::format::{self, Newer, Unread};
 use super::unreadable::{Told, Unreadable};
 use super::{Error, fold};
 use crate::domain::id::{PullRequestId, Repository, RepositoryName, RunId};
-use crate::domain::run::{End, Run, Started, Step};
+use crate::domain::run::{End, Run, Started, Step, Subject};
 use crate::domain::search::Search;
 use crate::github::Client;
 use crate::github::state::{Place, SaveError, Saved};
@@ -70,7 +70,7 @@ impl Refs {
     }
 
     pub(super) async fn begin(&self, started: &Started) -> Result<(), Error> {
-        let pull_request = &started.pull_request;
+        let pull_request = super::pull_request(started)?;
         let mut saved = self.saved(pull_request).await?;
         let file = file(&started.run.0);
         if saved.get(&file).is_some() {
@@ -92,7 +92,7 @@ impl Refs {
     }
 
     pub(super) async fn append(&self, run: &Run, step: &Step) -> Result<(), Error> {
-        let pull_request = &run.started.pull_request;
+        let pull_request = super::pull_request(&run.started)?;
         let mut saved = self.saved(pull_request).await?;
         let file = file(&run.id().0);
         let text = saved
@@ -120,14 +120,15 @@ impl Refs {
 
     /// Writes a run that is over into the memory of the repository, and drops the oldest ones there.
     async fn remember(&self, run: &Run) -> Result<(), Error> {
-        let saved = self.saved(&run.started.pull_request).await?;
+        let pull_request = super::pull_request(&run.started)?;
+        let saved = self.saved(pull_request).await?;
         let file = file(&run.id().0);
         let steps = format::steps(saved.get(&file).unwrap_or_default()).map(serde_json::from_str);
         let steps: Vec<Step> = steps
             .collect::<Result<_, _>>()
             .map_err(|error| Error::Broken(error.to_string()))?;
         let lesson = format::lesson(steps.into_iter().map(abridged).collect())?;
-        let place = memory(&run.started.pull_request.repository);
+        let place = memory(&pull_request.repository);
         for _ in 0..MAX_TRIES {
             let mut all = self.client.load_state(&place).await?;
             let known = all.get(MEMORY).unwrap_or_default();
@@ -151,13 +152,17 @@ impl Refs {
         let remembered = self.client.load_state(&memory(repository)).await?;
         let mut runs = self.loaded_runs().await?;
         let tell_newer = |newer: Newer| self.told.tell_newer("refs/greenlight/memory", newer);
-        runs.retain(|run| run.started.pull_request.repository == *repository);
+        runs.retain(|run| {
+            run.started
+                .pull_request()
+                .is_some_and(|id| id.repository == *repository)
+        });
         for text in remembered.get(MEMORY).unwrap_or_default().lines() {
             // What cannot be read any more has taught nothing.
             let run = format::read_lesson(text).inspect_err(|newer| tell_newer(*newer));
-            let run = run.ok().flatten().map(|mut run| {
-                run.started.pull_request.repository = repository.clone();
-                run
+            let run = run.ok().flatten().and_then(|mut run| {
+                run.started.pull_request_mut()?.repository = repository.clone();
+                Some(run)
             });
             runs.extend(run.filter(|run| !runs.iter().any(|known| known.id() == run.id())));
         }
@@ -207,8 +212,8 @@ impl Refs {
         for (file, text) in saved.files() {
             match fold(text) {
                 Ok(mut run) => {
-                    // The ref is in the repository itself, whatever that was called when this was written.
-                    run.started.pull_request = pull_request.clone();
+                    // The ref is in the repository itself, no matter what that was called when this was written.
+                    run.started.subject = Subject::PullRequest(pull_request.clone());
                     runs.push((file.to_string(), run));
                 }
                 Err(why) => self.told.tell(&format!("{file} in {}", named(pull_request)), why),

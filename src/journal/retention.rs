@@ -9,7 +9,7 @@ use super::{Error, Journal};
 use crate::domain::id::{Repository, RunId};
 
 impl Journal {
-    /// Until when something was done that goes on for ever; none if it never was. Git refs keep no such marks.
+    /// Until when something was done that continues for ever. `None` if it never was. Git refs keep no such marks.
     ///
     /// # Errors
     /// When the journal cannot be read.

@@ -45,22 +45,25 @@ fn run(first: &SqliteRow, rows: &[SqliteRow]) -> Result<Run, Unread> {
 }
 
 fn step(row: &SqliteRow) -> Result<Option<Step>, Newer> {
-    // What is no number came from nowhere known.
+    // What is not a number came from nowhere known.
     let format = row.try_get("format").map(|format: i64| u32::try_from(format));
     let format = format.map_or(u32::MAX, |format| format.unwrap_or(u32::MAX));
     let json: String = row.try_get("step").unwrap_or_default();
     format::step(format, &json)
 }
 
-/// Whatever was so when a run began, its repository is addressed as it is now.
+/// No matter what was so when a run began, its repository is addressed as it is now.
 fn readdress(run: &mut Run, row: &SqliteRow) -> Result<(), Error> {
     let started = &mut run.started;
     let id: Option<i64> = row.try_get("repository_id").map_err(broken)?;
     let name: Option<String> = row.try_get("name").map_err(broken)?;
     let id = id.map(|id| u64::try_from(id).map(RepositoryId)).transpose();
-    started.pull_request.repository.id = id.map_err(broken)?;
+    let Some(pull_request) = started.pull_request_mut() else {
+        return Err(Error::Broken(format!("{} is not a run on a pull request", started.run)));
+    };
+    pull_request.repository.id = id.map_err(broken)?;
     if let Some(name) = name {
-        started.pull_request.repository.name = name.parse().map_err(broken)?;
+        pull_request.repository.name = name.parse().map_err(broken)?;
         started.installation = installation(row)?;
     }
     Ok(())

@@ -68,7 +68,7 @@ impl Sqlite {
             .await
             .map_err(|error| match error {
                 MigrateError::VersionMissing(_) => Error::Broken(format!(
-                    "{}: a newer greenlight wrote it: upgrade greenlight, or begin with another database",
+                    "{}: a newer version of greenlight wrote it: upgrade greenlight, or start with another database",
                     file.display()
                 )),
                 error => broken(error),
@@ -164,7 +164,8 @@ impl Sqlite {
     pub(super) async fn unidentified(&self) -> Result<Vec<Unidentified>, Error> {
         let rows = sqlx::query(
             "SELECT run.repository AS name, MAX(run.rowid), CASE WHEN json_valid(step.step) \
-             THEN json_extract(step.step, '$.started.installation') END AS installation FROM run JOIN step ON step.run = run.id AND step.place = 0 \
+             THEN json_extract(step.step, '$.started.installation') END AS installation FROM run JOIN step ON \
+             step.run = run.id AND step.place = 0 \
              WHERE run.repository_id IS NULL GROUP BY run.repository LIMIT ?",
         )
         .bind(MAX_UNIDENTIFIED)
@@ -194,12 +195,15 @@ impl Sqlite {
         let (name, created) = (name.to_string(), created.unwrap_or(Timestamp::MIN).to_string());
         let mut transaction = self.pool.begin().await.map_err(broken)?;
         for statement in [
-            "UPDATE run SET repository_id = ?2 WHERE repository_id IS NULL AND repository = ?1 COLLATE NOCASE AND started >= ?3",
-            "UPDATE run SET repository_id = 0, is_over = 1 WHERE repository_id IS NULL AND repository = ?1 COLLATE NOCASE \
+            "UPDATE run SET repository_id = ?2 WHERE repository_id IS NULL AND repository = ?1 COLLATE NOCASE AND \
+             started >= ?3",
+            "UPDATE run SET repository_id = 0, is_over = 1 WHERE repository_id IS NULL AND repository = ?1 COLLATE \
+             NOCASE \
              AND ?2 > 0 AND started < ?3",
             // Comments that were worked off stay so; see `Event::identity`.
             "UPDATE OR IGNORE delivery SET id = 'comment @' || ?2 || substr(id, length('comment ' || ?1) + 1) \
-             WHERE substr(id, 1, length('comment ' || ?1) + 1) = 'comment ' || ?1 || '#' COLLATE NOCASE AND received >= ?3",
+             WHERE substr(id, 1, length('comment ' || ?1) + 1) = 'comment ' || ?1 || '#' COLLATE NOCASE AND received \
+             >= ?3",
         ] {
             sqlx::query(statement)
                 .bind(&name)
@@ -214,10 +218,11 @@ impl Sqlite {
 
     pub(super) async fn begin(&self, started: &Started) -> Result<(), Error> {
         let step = serde_json::to_string(&Step::Started(Box::new(started.clone()))).map_err(broken)?;
-        let PullRequestId { repository, number } = &started.pull_request;
+        let PullRequestId { repository, number } = super::pull_request(started)?;
         let mut transaction = self.pool.begin().await.map_err(broken)?;
         sqlx::query(
-            "INSERT INTO run (id, repository, repository_id, number, started) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO run (id, repository, repository_id, number, started) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) \
+             DO NOTHING",
         )
         .bind(&started.run.0)
         .bind(repository.name.to_string())
@@ -306,7 +311,8 @@ impl Sqlite {
 
     pub(super) async fn find(&self, id: &RunId) -> Result<Option<Run>, Error> {
         let rows = sqlx::query(
-            "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id WHERE run.id = ? ORDER BY step.place",
+            "SELECT run.*, step.step, step.format FROM addressed AS run JOIN step ON step.run = run.id WHERE run.id = \
+             ? ORDER BY step.place",
         )
         .bind(&id.0)
         .fetch_all(&self.pool)

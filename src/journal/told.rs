@@ -6,7 +6,9 @@ use crate::domain::run::{End, Run, Step};
 
 /// One line for a step that somebody who watches the log wants to hear of.
 pub(super) fn tell(run: &Run, step: &Step) {
-    let (id, pull_request) = (run.id(), &run.started.pull_request);
+    let (id, Some(pull_request)) = (run.id(), run.started.pull_request()) else {
+        return;
+    };
     match step {
         Step::ReviewPosted { review, parts, .. } => {
             tracing::info!(run.id = %id, %pull_request, review, parts, "suggestions were posted");

@@ -4,10 +4,10 @@
 //! T. J. McCabe, A Complexity Measure, IEEE Transactions on Software Engineering SE-2 (4), 1976,
 //! <https://doi.org/10.1109/TSE.1976.233837>
 
+use greenlight_syntax::{Below, Language, Parsed};
 use tree_sitter::Node;
 
 use crate::domain::id::RepoPath;
-use crate::guard::{Below, Language, Parsed};
 
 /// One function.
 #[derive(Debug, Clone, PartialEq, Eq)]

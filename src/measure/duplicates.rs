@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::tokens::Token;
 
-/// A copy has at least so many words, and touches at least so many lines.
+/// A copy has at least this many words, and touches at least this many lines.
 const MIN_TOKENS: usize = 50;
 const MIN_LINES: usize = 6;
 /// A table of the same few words says the same over and over, and is no copy.

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use greenlight_syntax::{Below, Language, Parsed};
 use tree_sitter::Node;
 
 use crate::domain::patch::{Blob, Patch};
 use crate::domain::test_path::is_test_path;
-use crate::guard::{Below, Language, Parsed};
 
 /// Deeper nested definitions are nobody's business.
 const MAX_DEPTH: usize = 40;
@@ -24,7 +24,7 @@ pub fn of(path: &str, text: &str) -> BTreeMap<String, String> {
     offered
 }
 
-/// The first way in which a patch changes what its files offer, as a sentence; none if it changes nothing. Tests are
+/// The first way in which a patch changes what its files offer, as a sentence. `None` if it changes nothing. Tests are
 /// left out.
 pub fn changed(patch: &Patch) -> Option<String> {
     let files: Vec<_> = patch
@@ -43,13 +43,13 @@ pub fn changed(patch: &Patch) -> Option<String> {
                 Some(same) if *same == parameters => {}
                 Some(other) => {
                     return Some(format!(
-                        "`{path}` offers `{name}{parameters}`, which would become `{name}{other}`"
+                        "`{path}` exports `{name}{parameters}`, which would become `{name}{other}`"
                     ));
                 }
                 None => {
                     let moved = after.iter().any(|other| other.get(&name) == Some(&parameters));
                     if !(moved && offers_on(path.as_str(), now, &name)) {
-                        return Some(format!("`{path}` would no longer offer `{name}{parameters}`"));
+                        return Some(format!("`{path}` would no longer export `{name}{parameters}`"));
                     }
                     kept_elsewhere.insert(name);
                 }
@@ -63,14 +63,14 @@ pub fn changed(patch: &Patch) -> Option<String> {
             .find(|(name, _)| !old.contains_key(*name) && !kept_elsewhere.contains(*name));
         if let Some((name, parameters)) = new {
             return Some(format!(
-                "`{path}` would newly offer `{name}{parameters}`; make what is only a helper private"
+                "`{path}` would also export `{name}{parameters}`; make helpers private"
             ));
         }
     }
     None
 }
 
-/// Whether a file takes a name from another one, so that whoever asked it for that name still gets it.
+/// Whether a file takes a name from another one, so that anyone who asked it for that name still gets it.
 fn offers_on(path: &str, text: &str, name: &str) -> bool {
     let Some(file) = Language::of(path).and_then(|language| Parsed::parse(language, text)) else {
         return false;
@@ -81,7 +81,7 @@ fn offers_on(path: &str, text: &str, name: &str) -> bool {
         Language::Python => node.kind() == "import_from_statement",
         Language::JavaScript | Language::TypeScript | Language::Tsx => node.kind() == "export_statement",
         Language::Rust => node.kind() == "use_declaration" && file.raw(*node).starts_with("pub "),
-        // A package is one, whatever its files are called; Java has a file for each class.
+        // A package is one, no matter what its files are called; Java has a file for each class.
         Language::Go => true,
         Language::Java => false,
     });

@@ -1,4 +1,4 @@
-//! Measures code, for refactorings: how complex and how long its functions are, how much of it is there twice, and what
+//! Measures code, for refactorings: how complex and how long its functions are, how much of it occurs twice, and what
 //! it offers to others.
 //!
 //! It reads syntax only, in the languages that `guard` knows; other files are not counted. What counts as better is
@@ -9,13 +9,13 @@ mod duplicates;
 mod interface;
 mod tokens;
 
+use greenlight_syntax::{Language, Parsed};
 pub use interface::{changed as changed_interface, of as interface};
 
 use crate::domain::id::RepoPath;
 use crate::domain::measures::{Measured, Measures};
 use crate::domain::patch::{Blob, Patch};
 use crate::domain::test_path::is_test_path;
-use crate::guard::{Language, Parsed};
 
 /// More files than these are not measured.
 const MAX_FILES: usize = 300;

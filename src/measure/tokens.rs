@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::guard::{Below, Parsed};
+use greenlight_syntax::{Below, Parsed};
 
 /// More words of one file are not looked at.
 const MAX_TOKENS: usize = 200_000;

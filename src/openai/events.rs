@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A body that has been read in part. It is as large as the body at most, whose size its caller bounds.
 #[derive(Debug, Default)]
 pub(super) struct Body {
-    kind: Kind,
+    kind: EventKind,
     /// The whole document, or the line that has no end yet.
     open: Vec<u8>,
     /// A line feed that comes now belongs to the line end before it.
@@ -20,7 +20,7 @@ pub(super) struct Body {
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EventKind {
     #[default]
     Unknown,
     Events,
@@ -31,15 +31,15 @@ impl Body {
     /// Takes what came in, and hands on the events that are complete.
     pub(super) fn take(&mut self, bytes: &[u8], on_event: &mut impl FnMut(Value)) {
         for &byte in bytes {
-            if self.kind == Kind::Unknown {
+            if self.kind == EventKind::Unknown {
                 match byte {
                     // White space, and the mark that some put before UTF-8.
                     b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF => continue,
-                    b'{' | b'[' | b'<' | b'"' => self.kind = Kind::Document,
-                    _ => self.kind = Kind::Events,
+                    b'{' | b'[' | b'<' | b'"' => self.kind = EventKind::Document,
+                    _ => self.kind = EventKind::Events,
                 }
             }
-            let ends_line = self.kind == Kind::Events && matches!(byte, b'\r' | b'\n');
+            let ends_line = self.kind == EventKind::Events && matches!(byte, b'\r' | b'\n');
             if !ends_line {
                 self.open.push(byte);
             } else if !(byte == b'\n' && self.after_return) {
@@ -56,7 +56,7 @@ impl Body {
 
     /// The document, if it was none of events; or else the event that has no end, as if it had one.
     pub(super) fn end(mut self, on_event: &mut impl FnMut(Value)) -> Option<Vec<u8>> {
-        if self.kind == Kind::Events {
+        if self.kind == EventKind::Events {
             self.line(on_event);
             self.dispatch(on_event);
             None

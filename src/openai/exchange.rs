@@ -68,7 +68,7 @@ impl Sender {
             Api::Responses => Stream::Responses(Events::default()),
         };
         let (mut body, mut size) = (Body::default(), 0);
-        // A refusal is no answer, whatever it looks like.
+        // A refusal is no answer, no matter what it looks like.
         let mut raw = Vec::new();
         loop {
             let patience = if stream.is_complete() {
@@ -104,14 +104,14 @@ impl Sender {
         if let Some(document) = body.end(&mut |event| stream.take(event, &self.ear)) {
             // What follows would log the body of an answer that is no JSON.
             serde_json::from_slice::<serde::de::IgnoredAny>(&document)
-                .map_err(|error| Failure::Nonsense(format!("no JSON: {error}")))?;
+                .map_err(|error| Failure::Nonsense(format!("not JSON: {error}")))?;
             return Ok(http::Response::new(document).into());
         }
         let answer = match stream {
             Stream::Chat(chunks) => chunks.answer(is_done),
             Stream::Responses(events) => events.answer(),
         };
-        let answer = answer.ok_or_else(|| Failure::Unreachable("its answer broke off".into()))?;
+        let answer = answer.ok_or_else(|| Failure::Unreachable("its answer was cut off".into()))?;
         Ok(http::Response::new(answer.to_string()).into())
     }
 }

@@ -137,16 +137,17 @@ impl Failure {
                 status,
                 message: endpoint.without_key(&message),
                 remedy: match (about, status) {
-                    (About::Tools, _) => "set GREENLIGHT_MODEL_TOOLS=code, or GREENLIGHT_MODEL to one with tool calls",
-                    (_, 300..=399) => "it redirects: set GREENLIGHT_MODEL_BASE_URL to where it redirects to",
+                    (About::Tools, _) => {
+                        "set GREENLIGHT_MODEL_TOOLS=code, or GREENLIGHT_MODEL to a model with tool \
+                                          calls"
+                    }
+                    (_, 300..=399) => "it redirects: set GREENLIGHT_MODEL_BASE_URL to the new address",
                     (_, 401 | 403) => "check GREENLIGHT_MODEL_API_KEY",
                     (_, 404) => "check GREENLIGHT_MODEL_BASE_URL and GREENLIGHT_MODEL",
                     (_, 402 | 429) => {
                         "its quota or rate limit is used up: try later, or set another GREENLIGHT_MODEL_API_KEY"
                     }
-                    (_, 500..=599) => {
-                        "the fault is the endpoint's: try later, or set another GREENLIGHT_MODEL_BASE_URL"
-                    }
+                    (_, 500..=599) => "the endpoint failed: try later, or set another GREENLIGHT_MODEL_BASE_URL",
                     _ => "check that GREENLIGHT_MODEL is a model with tool calls and a context that is large enough",
                 },
             },
@@ -243,7 +244,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::try_from(time(wait)?.duration_since(now)).unwrap_or_default())
 }
 
-/// What a web page that came in place of an answer is called; none if it is no page.
+/// What a web page that came in place of an answer is called. `None` if it is no page.
 fn page(text: &str) -> Option<String> {
     let text: String = text.trim_start().chars().take(MAX_PAGE).collect();
     let lower = text.to_ascii_lowercase();
@@ -253,8 +254,8 @@ fn page(text: &str) -> Option<String> {
     let title = lower.find("<title>").map(|at| at + "<title>".len());
     let title = title.and_then(|from| text.get(from..from + lower.get(from..)?.find('<')?));
     Some(match title.map(one_line).filter(|title| !title.is_empty()) {
-        Some(title) => format!("a web page called “{title}”, and no answer of a model"),
-        None => "a web page, and no answer of a model".into(),
+        Some(title) => format!("a web page titled “{title}”, not a model's answer"),
+        None => "a web page, not a model's answer".into(),
     })
 }
 
@@ -277,9 +278,9 @@ mod tests {
         };
         assert_eq!(
             refused("\n<!DOCTYPE html>\n<html><head><TITLE>Not\nfound</TITLE></head><p>long</p></html>"),
-            "a web page called “Not found”, and no answer of a model"
+            "a web page titled “Not found”, not a model's answer"
         );
-        assert_eq!(refused("<html>ä<title>"), "a web page, and no answer of a model");
+        assert_eq!(refused("<html>ä<title>"), "a web page, not a model's answer");
         assert_eq!(refused("no such route"), "no such route");
     }
 

@@ -1,4 +1,4 @@
-//! What is heard of an answer while it comes in, on its way from the connection to whoever listens.
+//! What is heard of an answer while it comes in, on its way from the connection to anyone who listens.
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 

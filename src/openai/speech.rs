@@ -21,7 +21,7 @@ impl OpenAi {
             return None;
         }
         if self.speech.set(Speech::Code).is_ok() {
-            tracing::info!("the model takes no tools: it acts by blocks of code");
+            tracing::info!("the model does not support tools, so it works through code blocks");
         }
         Some(ModelError::NoTools)
     }

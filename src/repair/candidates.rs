@@ -71,7 +71,7 @@ pub(super) struct Candidates {
     checkout: Checkout,
     /// Texts that failures print.
     printed: Arc<[String]>,
-    heap: BinaryHeap<Entry>,
+    heap: BinaryHeap<QueueEntry>,
     excluded: HashSet<String>,
     /// The highest score of an excluded edit so far, from 0.
     likeliest_excluded: f32,
@@ -82,15 +82,15 @@ pub(super) struct Candidates {
 }
 
 /// A file or a definition not yet looked into, by the best that could come of it; or an edit.
-struct Entry {
+struct QueueEntry {
     score: f32,
     suspect: Arc<Suspect>,
     /// Breaks ties: what is not yet looked into before edits, edits in the order they were made.
     order: usize,
-    what: What,
+    what: QueuedWork,
 }
 
-enum What {
+enum QueuedWork {
     File,
     /// The definition of the outline, in one stage.
     Definition(usize, Stage, Arc<Read>),
@@ -113,11 +113,11 @@ impl Candidates {
         (excluded, tried): (&[String], &[String]),
     ) -> Self {
         let suspects: Vec<Arc<Suspect>> = suspects.into_iter().map(Arc::new).collect();
-        let whole_file = |suspect: &Arc<Suspect>| Entry {
+        let whole_file = |suspect: &Arc<Suspect>| QueueEntry {
             score: suspect.most(),
             suspect: Arc::clone(suspect),
             order: 0,
-            what: What::File,
+            what: QueuedWork::File,
         };
         Self {
             checkout: checkout.clone(),
@@ -142,15 +142,15 @@ impl Candidates {
 
     /// How many are left, roughly.
     pub(super) fn estimate(&self) -> u32 {
-        let bytes = |entry: &Entry, index: usize| {
+        let bytes = |entry: &QueueEntry, index: usize| {
             let outline = &entry.suspect.outline;
             let own = outline.definitions.get(index).map(|d| outline.own_bytes(d));
             own.into_iter().flatten().map(|bytes| bytes.len()).sum::<usize>()
         };
         let left = self.heap.iter().map(|entry| match &entry.what {
-            What::Edit(..) => 1,
-            What::Definition(index, ..) => bytes(entry, *index) * PER_KILOBYTE / 1024,
-            What::File => {
+            QueuedWork::Edit(..) => 1,
+            QueuedWork::Definition(index, ..) => bytes(entry, *index) * PER_KILOBYTE / 1024,
+            QueuedWork::File => {
                 let all = 0..entry.suspect.outline.definitions.len();
                 all.map(|index| bytes(entry, index)).sum::<usize>() * Stage::ALL.len() * PER_KILOBYTE / 1024
             }
@@ -175,11 +175,11 @@ impl Candidates {
                 .map(|line| suspect.suspicion(&definition.bytes, line))
                 .fold(0.0, f32::max);
             for stage in Stage::ALL.into_iter().filter(|_| suspicion > 0.0) {
-                self.heap.push(Entry {
+                self.heap.push(QueueEntry {
                     score: suspicion * stage.most(),
                     suspect: Arc::clone(suspect),
                     order: 0,
-                    what: What::Definition(index, stage, Arc::clone(&read)),
+                    what: QueuedWork::Definition(index, stage, Arc::clone(&read)),
                 });
             }
         }
@@ -197,11 +197,11 @@ impl Candidates {
             }
             self.made += 1;
             let suspicion = suspect.suspicion(&edit.range, read.rows.line(edit.range.start));
-            self.heap.push(Entry {
+            self.heap.push(QueueEntry {
                 score: suspicion * edit.weight(),
                 suspect: Arc::clone(suspect),
                 order: self.made,
-                what: What::Edit(edit, Arc::clone(read)),
+                what: QueuedWork::Edit(edit, Arc::clone(read)),
             });
         }
     }
@@ -249,9 +249,9 @@ impl Iterator for Candidates {
     fn next(&mut self) -> Option<Candidate> {
         while let Some(entry) = self.heap.pop() {
             match &entry.what {
-                What::File => self.look_into(&entry.suspect),
-                What::Definition(index, stage, read) => self.make(&entry.suspect, *index, *stage, read),
-                What::Edit(edit, read) => {
+                QueuedWork::File => self.look_into(&entry.suspect),
+                QueuedWork::Definition(index, stage, read) => self.make(&entry.suspect, *index, *stage, read),
+                QueuedWork::Edit(edit, read) => {
                     if let Some(candidate) = self.candidate(&entry.suspect, (edit, entry.score), read) {
                         return Some(candidate);
                     }
@@ -262,7 +262,7 @@ impl Iterator for Candidates {
     }
 }
 
-/// The name of what is around a range, if it has one of its own.
+/// The name of what is around a range, if it has its own.
 fn named(suspect: &Suspect, bytes: &Range<usize>) -> Option<String> {
     let around = suspect.around(bytes).filter(|definition| !definition.is_module);
     around.map(|definition| definition.name.clone())
@@ -276,7 +276,7 @@ fn digest(path: &RepoPath, text: &str) -> [u8; 32] {
     hash.finalize().into()
 }
 
-impl Ord for Entry {
+impl Ord for QueueEntry {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_score = self.score.total_cmp(&other.score);
         let by_path = || other.suspect.path().cmp(self.suspect.path());
@@ -284,19 +284,19 @@ impl Ord for Entry {
     }
 }
 
-impl PartialOrd for Entry {
+impl PartialOrd for QueueEntry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for QueueEntry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Entry {}
+impl Eq for QueueEntry {}
 
 #[cfg(test)]
 mod tests;

@@ -23,9 +23,9 @@ const COMPARED: f32 = 0.7;
 const UNCOMPARED: f32 = 0.9;
 /// After a rejection, a fix is offered only if its score is at least this share of the rejected one's.
 const UNLIKELY: f32 = 1.0 / 3.0;
-/// So many rivals are compared.
+/// At most this many rivals are compared.
 const MAX_RIVALS: usize = 12;
-/// So many findings are proved by a run of the whole suite, and shown.
+/// At most this many findings are proved by a run of the whole suite, and shown.
 const MAX_FINDINGS: usize = 3;
 
 /// What the gate says to the patches that passed so far.
@@ -45,7 +45,7 @@ pub(super) struct Gate<'a> {
     pub(super) ranking: &'a Ranking,
     /// What was turned down.
     pub(super) turned_down: &'a TurnedDown<'a>,
-    /// Of whoever asked for the search; its time limit is another matter.
+    /// The caller's; its time limit is another matter.
     pub(super) cancel: &'a CancellationToken,
 }
 
@@ -101,14 +101,14 @@ impl Gate<'_> {
         Ok(Decision::Wait)
     }
 
-    /// Why a candidate is not sure, whatever else passes the tests.
+    /// Why a candidate is not sure, no matter what else passes the tests.
     fn risks(&self, candidate: &Candidate, turned_down: f32) -> Vec<&'static str> {
         let mut risks = Vec::new();
         if !self.is_near(candidate) {
-            risks.push("it is in code that the change did not touch and that is not among the first suspects");
+            risks.push("it is in code that the change did not touch and that is not among the top suspects");
         }
         match candidate.template.kind() {
-            Kind::Removal => risks.push("it only takes something away"),
+            Kind::Removal => risks.push("it only removes code"),
             Kind::Insertion => risks.push("it adds a way around the code that fails"),
             _ => {}
         }
@@ -116,9 +116,7 @@ impl Gate<'_> {
             risks.push("edits of its kind are seldom the fix");
         }
         if candidate.score < turned_down * UNLIKELY {
-            risks.push(
-                "it is much less likely than a fix that was turned down, and the tests cannot tell the two apart",
-            );
+            risks.push("it is much less likely than a fix that was rejected, and the tests cannot tell the two apart");
         }
         risks
     }
@@ -177,7 +175,7 @@ impl Gate<'_> {
                 .map(String::from)
                 .collect();
             if risks.is_empty() {
-                risks.push("another edit that is as likely passes the tests, too, and behaves differently".into());
+                risks.push("another, equally likely edit also passes the tests but behaves differently".into());
             }
             findings.push(Unverified {
                 patch: candidate.patch(self.task.checkout),

@@ -17,11 +17,11 @@ use crate::domain::search::Rung;
 use crate::domain::test_run::TestRun;
 use crate::suite;
 
-/// After the first candidate that passes, so many more are tried at most for others that are about as likely, and for so
-/// long.
+/// After the first candidate that passes, this many more are tried at most for others that are about as likely, and for
+/// so long.
 const MAX_RIVALS_TRIED: u32 = 400;
 const RIVALS_WALL: Duration = Duration::from_secs(20);
-/// Of candidates that pass, so many are kept.
+/// Of candidates that pass, this many are kept.
 const MAX_PASSING: usize = 50;
 
 /// How a hunt ended.

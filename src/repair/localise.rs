@@ -24,11 +24,12 @@ const POINTED_AT: f32 = 0.7;
 const CHANGED: f32 = 0.75;
 /// What the neighbours of suspicious code in the same file get.
 const NEIGHBOUR: f32 = 0.03;
-/// So many functions that failures name as called in another way are looked for, and so many may share the name.
+/// At most this many functions that failures name as called in another way are looked for, and this many may share the
+/// name.
 const MAX_CALLED: usize = 20;
 const MAX_SAME: usize = 3;
 
-/// Reads the tree and ranks its code; none when cancelled.
+/// Reads the tree and ranks its code. `None` when cancelled.
 pub(super) fn suspects(
     checkout: &Checkout,
     editable: &BTreeSet<RepoPath>,

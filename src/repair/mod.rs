@@ -1,5 +1,5 @@
-//! Fixes without a model: what the tools would do by themselves, hunks of the pull request put back, and single small edits,
-//! the most promising first, each judged by the tests.
+//! Fixes without a model: what the tools would do automatically, hunks of the pull request put back, and single small
+//! edits, the most promising first, each judged by the tests.
 //!
 //! The order decides how long it takes. Code is ranked by what failing tests mention and execute, by what failures point
 //! at and by what the pull request changed ([`localise`], [`suspect`]); edits by the idea behind them ([`templates`]); and a
@@ -141,7 +141,7 @@ pub enum End {
 /// Searches for a single edit that makes the tests better, and reports after each candidate.
 ///
 /// # Errors
-/// When the tree cannot be copied, or the sandbox fails; whatever the candidates do is no error.
+/// When the tree cannot be copied, or the sandbox fails; nothing that the candidates do is an error.
 pub async fn search(
     task: &Task<'_>,
     budget: &Budget,
@@ -201,7 +201,7 @@ pub async fn search(
     })
 }
 
-/// Whether small edits are tried at all: code that does not build, or that a linter complains about, is seldom mended by
+/// Whether small edits are tried at all: code that does not build, or that a linter complains about, is seldom fixed by
 /// one, but perhaps by putting back what the pull request changed. What fails while tests are loaded was executed, too.
 fn is_searched(outcome: Outcome) -> bool {
     matches!(
@@ -231,7 +231,7 @@ pub async fn suspects(task: &Task<'_>, cancel: &CancellationToken) -> Result<Vec
     Ok(found.map_or_else(Vec::new, |suspects| suspect::places(&suspects)))
 }
 
-/// Reads the tree and ranks its code; none when stopped.
+/// Reads the tree and ranks its code. `None` when stopped.
 async fn localised(task: &Task<'_>, stop: &CancellationToken) -> Result<Option<Vec<Suspect>>, suite::Error> {
     let checkout = task.checkout.clone();
     let paths: BTreeSet<RepoPath> = checkout.paths().into_iter().cloned().collect();

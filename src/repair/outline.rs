@@ -17,7 +17,7 @@ use crate::guard;
 pub(super) struct Outline {
     pub(super) path: RepoPath,
     /// By their start; a nested one comes after the one around it. Last comes what the file does outside of all others,
-    /// in languages where a file does anything by itself.
+    /// in languages where a file does anything when it is loaded.
     pub(super) definitions: Vec<Definition>,
     /// Classes, each with what it is derived from.
     pub(super) bases: Vec<(String, String)>,
@@ -25,7 +25,7 @@ pub(super) struct Outline {
     pub(super) test_modules: Vec<String>,
 }
 
-/// A function, a constant outside functions, a default in a class, or what a file does by itself.
+/// A function, a constant outside functions, a default in a class, or what a file does when it is loaded.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) name: String,
@@ -35,7 +35,7 @@ pub(super) struct Definition {
     /// From 1.
     pub(super) lines: RangeInclusive<u32>,
     pub(super) is_test_code: bool,
-    /// Whether it is what the file does by itself. Its bytes and lines are the whole file's.
+    /// Whether it is what the file does when it is loaded. Its bytes and lines are the whole file's.
     pub(super) is_module: bool,
     pub(super) mentions: BTreeSet<String>,
     /// Methods that it calls without naming them, such as those of operators.
@@ -93,12 +93,13 @@ impl Outline {
         named[..from].iter().rposition(|d| d.bytes.end >= bytes.end).or(module)
     }
 
-    /// Whether a line belongs to a definition: to what the file does by itself only those outside of all others.
+    /// Whether a line belongs to a definition: to what the file does when it is loaded only those outside of all
+    /// others.
     pub(super) fn has_line(&self, definition: &Definition, line: u32) -> bool {
         definition.lines.contains(&line) && !(definition.is_module && self.named().any(|d| d.lines.contains(&line)))
     }
 
-    /// The bytes of a definition: of what the file does by itself those outside of all others.
+    /// The bytes of a definition: of what the file does when it is loaded those outside of all others.
     pub(super) fn own_bytes(&self, definition: &Definition) -> Vec<Range<usize>> {
         if !definition.is_module {
             return vec![definition.bytes.clone()];

@@ -1,7 +1,7 @@
 //! Runs the tests on a candidate with the test command itself: the failing ones first, then all.
 //!
-//! Candidates share workspaces, because a warm build is what makes a trial cheap. Whatever the code under test leaves
-//! behind there can make a wrong candidate look good only until the fresh copy.
+//! Candidates share workspaces, because a warm build is what makes a trial cheap. Anything that the code under test
+//! leaves behind there can make a wrong candidate look good only until the fresh copy.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,7 +20,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::domain::test_run::{Outcome, TestRun, is_better};
 use crate::sandbox;
-use crate::suite::{self, Framework, Suite};
+use crate::suite::{self, Runtime, Suite};
 
 /// How long a candidate may take where the tests without it never end, so that nothing can be measured.
 const UNMEASURED: Duration = Duration::from_secs(30);
@@ -59,9 +59,9 @@ impl<'a> Bench<'a> {
     /// Runs the failing tests without any candidate, once to build and once to see how long they take. None when
     /// they don't fail here, so that nothing could be learned from them, or when stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
-        let lanes = match task.suite.command.framework {
-            // Cargo uses all cores itself, and every lane would be a build of its own.
-            Framework::Cargo => 1,
+        let lanes = match task.suite.command.framework.runtime() {
+            // Cargo uses all cores itself, and every lane would be its own build.
+            Some(Runtime::Cargo) => 1,
             _ => workers(),
         };
         let mut bench = Self {
@@ -231,7 +231,8 @@ impl Lane {
 /// Options with which cargo builds only the test binaries in whose source the failures are, as it seems.
 pub(super) fn targets(task: &Task<'_>) -> Option<Vec<String>> {
     let command = &task.suite.command;
-    let is_plain = command.framework == Framework::Cargo && command.argv.starts_with(&["cargo".into(), "test".into()]);
+    let is_plain = command.framework.runtime() == Some(Runtime::Cargo)
+        && command.argv.starts_with(&["cargo".into(), "test".into()]);
     if !is_plain || command.argv.iter().any(|word| is_target(word)) {
         return None;
     }

@@ -83,7 +83,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// For each definition the sum of what the tests say about it, and how many tests there are; none when cancelled.
+    /// For each definition the sum of what the tests say about it, and how many tests there are. `None` when cancelled.
     fn sums(&self, tests: &[TestName], cancel: &CancellationToken) -> Option<(Vec<f32>, f32)> {
         let mut sums = vec![0.0_f32; self.definitions.len()];
         let mut count = 0.0;

@@ -12,7 +12,7 @@ use crate::domain::test_path::is_test_path;
 
 /// Hunks that are tried at most, over all files.
 const MAX_HUNKS: usize = 100;
-/// A larger hunk is a change of its own, and not a slip.
+/// A larger hunk is its own change, and not a slip.
 const MAX_HUNK_BYTES: usize = 16 << 10;
 /// A longer file is left alone; nobody waits for its diff.
 const MAX_FILE_BYTES: usize = 1 << 20;
@@ -21,7 +21,7 @@ const SCORE: f32 = 1.25;
 
 /// One range of a file as it is now, and what was there before the pull request.
 #[derive(Debug, PartialEq, Eq)]
-struct Hunk {
+struct RevertedRange {
     range: Range<usize>,
     original: String,
     line: u32,
@@ -52,7 +52,7 @@ pub(super) fn candidates(task: &Task<'_>) -> Vec<Candidate> {
     found
 }
 
-fn candidate(path: &RepoPath, now: &str, hunk: Hunk) -> Option<Candidate> {
+fn candidate(path: &RepoPath, now: &str, hunk: RevertedRange) -> Option<Candidate> {
     let before = now.get(hunk.range.clone())?;
     let text = [now.get(..hunk.range.start)?, &hunk.original, now.get(hunk.range.end..)?].concat();
     Some(Candidate {
@@ -71,7 +71,7 @@ fn candidate(path: &RepoPath, now: &str, hunk: Hunk) -> Option<Candidate> {
 }
 
 /// Groups of lines that changed together.
-fn hunks(now: &str, original: &str) -> Vec<Hunk> {
+fn hunks(now: &str, original: &str) -> Vec<RevertedRange> {
     if now.len().max(original.len()) > MAX_FILE_BYTES {
         return Vec::new();
     }
@@ -80,13 +80,13 @@ fn hunks(now: &str, original: &str) -> Vec<Hunk> {
         .diff_lines(now, original);
     let mut hunks = Vec::new();
     let (mut at, mut line) = (0, 1);
-    let mut open: Option<Hunk> = None;
+    let mut open: Option<RevertedRange> = None;
     for change in diff.iter_all_changes() {
         let text = change.value();
         match change.tag() {
             ChangeTag::Equal => hunks.extend(open.take()),
             ChangeTag::Delete | ChangeTag::Insert => {
-                let hunk = open.get_or_insert_with(|| Hunk {
+                let hunk = open.get_or_insert_with(|| RevertedRange {
                     range: at..at,
                     original: String::new(),
                     line,

@@ -10,7 +10,7 @@ use super::spectrum::Spectrum;
 use super::{Task, process, schemata, warm};
 use crate::suite;
 
-/// Candidates that are tried at the same time at most, whatever the machine.
+/// Candidates that are tried at the same time at most, regardless of the machine.
 const MAX_WORKERS: usize = 8;
 
 /// What came of trying a candidate.
@@ -51,8 +51,8 @@ pub(super) enum Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Settles on the fastest way in which the failing tests fail without a candidate; none when there is no such way, or
-    /// when stopped.
+    /// Settles on the fastest way in which the failing tests fail without a candidate. `None` when there is no such
+    /// way, or when stopped.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         if !super::is_searched(task.before.outcome) {
             return Ok(process::Bench::set_up(task, stop)
@@ -79,8 +79,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How many candidates are best judged in one go, when so many were judged before: the first are few, because among
-    /// them the fix often is.
+    /// How many candidates are best judged in one go, when this many were judged before: the first are few, because
+    /// among them the fix often is.
     pub(super) fn batch(&self, judged: u32) -> usize {
         match self {
             Self::Warm(pool) => pool.batch(judged),
@@ -89,7 +89,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What the tests execute, as far as it can be found out in this time; none where it cannot.
+    /// What the tests execute, as far as it can be found out in this time. `None` where it cannot.
     pub(super) async fn spectrum(
         &self,
         wall: Duration,

@@ -24,7 +24,7 @@ const AS_SUSPICIOUS: f32 = 0.9;
 #[derive(Debug)]
 pub(super) struct Suspect {
     pub(super) outline: Outline,
-    /// From 0 to 1, for each definition of the outline; none for one that is not to be edited.
+    /// From 0 to 1, for each definition of the outline. `None` for one that is not to be edited.
     pub(super) definitions: Vec<Option<f32>>,
     /// Definitions of which a failure says that they were not called as they are declared.
     pub(super) called: Vec<bool>,
@@ -61,7 +61,7 @@ impl Suspect {
         };
         let definition = &self.outline.definitions[index];
         if definition.is_module {
-            // Its lines are between those of others, which were changed, executed or pointed at by themselves.
+            // Its lines are between those of others, which were changed, executed or pointed at individually.
             return self.score(index) * self.module_factor(line);
         }
         let lines = &definition.lines;
@@ -86,7 +86,8 @@ impl Suspect {
         self.score(index) * factor
     }
 
-    /// The same for what a file does by itself: that a line was not executed says nothing where it is not known which were.
+    /// The same for what a file does when it is loaded: that a line was not executed says nothing where it is not known
+    /// which were.
     fn module_factor(&self, line: u32) -> f32 {
         let executed = self
             .executed
@@ -134,7 +135,7 @@ pub(super) fn weigh(suspects: &mut [Suspect], spectrum: &Spectrum) {
             let own = lines.filter(|(line, _)| suspect.outline.has_line(definition, **line));
             let most = own.map(|(_, score)| *score).fold(0.0, f32::max);
             *score = if definition.is_module {
-                // Whatever a test does, the file was loaded before.
+                // No matter what a test does, the file was loaded before.
                 CONSTANT * (EXECUTED * most + (1.0 - EXECUTED) * *score)
             } else if most > 0.0 {
                 EXECUTED * most + (1.0 - EXECUTED) * *score

@@ -1,19 +1,22 @@
-//! One file as a syntax tree, parsed and walked within bounds, because its author may be hostile. What the nodes
-//! mean is left to the callers.
+//! A file with what the search knows of its language; [`greenlight_syntax`] parses and walks it, here within
+//! tighter bounds.
 
-use std::ops::{ControlFlow, Range};
-use std::time::{Duration, Instant};
+use std::ops::Range;
+use std::time::Duration;
 
-use tree_sitter::{InputEdit, Node, ParseOptions, Parser, Point, Tree};
+pub(super) use greenlight_syntax::{Below, Step};
+use greenlight_syntax::{Bounds, parse};
+use tree_sitter::{Node, Tree};
 
 use super::language::{self, Language};
 
-/// Larger files are not looked at: they are generated, and slow to search.
-const MAX_BYTES: usize = 512 * 1024;
+/// Larger files are generated, and slow to search.
+const BOUNDS: Bounds = Bounds {
+    bytes: 512 * 1024,
+    time: Duration::from_millis(1_500),
+};
 /// Code nested deeper than this is not looked at.
 const MAX_DEPTH: usize = 200;
-/// A parse that takes longer is given up.
-const MAX_PARSE: Duration = Duration::from_millis(1_500);
 
 /// More than this is not quoted, nor from further up.
 const MAX_QUOTED: usize = 60;
@@ -26,25 +29,11 @@ pub(super) struct Source {
     tree: Tree,
 }
 
-/// A node and the field of its parent that it stands in.
-#[derive(Clone, Copy)]
-pub(super) struct Step<'t> {
-    pub(super) node: Node<'t>,
-    pub(super) field: &'t str,
-}
-
-/// Whether [`Source::walk`] goes on below a node.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Below {
-    Enter,
-    Skip,
-}
-
 impl Source {
-    /// Parses a file; none if its language is not known, or it is too large or too slow to parse.
+    /// Parses a file. `None` if its language is not known, or it is too large or too slow to parse.
     pub(super) fn parse(path: &str, text: String) -> Option<Self> {
         let language = language::of(path)?;
-        let tree = parse(language, &text, None)?;
+        let tree = parse(language.syntax, &text, BOUNDS, None)?;
         Some(Self { language, text, tree })
     }
 
@@ -57,35 +46,11 @@ impl Source {
     }
 
     /// Visits every node with the steps that lead to it, itself last, parents before children.
-    pub(super) fn walk<'t>(&'t self, mut visit: impl FnMut(&[Step<'t>]) -> Below) {
-        let mut cursor = self.tree.walk();
-        let mut path = vec![Step {
-            node: cursor.node(),
-            field: "",
-        }];
-        loop {
-            if visit(&path) == Below::Enter && path.len() < MAX_DEPTH && cursor.goto_first_child() {
-                path.push(Step {
-                    node: cursor.node(),
-                    field: cursor.field_name().unwrap_or_default(),
-                });
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                path.pop();
-                if !cursor.goto_parent() {
-                    return;
-                }
-            }
-            path.pop();
-            path.push(Step {
-                node: cursor.node(),
-                field: cursor.field_name().unwrap_or_default(),
-            });
-        }
+    pub(super) fn walk<'t>(&'t self, visit: impl FnMut(&[Step<'t>]) -> Below) {
+        greenlight_syntax::walk(&self.tree, MAX_DEPTH, visit);
     }
 
-    /// A range with a little of what is around it, as a person would quote it: the expression an operator stands in.
+    /// A range with a little of what is around it, as a person would quote it: the expression an operator is in.
     pub(super) fn quotable(&self, range: &Range<usize>) -> Range<usize> {
         let quotable = |node: &Node<'_>| {
             let text = self.text_of(*node);
@@ -104,81 +69,8 @@ impl Source {
 
     /// The text with one range replaced, if that brings no new syntax error.
     pub(super) fn replaced(&self, range: &Range<usize>, replacement: &str) -> Option<String> {
-        let mut text = String::with_capacity(self.text.len() + replacement.len());
-        text.push_str(self.text.get(..range.start)?);
-        text.push_str(replacement);
-        text.push_str(self.text.get(range.end..)?);
-        let mut old = self.tree.clone();
-        let start = point(&self.text, range.start);
-        old.edit(&InputEdit {
-            start_byte: range.start,
-            old_end_byte: range.end,
-            new_end_byte: range.start + replacement.len(),
-            start_position: start,
-            old_end_position: after(start, self.text.get(range.clone())?),
-            new_end_position: after(start, replacement),
-        });
-        let tree = parse(self.language, &text, Some(&old))?;
-        let is_sound = !tree.root_node().has_error()
-            || (self.tree.root_node().has_error() && count_errors(&tree) <= count_errors(&self.tree));
-        is_sound.then_some(text)
-    }
-}
-
-fn parse(language: &Language, text: &str, old: Option<&Tree>) -> Option<Tree> {
-    if text.len() > MAX_BYTES {
-        return None;
-    }
-    let mut parser = Parser::new();
-    parser.set_language(&(language.grammar)()).ok()?;
-    let deadline = Instant::now() + MAX_PARSE;
-    let mut progress = |_: &tree_sitter::ParseState| {
-        if Instant::now() < deadline {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
-    };
-    let options = ParseOptions::new().progress_callback(&mut progress);
-    let mut read = |at: usize, _: Point| text.as_bytes().get(at..).unwrap_or_default();
-    parser.parse_with_options(&mut read, old, Some(options))
-}
-
-/// Row and column in bytes, as tree-sitter counts them.
-fn point(text: &str, byte: usize) -> Point {
-    let before = &text.as_bytes()[..byte.min(text.len())];
-    let row = before.iter().filter(|b| **b == b'\n').count();
-    let column = before.iter().rev().take_while(|b| **b != b'\n').count();
-    Point { row, column }
-}
-
-/// Where a text ends that starts there.
-fn after(start: Point, text: &str) -> Point {
-    let end = point(text, text.len());
-    Point {
-        row: start.row + end.row,
-        column: if end.row == 0 {
-            start.column + end.column
-        } else {
-            end.column
-        },
-    }
-}
-
-fn count_errors(tree: &Tree) -> usize {
-    let mut cursor = tree.walk();
-    let mut errors = 0;
-    loop {
-        let node = cursor.node();
-        errors += usize::from(node.is_error() || node.is_missing());
-        if node.has_error() && cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return errors;
-            }
-        }
+        let file = (self.language.syntax, self.text.as_str(), &self.tree);
+        greenlight_syntax::replaced(file, range, replacement, BOUNDS)
     }
 }
 

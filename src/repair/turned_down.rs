@@ -1,5 +1,5 @@
 //! Keeps out of a search what somebody turned down: what says the same, and what does the same as far as that can be
-//! seen. Whoever turned down an edit does not want it in other words.
+//! seen. Anyone who turned down an edit does not want it in other words.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
 use crate::suite;
 
-/// So many that were turned down are compared with others by what they do, the newest first.
+/// At most this many that were turned down are compared with others by what they do, the newest first.
 const MAX_REJECTED: usize = 4;
-/// So many candidates are compared with them in one go.
+/// At most this many candidates are compared with them in one go.
 const MAX_COMPARED: usize = 12;
 
 /// What was turned down.
@@ -73,7 +73,7 @@ impl<'a> TurnedDown<'a> {
     }
 }
 
-/// A patch as a candidate, to be run like one; none if it is more than one file.
+/// A patch as a candidate, to be run like one. `None` if it is more than one file.
 fn edit(patch: &Patch) -> Option<Candidate> {
     let mut files = patch.files();
     let ((path, change), None) = (files.next()?, files.next()) else {

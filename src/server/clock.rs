@@ -15,10 +15,10 @@ pub const TICK: Duration = Duration::from_secs(60);
 const PRUNE: Duration = Duration::from_hours(24);
 /// A delivery younger than this is on its way into the queue.
 const MIN_AGE: SignedDuration = SignedDuration::from_secs(60);
-/// What fails time and again is tried at every so many ticks at least.
+/// What fails time and again is tried at least every this many ticks.
 const MAX_PAUSE: u64 = 64;
 
-/// Goes on with what an earlier process left: first the runs, then the deliveries nobody finished.
+/// Continues with what an earlier process left: first the runs, then the deliveries nobody finished.
 pub async fn take_up(queue: &Queue) {
     engine::sweep(queue.app()).await;
     identify(queue, |_| true).await;
@@ -81,7 +81,8 @@ async fn pick_up(
     match journal.open_runs().await {
         Ok(runs) => {
             for run in runs {
-                let is_left = is_due(&run) && !in_hand.has_lane_of(&run.started.pull_request);
+                let has_lane = run.started.pull_request().is_none_or(|id| in_hand.has_lane_of(id));
+                let is_left = is_due(&run) && !has_lane;
                 if is_left && may_be_tried(&run.id().0) && queue.push(Work::Resume(Box::new(run))).await.is_err() {
                     return;
                 }

@@ -1,6 +1,6 @@
-//! Accepts connections, so many at a time, and lets nobody hold one or the end of greenlight up. Knows no route.
+//! Accepts a bounded number of connections, and lets nobody hold one or the end of greenlight up. Knows no route.
 //!
-//! Whoever sends half a request, or none, holds a place only until somebody else needs it: when all are taken, the
+//! Anyone who sends half a request, or none, holds a place only until somebody else needs it: when all are taken, the
 //! connection that has been waited for longest is closed.
 
 use std::collections::BTreeMap;
@@ -23,11 +23,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-/// Whoever comes when so many are there, none of which can be closed, waits in the socket's own queue.
+/// A client that comes when all are taken, none of which can be closed, waits in the socket's own queue.
 const MAX_CONNECTIONS: usize = 256;
 /// How long the head of a request may take, and how long a connection may be silent between two.
 const MAX_HEAD: Duration = Duration::from_secs(10);
-/// How long a connection may go on when greenlight ends.
+/// How long a connection may stay open when greenlight ends.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How long nothing is accepted after that failed: there are no file descriptors left, or something like that.
 const BREATH: Duration = Duration::from_millis(200);

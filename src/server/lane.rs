@@ -1,6 +1,6 @@
 //! Which lane a piece of work goes through, and what it has to wait for there.
 //!
-//! What only answers, and what only stops something, has a lane of its own beside the one that may be busy for hours,
+//! What only answers, and what only stops something, has its own lane beside the one that may be busy for hours,
 //! and waits for no worker.
 
 use super::queue::Work;
@@ -37,10 +37,10 @@ impl Route {
     /// Reads the commands of a comment, which takes milliseconds: not for the threads that answer webhooks.
     pub(super) fn of(work: &Work) -> Self {
         match work {
-            Work::Resume(run) => Self::plain(
-                run.started.pull_request.key(),
-                worker(&run.started.pull_request.repository, is_asked_for(run)),
-            ),
+            Work::Resume(run) => match run.started.pull_request() {
+                Some(id) => Self::plain(id.key(), worker(&id.repository, is_asked_for(run))),
+                None => Self::plain("checkouts".into(), Needs::Noting),
+            },
             Work::Stop(event) => match &event.fact {
                 Fact::CommentCreated(comment) => Self::stopping(&comment.pull_request),
                 _ => Self::plain("pings".into(), Needs::Noting),
@@ -73,7 +73,7 @@ impl Route {
             Fact::PullRequestPushed { pull_request, .. }
             | Fact::PullRequestClosed { pull_request }
             | Fact::PullRequestRetargeted { pull_request } => Self::plain(pull_request.key(), Needs::Noting),
-            // Whoever may label is not always whoever may write.
+            // People who may label may not always write.
             Fact::PullRequestLabelled { pull_request, .. } => {
                 Self::plain(pull_request.key(), worker(&pull_request.repository, false))
             }
@@ -107,7 +107,7 @@ impl Route {
         if commands.iter().all(|command| answers(command) || stops(command)) {
             return Self::stopping(pull_request);
         }
-        // An explanation is a run of a model, beside whatever else goes on.
+        // An explanation is a run of a model, beside anything else that runs.
         let explains = |command: &&Command| matches!(command, Command::Explain);
         let lane = if commands.iter().all(|command| answers(command) || explains(command)) {
             format!("{} explanations", pull_request.key())

@@ -31,8 +31,8 @@ const MAX_ARRIVAL: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// What somebody is told who looks at the address in a browser.
-const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Runs are read and answered over \
-    REST at /api/v1/runs?repository=owner/name, with a GitHub token of your own. Whether all is well says /readyz.\n";
+const WHAT_IS_HERE: &str = "This is greenlight. GitHub sends its webhooks to /webhook. Read and answer runs over REST \
+                            at /api/v1/runs?repository=owner/name, with your GitHub token. /readyz reports health.\n";
 
 /// The routes.
 pub fn router(queue: Queue, secret: WebhookSecret) -> Router {

@@ -21,7 +21,7 @@ use crate::engine::{self, App, Broken, Interrupt};
 /// How many pieces of work may wait; beyond that a delivery is answered with 503.
 const CAPACITY: usize = 2_000;
 
-/// How much that needs no worker goes on at a time. GitHub allows 100 requests at once.
+/// How much that needs no worker is done at a time. GitHub allows 100 requests at once.
 /// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>
 const MAX_ANSWERING: usize = 16;
 const MAX_STOPPING: usize = 32;
@@ -121,8 +121,8 @@ impl Queue {
         self.held().lanes.values().map(VecDeque::len).sum()
     }
 
-    /// Whether the rate limit that a delivery or run met is reset by now; none if it met none. Asked once after the reset,
-    /// it is forgotten.
+    /// Whether the rate limit that a delivery or run met is reset by now. `None` if it met none. Asked once after the
+    /// reset, it is forgotten.
     pub(super) fn is_reset(&self, id: &str, now: Timestamp) -> Option<bool> {
         let mut held = self.held();
         let is_reset = now >= *held.limited.get(id)?;
@@ -258,14 +258,14 @@ impl Queue {
     }
 
     /// Waits for what a piece of work needs.
-    async fn place(&self, needs: Needs) -> Option<Place<'_>> {
+    async fn place(&self, needs: Needs) -> Option<WorkSlot<'_>> {
         let room = match needs {
-            Needs::Worker(share) => return self.0.workers.take(share).await.map(Place::Worker),
+            Needs::Worker(share) => return self.0.workers.take(share).await.map(WorkSlot::Worker),
             Needs::Answering => &self.0.answering,
             Needs::Stopping => &self.0.stopping,
             Needs::Noting => &self.0.noting,
         };
-        room.acquire().await.ok().map(Place::Beside)
+        room.acquire().await.ok().map(WorkSlot::Beside)
     }
 
     async fn do_one(&self, work: Work) {
@@ -335,7 +335,7 @@ impl Queue {
             }
             !pieces.is_to_be_tried_again
         };
-        // Shut down in the middle: the delivery stays unfinished, and the next process goes on with it.
+        // Shut down in the middle: the delivery stays unfinished, and the next process continues with it.
         let is_cut_off = self.0.is_draining.load(Ordering::Acquire);
         if is_done
             && !is_cut_off
@@ -358,7 +358,7 @@ impl Queue {
         self.0.is_draining.store(true, Ordering::Release);
         self.0.app.interrupts.shut_down();
         if tokio::time::timeout(at_most, self.idle()).await.is_err() {
-            tracing::warn!("work was cut off; it goes on after the restart");
+            tracing::warn!("work was interrupted; it resumes after the restart");
         }
     }
 
@@ -368,7 +368,7 @@ impl Queue {
 }
 
 /// What a piece of work holds while it is worked off.
-enum Place<'a> {
+enum WorkSlot<'a> {
     Worker(#[expect(dead_code, reason = "held, not used")] Worker),
     Beside(#[expect(dead_code, reason = "held, not used")] SemaphorePermit<'a>),
 }

@@ -1,4 +1,4 @@
-//! Fetches what GitHub could not deliver, at the start and every few minutes. It would never come again by itself.
+//! Fetches what GitHub could not deliver, at the start and every few minutes. It would never come again automatically.
 //!
 //! What was acknowledged and not read before greenlight ended is asked for, too. An App reads the list of its deliveries. With a token there is none: then the comments are read that were written on
 //! pull requests with open runs.
@@ -74,14 +74,14 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
     } else {
         let mut seen = HashSet::new();
         for run in app.journal.open_runs().await? {
-            let id = &run.started.pull_request;
+            let Some(id) = run.started.pull_request() else { continue };
             if !seen.insert(id.clone()) {
                 continue;
             }
             let client = app.github.client(run.started.installation, &id.repository).await?;
             let began_with = match run.started.origin {
                 Origin::Comment { id, .. } => Some(id),
-                Origin::Ci { .. } | Origin::Rerun { .. } | Origin::Label { .. } => None,
+                Origin::CommandLine | Origin::Ci { .. } | Origin::Rerun { .. } | Origin::Label { .. } => None,
             };
             let me = app.github.me().await?;
             for event in client.comments_since(id, me, began_with).await? {
@@ -96,7 +96,7 @@ async fn try_sweep(queue: &Queue) -> Result<(), Broken> {
         if !app.github.is_app() {
             tracing::warn!(
                 delivery.id = id.0,
-                "greenlight ended before it read this: have it delivered again"
+                "greenlight stopped before it read this: redeliver it"
             );
         }
         app.journal.has_read(&id).await?;

@@ -22,14 +22,15 @@ use crate::journal::{self, Admission};
 /// GitHub caps payloads at 25 MB.
 /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads#payload-cap>
 const MAX_PAYLOAD: usize = 25 * 1024 * 1024;
-/// A payload of this size is read in milliseconds, and needs no room of its own: the number of connections bounds how
+/// A payload of this size is read in milliseconds, and needs no separate room: the number of connections bounds how
 /// many there are.
 const SMALL_PAYLOAD: usize = 1024 * 1024;
-/// How many larger payloads are in memory at once, until they are read: whoever sends them has not shown a signature yet.
+/// How many larger payloads are in memory at once, until they are read: anyone who sends them has not shown a signature
+/// yet.
 const MAX_LARGE_PAYLOADS: usize = 10;
 
-const NO_ROOM: &str = "greenlight has no room for this now: have it delivered again later.";
-const NOT_WRITTEN: &str = "greenlight cannot write this down; its log says why. Have it delivered again later.";
+const NO_ROOM: &str = "greenlight is at capacity: redeliver this later.";
+const NOT_WRITTEN: &str = "greenlight cannot record this; its log says why. Redeliver it later.";
 
 /// What the door is attended with.
 #[derive(Clone)]
@@ -53,7 +54,7 @@ impl Door {
     }
 
     /// Makes room for a large body before it is read; one that does not say how long it is may be large.
-    fn reserve(&self, headers: &HeaderMap) -> Result<Option<OwnedSemaphorePermit>, Refusal> {
+    fn reserve(&self, headers: &HeaderMap) -> Result<Option<OwnedSemaphorePermit>, WebhookRefusal> {
         if declared(headers).is_some_and(|length| length <= SMALL_PAYLOAD) {
             return Ok(None);
         }
@@ -65,22 +66,23 @@ impl Door {
     }
 }
 
-/// A status, and one sentence for whoever set the webhook up: GitHub shows both in its list of recent deliveries.
-type Refusal = (StatusCode, String);
+/// A status, and one sentence for anyone who set the webhook up: GitHub shows both in its list of recent deliveries.
+type WebhookRefusal = (StatusCode, String);
 
-fn refuse(status: StatusCode, sentence: &str) -> Refusal {
+fn refuse(status: StatusCode, sentence: &str) -> WebhookRefusal {
     (status, format!("{sentence}\n"))
 }
 
-fn unsigned(error: SignatureError) -> Refusal {
+fn unsigned(error: SignatureError) -> WebhookRefusal {
     tracing::warn!(%error, "a delivery was refused");
     let sentence = match error {
         SignatureError::Missing => {
-            "There is no X-Hub-Signature-256 header: set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET."
+            "There is no X-Hub-Signature-256 header: set the secret of the webhook to that in \
+             GREENLIGHT_WEBHOOK_SECRET."
         }
         SignatureError::Malformed => "The X-Hub-Signature-256 header is not `sha256=` and 64 hexadecimal digits.",
         SignatureError::Wrong => {
-            "The signature does not fit: set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET."
+            "The signature does not match: set the secret of the webhook to that in GREENLIGHT_WEBHOOK_SECRET."
         }
     };
     refuse(StatusCode::UNAUTHORIZED, sentence)
@@ -111,7 +113,7 @@ struct Delivery {
     body: Vec<u8>,
 }
 
-pub(super) async fn post_webhook(State(door): State<Door>, request: Request) -> Result<StatusCode, Refusal> {
+pub(super) async fn post_webhook(State(door): State<Door>, request: Request) -> Result<StatusCode, WebhookRefusal> {
     let room = door.reserve(request.headers())?;
     let (parts, body) = request.into_parts();
     let body = arrive(&door.secret, &parts.headers, body).await?;
@@ -142,7 +144,7 @@ pub(super) async fn post_webhook(State(door): State<Door>, request: Request) -> 
 }
 
 /// Checks the signature, before anything in the body is looked at.
-async fn arrive(secret: &WebhookSecret, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
+async fn arrive(secret: &WebhookSecret, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, WebhookRefusal> {
     let signature = headers.get("x-hub-signature-256").map(header::HeaderValue::as_bytes);
     let mut verification = Verification::begin(secret, signature);
     // Nothing is kept of what cannot be right, but it is read to its end: who sends it waits for the answer only then.
@@ -154,12 +156,12 @@ async fn arrive(secret: &WebhookSecret, headers: &HeaderMap, body: Body) -> Resu
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| {
             tracing::info!(%error, "a delivery was not read");
-            refuse(StatusCode::BAD_REQUEST, "The payload did not arrive whole.")
+            refuse(StatusCode::BAD_REQUEST, "The payload did not arrive in full.")
         })?;
         length += chunk.len();
         if length > MAX_PAYLOAD {
             tracing::info!("a delivery is too long");
-            let what = "The payload is longer than GitHub's may be.";
+            let what = "The payload is larger than GitHub's limit.";
             return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, what));
         }
         if let Ok(verification) = &mut verification {
@@ -172,7 +174,7 @@ async fn arrive(secret: &WebhookSecret, headers: &HeaderMap, body: Body) -> Resu
 }
 
 /// Takes what the header says of a delivery.
-fn named(headers: &HeaderMap, body: Vec<u8>) -> Result<Delivery, Refusal> {
+fn named(headers: &HeaderMap, body: Vec<u8>) -> Result<Delivery, WebhookRefusal> {
     if is_form(headers) {
         tracing::warn!("a delivery is form-encoded");
         let what = "The payload is form-encoded: set the content type of the webhook to application/json.";
@@ -182,14 +184,14 @@ fn named(headers: &HeaderMap, body: Vec<u8>) -> Result<Delivery, Refusal> {
     let id = header("x-github-delivery").filter(|id| !id.is_empty() && id.len() <= 100);
     let (Some(kind), Some(id)) = (header("x-github-event"), id) else {
         tracing::warn!("a delivery has no X-GitHub-Event or X-GitHub-Delivery header");
-        let what = "There is no X-GitHub-Event or X-GitHub-Delivery header: only GitHub's webhooks belong here.";
+        let what = "There is no X-GitHub-Event or X-GitHub-Delivery header: only GitHub's webhooks are accepted here.";
         return Err(refuse(StatusCode::BAD_REQUEST, what));
     };
     Ok(Delivery { id, kind, body })
 }
 
 /// Reads a delivery, writes down what it says if that is to be acted on, and hands it to the queue.
-async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, Refusal> {
+async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, WebhookRefusal> {
     // Not on the threads that answer others.
     let reading = tokio::task::spawn_blocking(move || read(&delivery).map(|read| (delivery.id, read)));
     let (id, read) = reading.await.map_err(|error| {
@@ -219,8 +221,8 @@ async fn take(queue: &Queue, delivery: Delivery) -> Result<StatusCode, Refusal> 
     Ok(StatusCode::ACCEPTED)
 }
 
-/// The event and its way through the queue; none if there is nothing to remember.
-fn read(delivery: &Delivery) -> Result<Option<(Event, Route)>, Refusal> {
+/// The event and its way through the queue. `None` if there is nothing to remember.
+fn read(delivery: &Delivery) -> Result<Option<(Event, Route)>, WebhookRefusal> {
     let event = webhook::parse(&delivery.kind, &delivery.body).map_err(|error| {
         tracing::warn!(delivery.id, event = delivery.kind, %error, "a payload cannot be read");
         let what = "The payload is not the JSON that GitHub sends for this event.";
@@ -232,7 +234,7 @@ fn read(delivery: &Delivery) -> Result<Option<(Event, Route)>, Refusal> {
     }))
 }
 
-fn not_written(id: &str) -> impl FnOnce(journal::Error) -> Refusal {
+fn not_written(id: &str) -> impl FnOnce(journal::Error) -> WebhookRefusal {
     move |error| {
         tracing::error!(delivery.id = id, %error, "a delivery could not be written down");
         refuse(StatusCode::SERVICE_UNAVAILABLE, NOT_WRITTEN)

@@ -70,7 +70,7 @@ impl Workers {
                 };
                 (worker, sender)
             };
-            // Whoever stopped waiting gives it back by dropping it, outside of the lock.
+            // Anyone who stopped waiting gives it back by dropping it, outside of the lock.
             drop(sender.send(worker));
         }
     }
@@ -94,8 +94,8 @@ impl Drop for Worker {
 }
 
 impl Held {
-    /// Who may start now: what was asked for first, then of the repository with the least at work, then whoever waits
-    /// longest.
+    /// Who may start now: what was asked for first, then of the repository with the least at work, then anyone who
+    /// waits longest.
     fn next(&self, workers: usize) -> Option<usize> {
         let may_start = |(_, (share, _)): &(usize, &(Share, _))| self.may_start(share, workers);
         let order = |(place, (share, _)): &(usize, &(Share, _))| {

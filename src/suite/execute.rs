@@ -1,5 +1,5 @@
 //! Runs other programs than the tests, where the tests would run and with what is installed for them; and installs
-//! packages for one such program, in a run of its own.
+//! packages for one such program, in its own run.
 //!
 //! Not here: whether anything may run, and which hosts it may reach.
 
@@ -28,7 +28,7 @@ const SHOWN_BYTES: usize = 1_500;
 #[derive(Debug, Clone)]
 pub struct Job {
     pub argv: Vec<String>,
-    /// Hosts that it may reach; none means no network.
+    /// Hosts that it may reach. `None` means no network.
     pub hosts: Vec<String>,
     pub wall: Duration,
 }
@@ -60,7 +60,7 @@ pub struct Packages {
 /// Runs a program in a workspace as it is now.
 ///
 /// # Errors
-/// When the sandbox fails; whatever the program does is an outcome.
+/// When the sandbox fails; no matter what the program does is an outcome.
 pub async fn execute(
     suite: &Suite,
     workspace: &Workspace,
@@ -122,7 +122,7 @@ fn own_packages(suite: &Suite) -> Option<String> {
 /// The reason, for people and models.
 pub fn can_reach(suite: &Suite) -> Result<(), &'static str> {
     match suite.sandbox.backend() {
-        Backend::Landlock => Err("the landlock sandbox has no network of its own, so nothing can be reached from it"),
+        Backend::Landlock => Err("the landlock sandbox has no separate network, so nothing can be reached from it"),
         _ => Ok(()),
     }
 }

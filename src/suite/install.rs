@@ -1,4 +1,4 @@
-//! Installs what a project's tests need, as a phase of its own: first with a network that leads to package registries
+//! Installs what a project's tests need, as its own phase: first with a network that leads to package registries
 //! only, then, for what has to be built, without any. Tests come later and find the result read-only.
 //!
 //! **Which hosts**: those that the machine's own tools are configured for, and those that the caller names; a file of
@@ -6,14 +6,14 @@
 //!
 //! **What is kept**: a result is named by the digest of everything that the installation saw, it is put in place by
 //! greenlight once it is complete, and nothing can write to it afterwards. So a pull request can neither change what
-//! another one finds, nor what the base branch finds, except by being the very same input. Every repository has a
-//! directory of its own.
+//! another one finds, nor what the base branch finds, except by being the very same input. Every repository has its own
+//! directory.
 //!
 //! Not here: whether anything may be installed at all.
 
 mod javascript;
 mod others;
-mod plan;
+pub(super) mod plan;
 mod python;
 mod registries;
 mod seen;
@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plan::{Phase, Place, Step};
+use plan::{Phase, Step, StepDirectory};
 pub use plan::{Plan, plan};
 use seen::Seen;
 use store::Store;
@@ -76,7 +76,7 @@ pub struct Installed {
     /// What a person should know of it.
     pub notes: Vec<String>,
     /// Whether nothing was installed: it lay beside a person's own checkout.
-    pub is_lent: bool,
+    pub is_reused: bool,
 }
 
 /// Why tests cannot be run. The first two are the machine's or the configuration's matter, not that of the code.
@@ -115,7 +115,7 @@ pub struct Request<'a> {
 /// [`InstallError::Failed`] when a step fails, which is a matter of the environment.
 pub async fn install(request: &Request<'_>, cancel: &CancellationToken) -> Result<Installed, InstallError> {
     if let backend @ (Backend::Landlock | Backend::None) = request.sandbox.backend() {
-        let why = "has neither a network nor a file system of its own, so nothing is installed in it; use another one, or \
+        let why = "has no separate network or file system, so nothing can be installed in it; use another one, or \
                    install the dependencies on this machine";
         return Err(InstallError::Failed(format!("the sandbox `{backend}` {why}")));
     }
@@ -176,7 +176,7 @@ async fn make(
         request,
         proxy: Proxy::start(&hosts(request.settings, tools, plan), World::internet()).map_err(sandbox::Error::from)?,
         policy: policy(request.policy),
-        env: std::iter::once(super::ask::jvm::heap(request.policy.limits.memory))
+        env: std::iter::once(super::reporters::jvm::heap(request.policy.limits.memory))
             .filter(|_| ["mvn", "gradle"].iter().any(|tool| plan.tools.contains(tool)))
             .chain(plan.environment(request.sandbox))
             .chain(tools.env.clone())
@@ -324,7 +324,7 @@ impl Run<'_> {
             Outcome::DidNotStart(why) => format!("did not start: {}", super::text::one_line(why, 300)),
             other => other.to_string(),
         };
-        let words: Vec<_> = argv.iter().map(|word| super::find::quoted(word)).collect();
+        let words: Vec<_> = argv.iter().map(|word| super::discover::quoted(word)).collect();
         let command: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
         let command: String = command.join(" ").chars().take(200).collect();
         let mut text = format!("installing the dependencies failed: `{command}` {how}");
@@ -354,11 +354,11 @@ fn installed(plan: &Plan, sandbox: &Sandbox, result: store::Kept) -> Installed {
             access: Access::ReadOnly,
         }],
         notes: result.notes,
-        is_lent: false,
+        is_reused: false,
     }
 }
 
-impl Place {
+impl StepDirectory {
     /// Where a step runs inside, and where the workspace is entered.
     fn directories(&self) -> (String, PathBuf) {
         let below = |directory: &Option<RepoPath>| directory.as_ref().map_or("", |path| path.as_str()).to_owned();

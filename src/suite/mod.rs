@@ -6,19 +6,19 @@
 //! Not here: whether a change made things better ([`crate::domain::test_run::is_better`]), what kind of red a red
 //! run is ([`crate::domain::triage`]).
 
-mod ask;
-mod distil;
+mod ci_log;
+mod discover;
 mod execute;
-mod find;
-mod framework;
+mod filter;
+mod frameworks;
 mod install;
-mod lend;
-mod node_ids;
+mod parse;
 mod places;
-mod read;
+mod reporters;
 mod reports;
+mod reuse;
 mod run;
-mod select;
+mod shell;
 mod text;
 mod workflow;
 
@@ -28,17 +28,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::distil::{Distillate, Distiller, GreenLog, distil, distil_archive};
+pub use self::ci_log::{Distillate, Distiller, GreenLog, distil, distil_archive};
+pub use self::discover::{CiStep, Hints, NothingFound, Part, find, find_all, has_member, parts};
 pub use self::execute::{Job, Packages, Ran, Registry, can_reach, execute, granted_hosts, packages, place};
-pub use self::find::{CiStep, Hints, NothingFound, Part, find, find_all, has_member, parts};
-pub use self::framework::Framework;
+pub use self::filter::{narrows, package};
+pub use self::frameworks::{Framework, Runtime, Snapshots};
 pub use self::install::{
     InstallError, InstallSettings, Installed, Plan, Request, hosts_of_tools, install, plan, remove_old_packages,
 };
-pub use self::lend::lend;
-pub use self::read::{Report, read};
+pub use self::parse::{Report, read};
+pub use self::reuse::reuse_installed;
 pub use self::run::{Error, Suite, place_of_tests, prepare, run, run_fresh};
-pub use self::select::{narrows, package};
 pub use self::text::clean;
 pub use self::workflow::{Failed, ReadFile, failed_step};
 use crate::domain::id::RepoPath;
@@ -53,7 +53,7 @@ const GENERATED: &str = "/generated";
 /// The `[test]` table of `greenlight.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TestSettings {
-    /// The command as a person would type it in a shell; none means it is found.
+    /// The command as a person would type it in a shell. `None` means it is found.
     pub command: Option<String>,
     /// None means [`DEFAULT_TIMEOUT`].
     pub timeout: Option<Duration>,
@@ -63,7 +63,7 @@ pub struct TestSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCommand {
     pub argv: Vec<String>,
-    /// Where in the tree it runs; none is the root.
+    /// Where in the tree it runs. `None` is the root.
     pub directory: Option<RepoPath>,
     pub framework: Framework,
     /// Where the command was found.
@@ -95,15 +95,15 @@ impl fmt::Display for TestCommand {
     /// Writes the command as a person would type it, with the variables that are set for it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(directory) = &self.directory {
-            write!(f, "cd {} && ", find::quoted(directory.as_str()))?;
+            write!(f, "cd {} && ", discover::quoted(directory.as_str()))?;
         }
         for (name, value) in &self.env {
-            write!(f, "{name}={} ", find::quoted(value))?;
+            write!(f, "{name}={} ", discover::quoted(value))?;
         }
         match self.argv.as_slice() {
             [shell, flag, script] if shell == "sh" && flag == "-c" && self.env.is_empty() => f.write_str(script),
             argv => {
-                let words: Vec<_> = argv.iter().map(|word| find::quoted(word)).collect();
+                let words: Vec<_> = argv.iter().map(|word| discover::quoted(word)).collect();
                 f.write_str(&words.join(" "))
             }
         }

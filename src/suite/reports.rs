@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
 
-use super::read::Report;
+use super::parse::Report;
 use crate::sandbox;
 
 /// Bytes of all reports together that are read.

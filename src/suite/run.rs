@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::framework::Ecosystem;
+use super::frameworks::Ecosystem;
 use super::places::Places;
-use super::{Framework, Installed, TestCommand, ask, node_ids, read, reports, select};
+use super::{Installed, TestCommand, filter, parse, reporters, reports};
 use crate::checkout::{self, Checkout, Workspace};
 use crate::domain::clock::Clock;
 use crate::domain::id::RepoPath;
+use crate::domain::redact::redact;
 use crate::domain::test_run::TestRun;
 use crate::sandbox::{self, Policy, Sandbox};
 
@@ -23,10 +24,10 @@ const MAX_OUTPUT: usize = 8 << 20;
 /// that no name is read by the shell.
 const WRAPPER: &str = include_str!("run/wrapper.sh");
 
-/// How long it may take to put into a workspace what was lent or built.
+/// How long it may take to put into a workspace what is reused or built.
 const PREPARING: Duration = Duration::from_secs(60);
 
-/// What the variables begin with by which [`WRAPPER`] is told what was lent or installed.
+/// What the variables begin with by which [`WRAPPER`] is told what is reused or installed.
 const OWN_VARIABLES: &str = "GREENLIGHT_";
 
 /// A test command and what it needs to run.
@@ -44,7 +45,7 @@ pub struct Suite {
     pub clock: Clock,
 }
 
-/// Why tests could not be run in a workspace of their own.
+/// Why tests could not be run in their own workspace.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -76,7 +77,7 @@ pub async fn run_fresh(
 /// outcome [`DidNotStart`](crate::domain::test_run::Outcome::DidNotStart), which says nothing about the code.
 ///
 /// # Errors
-/// When the sandbox fails; whatever the tests do is an outcome.
+/// When the sandbox fails; no matter what the tests do is an outcome.
 pub async fn run(
     suite: &Suite,
     workspace: &Workspace,
@@ -85,12 +86,12 @@ pub async fn run(
 ) -> Result<TestRun, sandbox::Error> {
     let command = &suite.command;
     let directory = command.directory.as_ref().map_or("", |directory| directory.as_str());
-    let asked = ask::ask(command, select::argv(command, only));
+    let invocation = reporters::invocation(command, filter::argv(command, only));
     // Removed first, so that a report of an earlier run is never taken for one of this run.
     let (root, below, patterns) = (
         workspace.path().to_path_buf(),
         PathBuf::from(directory),
-        asked.reports.clone(),
+        invocation.reports.clone(),
     );
     let clear = move || reports::clear(&root, &below, &patterns);
     blocking(clear).await?.map_err(sandbox::Error::Broken)?;
@@ -98,9 +99,9 @@ pub async fn run(
     policy.limits.wall = command.timeout;
     policy.limits.output = policy.limits.output.max(MAX_OUTPUT);
     let is_java = command.framework.ecosystem() == Ecosystem::Java;
-    let heap = is_java.then(|| ask::jvm::heap(policy.limits.memory));
+    let heap = is_java.then(|| reporters::jvm::heap(policy.limits.memory));
     let in_sandbox = sandbox::Command {
-        argv: wrapped(command, asked.argv),
+        argv: wrapped(command, invocation.argv),
         workspace: workspace.path().to_path_buf(),
         changes: sandbox::Changes::Kept,
         cwd: PathBuf::from(directory),
@@ -110,7 +111,7 @@ pub async fn run(
             .chain(heap)
             .chain(suite.installed.env.clone())
             .chain(not_our_own(&command.env))
-            .chain(asked.env)
+            .chain(invocation.env)
             .collect(),
         mounts: suite.installed.mounts.clone(),
     };
@@ -122,16 +123,23 @@ pub async fn run(
         PathBuf::from(directory),
     );
     let mut run = blocking(move || {
-        let reports = reports::collect(&root, &below, &asked.reports);
-        read::read(framework, &output, &reports)
+        let reports = reports::collect(&root, &below, &invocation.reports);
+        without_secrets(parse::read(framework, &output, &reports))
     })
     .await?;
     run.command = command.to_string();
     relocate(&mut run, workspace.path(), directory);
-    if framework == Framework::Pytest {
-        node_ids::settle(&mut run, workspace.path(), command);
-    }
+    (framework.spec().rename)(&mut run, workspace.path(), command);
     Ok(run)
+}
+
+/// A run goes into journals, which others may read. Names stay as they are: they select tests.
+fn without_secrets(mut run: TestRun) -> TestRun {
+    for failure in &mut run.failures {
+        failure.message = redact(&failure.message);
+    }
+    run.tail = redact(&run.tail);
+    run
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, sandbox::Error> {
@@ -178,7 +186,7 @@ pub(super) fn environment() -> BTreeMap<String, String> {
     .into()
 }
 
-/// Puts into a workspace what every run of the tests puts there first: links to packages that were lent, and what was built.
+/// Puts into a workspace what every run of the tests puts there first: links to packages that are reused, and what was built.
 ///
 /// # Errors
 /// When the sandbox fails. That something could not be put there is seen by the tests.
@@ -199,7 +207,7 @@ pub async fn prepare(suite: &Suite, workspace: &Workspace, cancel: &Cancellation
     Ok(())
 }
 
-/// Where an interpreter runs the tests of a suite by itself: in the directory of the command, with its variables, in a
+/// Where an interpreter runs the tests of a suite alone: in the directory of the command, with its variables, in a
 /// workspace that is [prepared](prepare). `GREENLIGHT_UP` is the way from there to the root of the tree.
 pub fn place_of_tests(suite: &Suite, workspace: &Workspace) -> sandbox::Place {
     let command = &suite.command;
@@ -301,7 +309,7 @@ mod tests {
         check("/workspace/../etc/passwd", "", None);
     }
 
-    /// The variables by which the wrapper is told of what was lent are nobody else's.
+    /// The variables by which the wrapper is told of what is reused are nobody else's.
     #[test]
     fn a_step_cannot_speak_to_the_wrapper() {
         let variables = |names: &[&str]| {

@@ -1,4 +1,4 @@
-//! Stories of the agent's loop: a scripted model on the wire, a real checkout, and whatever the model tries.
+//! Stories of the agent's loop: a scripted model on the wire, a real checkout, and anything that the model tries.
 
 mod codeact;
 mod deferred;

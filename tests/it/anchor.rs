@@ -1,6 +1,6 @@
 //! Suggestions posted to the GitHub double and committed there, which has its own idea of what commits them.
 
-use greenlight::demo::{AUTHOR, Double, NewPullRequest, World};
+use github_double::{AUTHOR, Double, NewPullRequest, World};
 use greenlight::domain::anchor::{Cut, DiffFile, cut, parse_hunks, proves};
 use greenlight::domain::id::RepoPath;
 use greenlight::domain::patch::{Blob, FileChange, Patch};

@@ -1,4 +1,4 @@
-//! What is written down about settings, held against the code that reads them: the example of a `greenlight.toml`, and
+//! What is written down about settings, compared with the code that reads them: the example of a `greenlight.toml`, and
 //! the inputs of the action.
 
 use std::collections::BTreeSet;

@@ -26,6 +26,33 @@ fn every_framework_is_in_the_table() {
     }
 }
 
+/// A framework is a file, a folder of recorded outputs and a row; the last two are for what prints its own results.
+#[test]
+fn every_framework_has_a_file_and_recorded_outputs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let names = |folder: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(root.join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let stems = entries.map(|path| path.file_stem().unwrap().to_str().unwrap().to_string());
+        stems.collect()
+    };
+    let frameworks: BTreeSet<String> = Framework::ALL
+        .iter()
+        .map(|framework| serde_json::to_value(framework).unwrap().as_str().unwrap().to_string())
+        .collect();
+    let mut files = names("src/suite/frameworks");
+    for shared in ["mod", "spec", "javascript"] {
+        assert!(files.remove(shared));
+    }
+    assert_eq!(files, frameworks);
+    let mut folders = names("tests/fixtures/outputs");
+    assert!(folders.remove("README"));
+    // It stands for what is not known.
+    folders.insert("other".into());
+    assert_eq!(folders, frameworks);
+}
+
 #[test]
 fn every_command_is_in_the_table_with_its_arguments() {
     let readme = text("README.md");

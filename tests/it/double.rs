@@ -9,7 +9,7 @@ mod protection;
 mod reviews;
 mod routes;
 
-use greenlight::demo::{AUTHOR, Double, NewPullRequest, World};
+use github_double::{AUTHOR, Double, NewPullRequest, World};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -201,14 +201,13 @@ async fn a_tree_with_a_patch_is_what_git_would_make_of_it() {
 
 #[tokio::test]
 async fn the_double_is_fetched_from_like_the_real_one() {
-    use greenlight::demo;
     let files = [("a.txt", &b"a\n"[..]), ("sub/b.txt", &[7; 9000])];
-    let double = demo::Double::start(demo::World::with_repository("acme/rail", &files).private())
+    let double = github_double::Double::start(github_double::World::with_repository("acme/rail", &files).private())
         .await
         .unwrap();
-    let new = demo::NewPullRequest::new(demo::AUTHOR, "topic", "Change").write("a.txt", "A\n");
+    let new = github_double::NewPullRequest::new(github_double::AUTHOR, "topic", "Change").write("a.txt", "A\n");
     let number = double.open_pull_request(new).await.unwrap();
-    let head = |double: &demo::Double| double.head(number).unwrap().parse().unwrap();
+    let head = |double: &github_double::Double| double.head(number).unwrap().parse().unwrap();
     let base = double.reference("refs/heads/main").unwrap().parse().unwrap();
     let first = head(&double);
     let directory = tempfile::tempdir().unwrap();
@@ -228,7 +227,7 @@ async fn the_double_is_fetched_from_like_the_real_one() {
     assert_eq!(patch.paths().map(ToString::to_string).collect::<Vec<_>>(), ["a.txt"]);
 
     double
-        .push(number, demo::AUTHOR, &[("a.txt", Some(b"AA\n"))])
+        .push(number, github_double::AUTHOR, &[("a.txt", Some(b"AA\n"))])
         .await
         .unwrap();
     let second = head(&double);

@@ -10,7 +10,7 @@ use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::weakening::{Kind, Weakening};
 use greenlight::guard::{Inputs, weakenings};
 
-/// What stands in the file, what the patch puts there, and what is found.
+/// What is in the file, what the patch puts there, and what is found.
 type Case = (&'static str, &'static str, &'static [Kind]);
 
 /// Holds every case against one file, and says all that differ at once.

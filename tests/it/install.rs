@@ -289,7 +289,7 @@ async fn the_same_input_is_installed_once_and_any_other_anew() {
     let again = scene.install(&suite, &first, line).await.unwrap();
     assert_eq!((&one, token(&one)), (&again, token(&again)));
 
-    // Whoever changes a byte of what the installation sees has a result of their own, and no way to the other one.
+    // Anyone who changes a byte of what the installation sees has their own result, and no way to the other one.
     let mut hostile = first.clone();
     hostile.edit_text("a.js".parse().unwrap(), "2");
     let other = scene.install(&suite, &hostile, line).await.unwrap();

@@ -130,7 +130,10 @@ async fn a_database_reads_every_format_as_a_ref_does() {
             let file = folder.path().join("greenlight.db");
             let journal = Journal::Sqlite(Sqlite::open(&file).await.unwrap());
             let run = journal::fold(&text).unwrap();
-            let id = &run.started.pull_request;
+            // A run on a checkout is in a file.
+            let Some(id) = run.started.pull_request() else {
+                continue;
+            };
             let mut database = SqliteConnection::connect_with(&SqliteConnectOptions::new().filename(&file))
                 .await
                 .unwrap();
@@ -153,12 +156,12 @@ async fn a_database_reads_every_format_as_a_ref_does() {
                     .await
                     .unwrap();
             }
-            assert_eq!(journal.runs_of(id).await.unwrap(), [run]);
+            assert_eq!(journal.runs_of(id).await.unwrap(), std::slice::from_ref(&run));
         }
     }
 }
 
-/// Whoever adds a step adds a journal that has it.
+/// Anyone who adds a step adds a journal that has it.
 #[test]
 fn the_newest_format_has_every_step() {
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Answers that GitHub really gave, through the real client: whatever is in them, they are read.
+//! Answers that GitHub really gave, through the real client: no matter what is in them, they are read.
 //!
 //! `tests/fixtures/recorded` has small ones with the odd values that occur, each with its source. `just recorded`
 //! downloads thousands of others and reads those of every endpoint that greenlight uses.

@@ -62,7 +62,7 @@ macro_rules! each_backend {
     )*};
 }
 
-/// The same without Landlock, which has no network of its own that something could be let into.
+/// The same without Landlock, which has no separate network that something could be let into.
 macro_rules! each_backend_with_network {
     ($($threat:ident),* $(,)?) => {$(
         mod $threat {
@@ -175,7 +175,7 @@ impl Lab {
     }
 
     /// Whether the command lives in the file system and among the processes of the host: without `/proc`, `/dev/shm`,
-    /// terminals and sockets, with a home and a temporary directory of its own on disk.
+    /// terminals and sockets, with a home and a separate temporary directory on disk.
     fn is_landlock(&self) -> bool {
         self.sandbox.backend() == Backend::Landlock
     }

@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use cases::{Case, any_case};
 use git_apply::{can_be_checked_out, git_apply};
-use greenlight::demo::{Files, PullRequestDiff};
+use github_double::{Files, PullRequestDiff};
 use greenlight::domain::anchor::{Cut, cut, proves};
 use greenlight::domain::patch::Patch;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 use trees::{comment, diff_files, patch_between, patched};
 
-/// So many comments go into one review.
+/// At most this many comments go into one review.
 const BATCH: usize = 30;
 
 /// A cut of the patch, with the pull request it was made for.
@@ -119,7 +119,7 @@ fn judge(case: &Case) -> Result<usize, TestCaseError> {
             !reviewed.without_patch.iter().any(|file| file == path),
             "{path} has no patch"
         );
-        // Each has a button of its own, which must not be grey.
+        // Each has its own button, which must not be grey.
         let alone = reviewed.diff.commit(std::slice::from_ref(comment));
         prop_assert!(alone.is_ok(), "{:?}: {comment}", alone.err());
     }

@@ -313,7 +313,7 @@ async fn a_report_that_the_tests_swap_for_a_link_is_not_followed_and_never_green
     files.push(("tests/conftest.py", conftest));
     let mut world = world(&files, &TestSettings::default()).await;
     let green = world.run(&[]).await;
-    // What stands in place of the report may have said anything.
+    // What is in place of the report may have said anything.
     assert_eq!((green.outcome, green.passed), (Outcome::Crashed, 3), "{}", green.tail);
     assert!(!green.tail.contains("root:"), "{}", green.tail);
     world.edit("src/shop/__init__.py", "a + b", "a - b");

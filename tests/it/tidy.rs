@@ -3,10 +3,13 @@
 //! Each rule is run on the project, and on planted violations, so that one that has stopped seeing anything is noticed.
 //! What Clippy can hold is in `Cargo.toml` and `clippy.toml`.
 
+mod circles;
 mod documents;
+mod names;
 mod rules;
 mod shown;
 mod sources;
+mod words;
 
 use sources::Tree;
 
@@ -33,9 +36,13 @@ fn sees(rule: Rule, bad: &[(&str, &str)], good: &[(&str, &str)]) {
 /// A tree in which the rooms that files name are there.
 fn with_rooms(file: &(&str, &str)) -> Tree {
     let mut tree = Tree::planted(&[*file]);
-    for room in ["domain", "github", "git", "engine", "agent", "server", "sandbox"] {
+    for room in ["domain", "github", "git", "engine", "agent", "server"] {
         let path = format!("src/{room}/any.rs");
         tree.0.push((path, "//! A room.\n".into()));
+    }
+    for name in ["github-double", "sandbox"] {
+        let path = format!("crates/{name}/src/lib.rs");
+        tree.0.push((path, "//! A crate.\n".into()));
     }
     tree
 }
@@ -54,6 +61,7 @@ fn imports_point_downwards() {
             ("src/git.rs", "use crate::sandbox;"),
             ("src/newroom.rs", "//! Not in the table."),
             ("src/main.rs", "use greenlight::engine;"),
+            ("src/engine/a.rs", "use github_double::Double;"),
         ],
         &[
             (
@@ -67,6 +75,7 @@ fn imports_point_downwards() {
             ("src/github/a/b.rs", "use super::super::engine;"),
             ("src/github/a.rs", "use super::agent;"),
             ("src/journal/refs.rs", "use crate::github::Client;"),
+            ("src/cli/a.rs", "use github_double::Double;"),
             (
                 "src/github/a.rs",
                 "fn f<'a>(x: &'a str) -> char { '\"' } // crate::engine",
@@ -74,6 +83,61 @@ fn imports_point_downwards() {
         ],
     );
     holds(rules::imports_point_downwards);
+}
+
+#[test]
+fn every_arrow_is_used() {
+    let tree = |text| Tree::planted(&[("src/git/a.rs", text), ("src/domain/a.rs", ""), ("src/suite.rs", "")]);
+    let table = [("git", "domain"), ("domain", "")];
+    assert!(rules::unused_arrows(&table, &tree("use crate::domain::id;")).is_empty());
+    assert_eq!(rules::unused_arrows(&table, &tree("use crate::suite;")).len(), 1);
+    holds(rules::every_arrow_is_used);
+}
+
+#[test]
+fn imports_form_no_circles() {
+    let complaints = |files: &[(&str, &str)]| circles::imports_form_no_circles(&Tree::planted(files));
+    for files in [
+        [
+            ("src/measure/a.rs", "use super::b::B;"),
+            ("src/measure/b.rs", "use super::a::{A, C};"),
+        ],
+        [
+            ("src/measure/a.rs", "use crate::measure::{self, b::{B, C}};"),
+            ("src/measure/b.rs", "fn f() { super::a::g() }"),
+        ],
+        [
+            ("crates/x/src/a.rs", "use super::{c, b};"),
+            ("crates/x/src/b.rs", "use crate::a;"),
+        ],
+        [
+            ("src/measure/a/b.rs", "use super::super::c::C;"),
+            ("src/measure/c.rs", "use super::a::b::D;"),
+        ],
+    ] {
+        assert_eq!(complaints(&files).len(), 2, "{files:?}: {:?}", complaints(&files));
+    }
+    for files in [
+        [
+            ("src/measure/a.rs", "use super::b::B;"),
+            ("src/measure/b.rs", "// super::a\nuse std::fs;"),
+        ],
+        [
+            ("src/measure/mod.rs", "use a::A;\nuse self::a::B;"),
+            ("src/measure/a.rs", "use super::C;\nuse crate::measure::D;"),
+        ],
+        [
+            ("src/measure/a.rs", "use super::b;"),
+            (
+                "src/measure/b.rs",
+                "fn f() {}\n\nmod tests {\n    use super::super::a;\n}",
+            ),
+        ],
+        [("src/a.rs", "use crate::b;"), ("crates/x/src/b.rs", "use crate::a;")],
+    ] {
+        assert!(complaints(&files).is_empty(), "{files:?}: {:?}", complaints(&files));
+    }
+    holds(circles::imports_form_no_circles);
 }
 
 #[test]
@@ -90,7 +154,10 @@ fn crates_stay_in_their_rooms() {
         ],
         &[
             ("src/github/a.rs", "use octocrab::Octocrab;"),
-            ("src/demo/a.rs", "use axum::Router; use git2::Repository;"),
+            (
+                "crates/github-double/src/a.rs",
+                "use axum::Router; use git2::Repository;",
+            ),
             ("src/engine/a.rs", "let my_octocrab = 1; // octocrab"),
         ],
     );
@@ -124,6 +191,7 @@ fn files_are_short_and_say_what_they_are_for() {
         rules::files_are_short_and_say_what_they_are_for,
         &[
             ("src/git/a.rs", &long),
+            ("crates/sandbox/src/a.rs", &long),
             ("src/git/a.rs", "use std::fs;\n"),
             ("tests/it/a.rs", "fn f() {}"),
         ],
@@ -213,6 +281,23 @@ fn the_architecture_names_every_room() {
         ["ARCHITECTURE.md: there is no src/old.rs"]
     );
     holds(rules::the_architecture_names_every_room);
+}
+
+#[test]
+fn only_the_suite_names_frameworks() {
+    sees(
+        rules::only_the_suite_names_frameworks,
+        &[
+            ("src/git/a.rs", "fn f() { g(Framework::Pytest) }"),
+            ("src/git/a.rs", "use crate::suite::Framework::{Cargo, Go};"),
+            ("src/git/a.rs", "use crate::suite::Framework::*;"),
+        ],
+        &[
+            ("src/suite/a.rs", "fn f() { g(Framework::Pytest) }"),
+            ("src/git/a.rs", "fn f() { Framework::ALL; Framework::is_compiled(a) }"),
+        ],
+    );
+    holds(rules::only_the_suite_names_frameworks);
 }
 
 #[test]
@@ -308,4 +393,62 @@ fn nobody_is_shown_rusts_own_notation() {
         ],
     );
     holds(shown::nobody_is_shown_rusts_own_notation);
+}
+
+/// One loop decides what a run does next, so that a new step, limit or mode is taught in one place.
+#[test]
+fn one_loop_asks_what_comes_next() {
+    fn rule(tree: &Tree) -> Vec<String> {
+        let files = tree
+            .0
+            .iter()
+            .filter(|(path, _)| path.starts_with("src/") && path != "src/engine/drive.rs" && !path.contains("/tests"));
+        let asks = files.filter(|(_, code)| !sources::lines_with(code, "run.next").is_empty());
+        asks.map(|(path, _)| format!("{path}: only src/engine/drive.rs asks what comes next"))
+            .collect()
+    }
+    holds(rule);
+    sees(
+        rule,
+        &[("src/cli/local/mod.rs", "while let next = run.next(true) {}\n")],
+        &[("src/engine/drive.rs", "let next = run.next(true);\n")],
+    );
+}
+
+#[test]
+fn prose_uses_the_words_of_the_table() {
+    let table = "| `whatever` | any |\n| `; none if` | `None` if |\n";
+    let complaints = |path, text: &str| {
+        let files = [("CONTRIBUTING.md", table), (path, text)];
+        words::prose_uses_the_words_of_the_table(&Tree::planted(&files))
+    };
+    for (path, text) in [
+        ("src/git/a.rs", "fn f() {} // Whatever it is."),
+        ("src/git/a.rs", "/// Its name; none if it has no name.\nfn f() {}"),
+        ("docs/a.md", "Say whatever you like."),
+    ] {
+        assert_eq!(complaints(path, text).len(), 1, "not seen: {text}");
+    }
+    for (path, text) in [
+        (
+            "src/git/a.rs",
+            "fn whatever() { g(\"whatever\") } // `whatever` is called.",
+        ),
+        ("docs/a.md", "Any word; `whatever` is code."),
+    ] {
+        assert_eq!(complaints(path, text), [""; 0]);
+    }
+    assert_eq!(words::prose_uses_the_words_of_the_table(&Tree::planted(&[])).len(), 1);
+    holds(words::prose_uses_the_words_of_the_table);
+}
+
+#[test]
+fn no_type_name_means_many_things() {
+    let four = "struct Thing;\npub(super) enum Thing {}\nmod tests {\n    struct Thing;\n}\npub type Thing = u8;\n";
+    let three =
+        "struct Thing;\npub enum Thing {}\ntrait Thing {}\nimpl A {\n    type Thing = u8;\n}\n// struct Thing\n";
+    let complaints = |text| names::no_type_name_means_many_things(&Tree::planted(&[("src/git/a.rs", text)]));
+    assert_eq!(complaints(four).len(), 1);
+    assert_eq!(complaints(three), [""; 0]);
+    holds(names::no_type_name_means_many_things);
 }

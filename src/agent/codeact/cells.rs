@@ -98,11 +98,11 @@ pub(super) async fn run(
             let text = String::new();
             return Ok(Answer { text, exit: Some(exit) });
         }
-        Ran::Strange(why) => format!("{STATE_LOST}: after a break {why}. Go on in a new block."),
+        Ran::Strange(why) => format!("{STATE_LOST}: after an interruption {why}. Continue in a new block."),
         Ran::Cut => "interrupted.".into(),
     };
     let text = match forgotten {
-        Some(why) if !text.starts_with(STATE_LOST) => format!("{RESTARTED}: after a break {why}.\n{text}"),
+        Some(why) if !text.starts_with(STATE_LOST) => format!("{RESTARTED}: after an interruption {why}.\n{text}"),
         _ => text,
     };
     Ok(Answer {

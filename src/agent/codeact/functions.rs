@@ -53,14 +53,14 @@ pub(super) fn instructions(tools: &[ToolSpec]) -> String {
     let mut text = HEADING.to_string();
     text.push_str(
         "\n\
-         You act by writing Python between `<execute>` and `</execute>`; nothing else you write does anything. The code \
+         You act by writing Python between `<execute>` and `</execute>`; nothing else you write does anything. The \
+         code \
          runs in a sandbox without network, at the root of a copy of the repository. Variables, imports and functions \
-         last from one block to the next. You are shown what the code prints, its error, and the value of its last \
-         expression; so write a block, stop, and read what comes back before you go on. \
-         `<execute lang=\"bash\">` and `<execute lang=\"javascript\">` run in interpreters of their own, without the \
-         functions.\n\n\
-         Only these functions of Python change, test and hand in the work. Each returns a text. What code writes to \
-         files in any other way stays in the sandbox and is never part of the fix.\n\n",
+         persist from one block to the next. You see what the code prints, its error, and the value of its last \
+         expression; so write a block, stop, and read the result before you continue. `<execute lang=\"bash\">` and \
+         `<execute lang=\"javascript\">` run in separate interpreters, without the functions.\n\n\
+         Only these Python functions change, test and submit the work. Each returns text. Files that code writes in \
+         any other way stay in the sandbox and are never part of the fix.\n\n",
     );
     for tool in functions(tools) {
         let parameters = parameters(tool);

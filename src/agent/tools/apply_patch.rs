@@ -47,10 +47,9 @@ pub(super) fn apply_patch(wanted: &ApplyPatch, shell: &mut Shell<'_>, granted: b
         if let Err(not_written) = written {
             shell.checkout = untouched;
             return Err(match not_written {
-                NotWritten::Beyond(_) if patched.len() > 1 => refused(format!(
-                    "`{}` is protected; change it with a call of its own.",
-                    file.path
-                )),
+                NotWritten::Beyond(_) if patched.len() > 1 => {
+                    refused(format!("`{}` is protected; change it in a separate call.", file.path))
+                }
                 NotWritten::Never(sentence) => refused(sentence),
                 beyond @ NotWritten::Beyond(_) => beyond,
             });

@@ -22,12 +22,12 @@ pub async fn carry_out(
     cancel: &CancellationToken,
 ) -> Result<String, Error> {
     if edits(shell, transcript).digest() != execution.patch {
-        return Ok("not done: the edits are not those that were approved.".into());
+        return Ok("not done: the edits are no longer those that were approved.".into());
     }
     let text = match &execution.what {
         What::Edit { path, .. } => format!(
-            "approved: `{path}` is changed, in your working copy only. No proposal will have that change, so the fix has \
-             to work without it."
+            "approved: `{path}` is changed, in your working copy only. No proposal will contain that change, so the \
+             fix has to work without it."
         ),
         what => {
             let Some(suite) = shell.tests.clone() else {

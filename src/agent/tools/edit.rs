@@ -97,7 +97,7 @@ pub(super) fn all_edits(shell: &Shell<'_>) -> String {
     let weakenings = (shell.bounds.weakenings)(&patch);
     if !weakenings.is_empty() {
         notes.push(format!(
-            "Careful: this weakens the tests, and would not be accepted as a fix: {}.",
+            "Careful: this weakens the tests and would not be accepted as a fix: {}.",
             weakening::listed(&weakenings)
         ));
     }

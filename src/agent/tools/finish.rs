@@ -12,7 +12,7 @@ use crate::domain::redact::{bounded, redact, visible};
 
 /// The longest summary that is kept, in bytes.
 const MAX_SUMMARY: usize = 2 << 10;
-/// An explanation rests on so many places at most, each of at most so many lines, with so many bytes said of it.
+/// An explanation rests on this many places at most, each of at most this many lines, with this many bytes said of it.
 const MAX_PLACES: usize = 12;
 const MAX_LINES: u32 = 40;
 const MAX_SAYS: usize = 500;
@@ -52,7 +52,10 @@ pub(super) fn submit(wanted: &Submit, shell: &Shell<'_>) -> Answer {
     }
     let claim = Claim::of(wanted.test_may_be_wrong);
     if claim == Claim::TestMayBeWrong && !shell.may_execute() {
-        return Answer::text("not accepted: nothing may be executed yet, so nobody can show that a test is wrong.");
+        return Answer::text(
+            "not accepted: nothing may be executed yet, so there is no way to show that a test is \
+                             wrong.",
+        );
     }
     match proposal::check(&shell.proposal_patch(), claim, &shell.bounds) {
         Err(proposal::Unfit::Empty) => {
@@ -75,11 +78,11 @@ pub(in crate::agent) struct Explain {
     /// Why the tests fail, in a few sentences.
     root_cause: String,
     /// The places this rests on.
-    because: Vec<Place>,
+    because: Vec<CitedLines>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Place {
+struct CitedLines {
     path: String,
     /// First line, from 1.
     from: u32,
@@ -98,7 +101,8 @@ pub(super) fn explain(wanted: &Explain, shell: &Shell<'_>) -> Answer {
     }
     if wanted.because.is_empty() || wanted.because.len() > MAX_PLACES {
         return Answer::text(format!(
-            "not accepted: name 1 to {MAX_PLACES} places in `because`; an explanation rests on lines that anyone can read."
+            "not accepted: name 1 to {MAX_PLACES} places in `because`; an explanation has to cite lines that anyone \
+             can read."
         ));
     }
     let mut because = Vec::new();
@@ -121,7 +125,7 @@ pub(super) fn explain(wanted: &Explain, shell: &Shell<'_>) -> Answer {
 }
 
 /// The lines of a place as they are at the head, or a sentence about what is there instead.
-fn rests_on(place: &Place, shell: &Shell<'_>) -> Result<(crate::domain::id::RepoPath, String), String> {
+fn rests_on(place: &CitedLines, shell: &Shell<'_>) -> Result<(crate::domain::id::RepoPath, String), String> {
     let path = repo_path(&place.path)?;
     let blob = shell.checkout.read_original(&path);
     let Some(text) = blob.as_ref().and_then(Blob::text) else {
@@ -131,12 +135,13 @@ fn rests_on(place: &Place, shell: &Shell<'_>) -> Result<(crate::domain::id::Repo
     let count = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
     if from == 0 || to < from || to > count {
         return Err(format!(
-            "`{path}` has lines 1 to {count}, so there are no lines {from} to {to}. Read it again and cite what is there."
+            "`{path}` has lines 1 to {count}, so there are no lines {from} to {to}. Read it again and cite what is \
+             there."
         ));
     }
     if to - from >= MAX_LINES {
         return Err(format!(
-            "lines {from} to {to} of `{path}` are too many; cite at most {MAX_LINES} that carry it."
+            "lines {from} to {to} of `{path}` are too many; cite at most {MAX_LINES}."
         ));
     }
     let lines = text.lines().skip(from as usize - 1).take((to - from) as usize + 1);

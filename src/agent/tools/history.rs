@@ -1,5 +1,5 @@
-//! `git_log`, `git_blame` and `git_show`: looking at how the code came about. Whoever made the shell answers them; what
-//! comes back was written by strangers, and goes out as data.
+//! `git_log`, `git_blame` and `git_show`: looking at how the code came about. Anyone who made the shell answers them;
+//! what comes back was written by strangers, and goes out as data.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The tools a model may call: their names, their arguments as Rust types, and what each does.
 //!
-//! A result is a text for the model, redacted and bounded, and it says how to read on. Whatever a tool cannot do is
-//! such a text as well; only what the model cannot mend is an error.
+//! A result is a text for the model, redacted and bounded, and it says how to read on. Anything that a tool cannot do
+//! is such a text as well; only what the model cannot fix is an error.
 
 mod apply_patch;
 mod carry;
@@ -93,7 +93,7 @@ pub(super) fn offered(shell: &Shell<'_>, transcript: &Transcript) -> Vec<ToolSpe
 /// Every tool that there is, whether or not a run offers it.
 pub fn all() -> Vec<ToolSpec> {
     vec![
-        spec::<finish::Think>("think", "Note a thought. Nothing happens."),
+        spec::<finish::Think>("think", "Note a thought. This has no effect."),
         spec::<look::ListFiles>("list_files", "List the files of the repository, or of one folder."),
         spec::<look::ReadFile>(
             "read_file",
@@ -110,11 +110,11 @@ pub fn all() -> Vec<ToolSpec> {
         spec::<edit::WriteFile>("write_file", "Write a whole file; for new files and very small ones."),
         spec::<apply_patch::ApplyPatch>(
             "apply_patch",
-            "Change several places or files at once; all of it or nothing.",
+            "Change several places or files at once; all of it is applied or nothing is.",
         ),
         spec::<diagnostics::Diagnostics>(
             "diagnostics",
-            "Check edited or named files for errors: their syntax, and what the project's own checker says.",
+            "Check edited or named files for errors: syntax, and the project's own checker.",
         ),
         spec::<history::GitLog>("git_log", "List the commits that led here, or that changed a path."),
         spec::<history::GitBlame>("git_blame", "Tell which commit last changed each line of a range."),
@@ -129,13 +129,14 @@ pub fn all() -> Vec<ToolSpec> {
         ),
         spec::<request::RequestExecution>(
             "request_execution",
-            "Ask a maintainer to allow one execution in the sandbox with network, packages or more time. The work waits \
+            "Ask a maintainer to allow one execution in the sandbox with network, packages or more time. The work \
+             waits \
              for the answer.",
         ),
-        spec::<finish::Submit>("submit", "End the work, and hand over the edits."),
+        spec::<finish::Submit>("submit", "End the work and submit the edits."),
         spec::<finish::Explain>(
             "explain",
-            "End the work: say why the tests fail, and on which lines that rests.",
+            "End the work: explain why the tests fail, and cite the lines that show it.",
         ),
     ]
 }
@@ -145,8 +146,8 @@ pub(super) fn parse(call: &ToolCall, tools: &[ToolSpec]) -> Result<Action, Strin
     let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     if !is_offered(&call.name) && EXECUTES.contains(&call.name.as_str()) {
         return Err(format!(
-            "`{}` is not available: nothing may be executed yet. Reason with care and call `submit`; the patch is tested \
-             as soon as a maintainer approves it.",
+            "`{}` is not available: nothing may be executed yet. Think carefully and call `submit`; the patch is \
+             tested as soon as a maintainer approves it.",
             call.name
         ));
     }
@@ -223,7 +224,7 @@ fn edited(call: &ToolCall, edited: Result<String, NotWritten>, shell: &mut Shell
                 what: *what,
                 network: Vec::new(),
                 seconds: 0,
-                why: "The model wants to see what changes with it.".into(),
+                why: "The model wants to see what the change does.".into(),
             };
             request::ask(call, beyond, shell)
         }
@@ -264,7 +265,7 @@ fn spec<T: JsonSchema>(name: &'static str, description: &'static str) -> ToolSpe
     let mut parameters = settings.into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut parameters);
     if let Some(fields) = parameters.as_object_mut() {
-        // The tool has a description of its own.
+        // The tool has its own description.
         fields.remove("description");
     }
     ToolSpec {

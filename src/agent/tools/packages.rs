@@ -42,7 +42,7 @@ pub(super) fn check(language: Language, packages: &[String]) -> Result<(), Strin
     };
     match packages.iter().find(|package| !is_name(package) || is_file(package)) {
         Some(package) => Err(format!(
-            "{} is not the plain name of a package, such as {kind}; no options, paths or addresses.",
+            "{} is not a plain package name, such as {kind}; options, paths and URLs are not allowed.",
             inline(package, 100)
         )),
         None => Ok(()),

@@ -1,5 +1,5 @@
-//! `request_execution`, and whatever else a run may not do by itself: what is asked for, exactly, and putting it before
-//! a person. Carrying it out is in [`super::carry`].
+//! `request_execution`, and anything else that a run may not do without asking: what is asked for, exactly, and putting
+//! it before a person. Carrying it out is in [`super::carry`].
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,7 +49,7 @@ pub(in crate::agent) struct RequestExecution {
     why: String,
 }
 
-/// Something beyond what the run may do by itself.
+/// Something beyond what the run may do without asking.
 pub(super) struct Beyond {
     pub(super) what: What,
     pub(super) network: Vec<String>,
@@ -68,12 +68,12 @@ pub(super) fn request_execution(call: &ToolCall, wanted: RequestExecution, shell
 /// Ends the run until a person has decided, or says at once that there is no use in asking.
 pub(super) fn ask(call: &ToolCall, beyond: Beyond, shell: &mut Shell<'_>) -> Answer {
     if shell.was_turned_down(call) {
-        return Answer::text("not asked again: a maintainer turned down exactly this. Go on without it.");
+        return Answer::text("not asked again: a maintainer rejected exactly this. Continue without it.");
     }
     if shell.may_ask == 0 {
         return Answer::text(
-            "nobody can be asked for this (any more): no network, no packages, no longer time and no protected file. Go \
-             on without it.",
+            "no more requests are possible: no network, packages, extra time or protected files. Continue without \
+             them.",
         );
     }
     shell.may_ask -= 1;
@@ -96,7 +96,7 @@ pub(super) fn ask(call: &ToolCall, beyond: Beyond, shell: &mut Shell<'_>) -> Ans
 fn checked(wanted: RequestExecution, shell: &Shell<'_>) -> Result<Beyond, String> {
     let why = wanted.why.trim().to_owned();
     if why.is_empty() || why.len() > MAX_WHY {
-        return Err(format!("`why` has to say in 1 to {MAX_WHY} bytes what it is for."));
+        return Err(format!("`why` has to say what it is for, in 1 to {MAX_WHY} bytes."));
     }
     as_shown("`why`", &why)?;
     if !(1..=MAX_MINUTES).contains(&wanted.minutes) {
@@ -181,7 +181,8 @@ pub(super) fn network(mut hosts: Vec<String>, packages: bool, grantable: &[Strin
                 "that host is"
             };
             Err(format!(
-                "{what} not for anyone to grant here ({}): only `[sandbox] network` of the base branch names hosts, {list}.",
+                "{what} not something anyone can grant here ({}): only `[sandbox] network` on the base branch names \
+                 hosts, {list}.",
                 inline(host, 100)
             ))
         }
@@ -196,7 +197,7 @@ fn as_shown(what: &str, text: &str) -> Result<(), String> {
         ));
     }
     if redact::redact(text) != text {
-        return Err(format!("{what} has what looks like a credential; leave it out."));
+        return Err(format!("{what} contains what looks like a credential; leave it out."));
     }
     Ok(())
 }

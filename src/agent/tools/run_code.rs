@@ -45,7 +45,7 @@ pub(super) fn language(name: &str) -> Result<Language, String> {
     }
 }
 
-/// Runs the code, or puts it before a person where the run may not do that by itself.
+/// Runs the code, or puts it before a person where the run may not do that without asking.
 pub(super) async fn run_code(
     call: &ToolCall,
     wanted: RunCode,
@@ -87,7 +87,7 @@ pub(super) async fn run_code(
                 code: wanted.code,
                 packages,
             };
-            let why = "The model calls `run_code` with more than its run may use by itself.".into();
+            let why = "The model calls `run_code` with more than its run may use without asking.".into();
             let seconds = wall.as_secs();
             request::ask(
                 call,

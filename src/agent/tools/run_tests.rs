@@ -58,7 +58,7 @@ pub(super) async fn run_tests(
         what: What::Tests(names),
         network: Vec::new(),
         seconds: asked.unwrap_or(DEFAULT_TIMEOUT).as_secs(),
-        why: "The model calls `run_tests` with more than its run may do by itself.".into(),
+        why: "The model calls `run_tests` with more than its run may use without asking.".into(),
     };
     Ok(request::ask(call, beyond, shell))
 }

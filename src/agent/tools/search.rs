@@ -13,7 +13,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
 use crate::domain::redact::{inline, visible};
 
-/// So many bytes are searched in one call.
+/// At most this many bytes are searched in one call.
 const MAX_SEARCHED: usize = 256 << 20;
 /// The size of a compiled pattern, in bytes.
 const MAX_PATTERN: usize = 1 << 20;

@@ -4,11 +4,12 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use github_double::{Double, MAINTAINER};
+
 use super::super::{Exit, terminal};
 use super::narrator::Narrator;
 use super::scenery::REPOSITORY;
 use super::{SECRET, fault};
-use crate::demo::{Double, MAINTAINER};
 use crate::private;
 
 /// When nothing has changed for so long, the other process has nothing more to say.
@@ -29,12 +30,13 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
         url.host_str().unwrap_or("127.0.0.1"),
         url.port_or_known_default().unwrap_or(8080)
     );
-    terminal::show(&format!(
+    // The token is one of the played GitHub, and good for nothing else.
+    terminal::show_exactly(&format!(
         "GitHub is played at {api}. In another terminal:\n\n\
          export GREENLIGHT_GITHUB_API_URL={api}\nexport GREENLIGHT_APP_ID={id}\n\
          export GREENLIGHT_PRIVATE_KEY_FILE={key}\nexport GREENLIGHT_WEBHOOK_SECRET={SECRET}\n\
          export GREENLIGHT_DATA_DIR={data}\ngreenlight serve --listen {address}\n\n\
-         Then the runs are there over REST, too, for {MAINTAINER}'s token:\n\n\
+         The runs are then also available over REST, with {MAINTAINER}'s token:\n\n\
          curl -H 'Authorization: Bearer {token}' '{runs}'\n",
         api = double.url(),
         id = credentials.app_id,
@@ -48,7 +50,7 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
     double.set_webhook(url.join("webhook").map_err(fault)?.as_str(), SECRET);
     for _ in 0..MAX_LOOKS {
         if terminal::ask("Press Enter when it listens.").await.is_none() {
-            return Err(Exit::Refused("nobody pressed Enter, so nothing was played".into()));
+            return Err(Exit::Refused("nobody pressed Enter, so the demo did not start".into()));
         }
         double.ping().await;
         let answer = double.last_delivery("ping");
@@ -60,7 +62,7 @@ pub(super) async fn meet(double: &Double, folder: &Path, url: &url::Url) -> Resu
             Some((Some(status), _)) => terminal::tell(&format!("{url} answers with {status}")),
             other => {
                 let why = other.and_then(|(_, error)| error).unwrap_or("no answer");
-                terminal::tell(&format!("nobody answers at {url}: {why}"));
+                terminal::tell(&format!("{url} does not answer: {why}"));
             }
         }
     }
@@ -83,6 +85,6 @@ pub(super) async fn settle(double: &Double, narrator: &Narrator, since: Option<u
         }
     };
     if tokio::time::timeout(PATIENCE, settled).await.is_err() {
-        terminal::tell("nothing happens any more");
+        terminal::tell("nothing is happening any more");
     }
 }

@@ -12,6 +12,7 @@ mod scenery;
 
 use std::sync::Arc;
 
+use github_double::{Double, MAINTAINER};
 use narrator::Narrator;
 use tokio::net::TcpListener;
 
@@ -20,7 +21,6 @@ use crate::config::allow_list::AllowList;
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, LogFlags, ModelFlags};
 use crate::config::settings::Settings;
-use crate::demo::{Double, MAINTAINER};
 use crate::domain::command;
 use crate::engine::{App, Interrupts, Voices};
 use crate::github::webhook::WebhookSecret;
@@ -77,7 +77,7 @@ async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
     };
     if is_alone && !arguments.approve {
         narrator.say(&format!(
-            "There is no terminal to type at, so the maintainer, {MAINTAINER}, is played, too."
+            "There is no terminal to type at, so the demo also plays the maintainer, {MAINTAINER}."
         ));
     }
     let number = scenery::red_pull_request(&double, &narrator).await.map_err(fault)?;
@@ -91,7 +91,7 @@ async fn try_demo(arguments: Arguments) -> Result<(), Exit> {
 
 /// A URL, or host and port alone.
 fn http_url(text: &str) -> Result<url::Url, String> {
-    let wrong = || "it is no address such as http://127.0.0.1:8080".to_string();
+    let wrong = || "it is not an address such as http://127.0.0.1:8080".to_string();
     let has_port = text
         .rsplit_once(':')
         .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
@@ -168,7 +168,8 @@ async fn converse(
             "/greenlight approve".to_string()
         } else {
             let question = format!(
-                "\nYou are {MAINTAINER}. Your comment (/greenlight approve, /greenlight reject <reason>, /greenlight help):"
+                "\nYou are {MAINTAINER}. Your comment (/greenlight approve, /greenlight reject <reason>, /greenlight \
+                 help):"
             );
             match terminal::ask(&question).await {
                 Some(comment) if !comment.is_empty() => comment,
@@ -191,7 +192,7 @@ async fn converse(
 fn hint(comment: &str) -> Option<String> {
     let meant = format!("/greenlight {}", comment.trim_start_matches('/'));
     let is_command = command::parse(comment).is_empty() && command::parse(&meant).iter().any(Result::is_ok);
-    is_command.then(|| format!("Nobody answers that: commands begin with their name. Did you mean `{meant}`?"))
+    is_command.then(|| format!("greenlight ignores that: a command starts with `/greenlight`. Did you mean `{meant}`?"))
 }
 
 /// Waits until greenlight has nothing more to say.
@@ -215,18 +216,18 @@ fn epilogue(double: &Double, number: u64, narrator: &Narrator) -> Result<(), Exi
     let commits = double.commits(number).map_err(fault)?;
     if is_green && commits.len() > 1 {
         narrator.say(&format!(
-            "Landed as commit {head}. That is the head of the branch now; its tests and its check are green."
+            "Landed as commit {head}, which is now the head of the branch; its tests and its check are green."
         ));
         narrator.say(
-            "On GitHub, `/greenlight undo` would take the commit back. Now try `greenlight fix .` in a project of your own.",
+            "On GitHub, `/greenlight undo` would revert the commit. Now try `greenlight fix .` in your own project.",
         );
         return Ok(());
     }
     let why = check.and_then(|check| check.title).unwrap_or_default();
     if why.contains("Rejected") {
         narrator.say(&format!(
-            "{MAINTAINER} rejected it, so nothing was committed. With a reason, as in `/greenlight reject keep the bound`, \
-             another fix is looked for."
+            "{MAINTAINER} rejected it, so nothing was committed. With a reason, as in `/greenlight reject keep the \
+             bound`, greenlight looks for another fix."
         ));
         return Ok(());
     }

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use github_double::{CheckRunView, Double, Entry, What};
+
 use super::super::terminal;
 use super::markdown;
-use crate::demo::{CheckRunView, Double, Entry, What};
 
 /// A rest of this length ends a sentence.
 const PAUSE: Duration = Duration::from_millis(100);
-/// After so many changes without a rest it is told all the same.
+/// After this many changes without a rest it is told all the same.
 const MAX_PAUSES: usize = 50;
 
 /// Prints what is new in the conversation.

@@ -51,7 +51,8 @@ pub(super) async fn check(sandbox: &Sandbox, folder: &Path) -> Result<(), Exit> 
             }
         };
         return Err(Exit::Usage(format!(
-            "nothing was played: the story's repository is a Rust one, and `{program}` {why}; {remedy}, and run this again"
+            "the demo did not start: its repository is written in Rust, and `{program}` {why}; {remedy}, and run this \
+             again"
         )));
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! What the story plays in: a small real repository, and a pull request with a small real bug.
 
+use github_double::{AUTHOR, Double, DoubleError, JobLog, NewPullRequest, World};
+
 use super::narrator::Narrator;
-use crate::demo::{AUTHOR, Double, DoubleError, JobLog, NewPullRequest, World};
 
 /// The repository of the story.
 pub(super) const REPOSITORY: &str = "acme/rail";

@@ -81,7 +81,7 @@ fn in_folder(place: &Path) -> Result<(PathBuf, Kept), String> {
 
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
 fn unwritable(error: std::io::Error) -> String {
-    format!("this user cannot put a file there ({error})")
+    format!("this user cannot create a file there ({error})")
 }
 
 impl Canary {

@@ -71,18 +71,18 @@ impl Machine {
             names => names.join(", "),
         };
         let model = match &self.model {
-            None => "none: the built-in engine works alone (GREENLIGHT_MODEL sets one)".to_string(),
+            None => "none: only the built-in engine is used (GREENLIGHT_MODEL sets a model)".to_string(),
             Some(Endpoint {
                 name,
                 address,
                 silent_because: None,
-            }) => format!("{name} at {address}, where somebody listens"),
+            }) => format!("{name} at {address}, which is reachable"),
             Some(Endpoint {
                 name,
                 address,
                 silent_because: Some(why),
             }) => {
-                format!("{name} at {address}, where nobody answers: {why}")
+                format!("{name} at {address}, which does not answer: {why}")
             }
         };
         format!(

@@ -2,7 +2,7 @@
 //! changed last: one commit, which is named.
 //!
 //! The changes that are not committed yet are a person's own; what fails without them, too, was broken before. The
-//! person at the terminal wants that mended nonetheless, so it is said and worked on. Where nothing is changed but for
+//! person at the terminal wants that fixed nonetheless, so it is said and worked on. Where nothing is changed but for
 //! new files, what the branch is ahead of the one it came from counts. A checkout without changes of either kind and one
 //! outside of git are compared with nothing, and that is said, too.
 
@@ -35,6 +35,11 @@ pub(super) struct Compared {
 const UNCHANGED: &str = "nothing is changed since the last commit, and there is no branch that this one is ahead of";
 
 impl Compared {
+    /// The commit.
+    pub(super) fn commit(&self) -> CommitSha {
+        self.commit.clone()
+    }
+
     /// `origin/main at abc1234`.
     fn name(&self) -> String {
         format!("{} at {}", self.name, self.commit.short())

@@ -9,11 +9,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Exit, terminal};
-use super::Asked;
-use super::report::Report;
-use crate::domain::id::RunId;
 use crate::domain::memory::{Fingerprint, Fix, Memory, Rejection};
 use crate::domain::redact;
+use crate::domain::run::{End, Run, TurnedDown};
 use crate::private;
 
 /// The format of the file. The first versions did not write it down.
@@ -77,45 +75,43 @@ fn is_newer(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }
 
-/// How many fixes of this failure somebody turned down, so that they are left out.
-pub(super) fn left_out(asked: &Asked<'_>, report: &Report) -> usize {
-    if !asked.mode.is_debug() {
+/// How many fixes of this failure somebody turned down, now or earlier, so that they are left out.
+pub(super) fn left_out(run: &Run, memory: &Memory) -> usize {
+    let Some((before, _)) = run.reproduced.as_ref().filter(|_| run.started.mode.is_debug()) else {
         return 0;
-    }
-    let (before, _) = asked.before;
-    let earlier = asked.memory.turned_down(before).map(|down| down.patch.clone());
-    let now = report.turned_down.iter().map(|(proposal, _)| proposal.patch.digest());
+    };
+    let earlier = memory.turned_down(before).map(|down| down.patch.clone());
+    let now = reasons(run).map(|(down, _)| down.proposal.patch.digest());
     earlier.chain(now).collect::<BTreeSet<_>>().len()
 }
 
 /// Says before the work what is left out of it.
-pub(super) fn tell_left_out(asked: &Asked<'_>) {
-    match left_out(asked, &Report::default()) {
+pub(super) fn tell_left_out(count: usize, path: &Path) {
+    match count {
         0 => {}
         1 => terminal::tell(&format!(
             "note: 1 fix turned down earlier is left out; {}",
-            remedy(asked)
+            remedy(path)
         )),
         count => terminal::tell(&format!(
             "note: {count} fixes turned down earlier are left out; {}",
-            remedy(asked)
+            remedy(path)
         )),
     }
 }
 
 /// The same end; where nothing was found because something is left out, it says what to do about that.
-pub(super) fn with_left_out(exit: Exit, asked: &Asked<'_>, report: &mut Report) -> Exit {
-    report.left_out = left_out(asked, report);
+pub(super) fn with_left_out(exit: Exit, count: usize, path: &Path) -> Exit {
     match exit {
-        Exit::NoFix(_) | Exit::Limit(_) if report.left_out > 0 => {
-            exit.reworded(|text| format!("{}: {}", text.trim_end_matches('.'), remedy(asked)))
+        Exit::NoFix(_) | Exit::Limit(_) if count > 0 => {
+            exit.reworded(|text| format!("{}: {}", text.trim_end_matches('.'), remedy(path)))
         }
         exit => exit,
     }
 }
 
-fn remedy(asked: &Asked<'_>) -> String {
-    let path = match &asked.arguments.path {
+fn remedy(path: &Path) -> String {
+    let path = match path {
         path if path == Path::new(".") => String::new(),
         path => format!(" {}", path.display()),
     };
@@ -124,14 +120,22 @@ fn remedy(asked: &Asked<'_>) -> String {
     )
 }
 
+/// What was turned down with a reason, however short. A plain no ends the run, and says nothing of the fix.
+fn reasons(run: &Run) -> impl Iterator<Item = (&TurnedDown, &str)> {
+    let gates = run.gates.iter().filter(|asked| asked.gate.kind.lands());
+    let answers = gates.filter_map(|asked| asked.rejected.as_ref());
+    let turned_down = run.turned_down.iter().zip(answers);
+    turned_down.filter_map(|(down, (_, reason))| Some((down, reason.as_deref()?)))
+}
+
 /// Adds what this run taught.
-pub(super) fn learn(file: &Path, asked: &Asked<'_>, report: &Report) {
-    let mut memory = asked.memory.clone();
-    let (before, _) = asked.before;
+pub(super) fn learn(file: &Path, run: &Run, earlier: &Memory) {
+    let Some((before, _)) = &run.reproduced else { return };
+    let mut memory = earlier.clone();
     let at = Timestamp::now();
     let fingerprint = Fingerprint::of(before);
-    if let (true, Some(proposal), Some(fingerprint)) = (report.is_applied, &report.proposal, &fingerprint)
-        && asked.mode.is_debug()
+    if let (Some(End::Written), Some(proposal), Some(fingerprint)) = (&run.end, &run.proposal, &fingerprint)
+        && run.started.mode.is_debug()
         && proposal.weakens.is_empty()
     {
         let digest = proposal.patch.digest();
@@ -142,27 +146,33 @@ pub(super) fn learn(file: &Path, asked: &Asked<'_>, report: &Report) {
                 fingerprint: fingerprint.clone(),
                 patch: proposal.patch.clone(),
                 summary: proposal.summary.clone(),
-                run: RunId(format!("local-{}", at.as_millisecond())),
+                run: run.id().clone(),
                 commit: None,
                 at,
             },
         );
-        memory.test_command.clone_from(&report.command);
+        memory.test_command = Some(before.command.clone());
     }
-    for (proposal, reason) in &report.turned_down {
+    for (TurnedDown { proposal, .. }, reason) in reasons(run) {
+        // Of a run that was interrupted, it may be known already.
+        let digest = proposal.patch.digest();
+        let is_it = |known: &Rejection| known.patch == digest && known.reason == reason;
+        if memory.rejections.iter().any(is_it) {
+            continue;
+        }
         memory.rejections.insert(
             0,
             Rejection {
                 fingerprint: fingerprint.clone(),
-                patch: proposal.patch.digest(),
+                patch: digest,
                 edit: Some(proposal.patch.clone()),
                 summary: redact::bounded(&proposal.summary, MAX_SUMMARY),
-                reason: reason.clone(),
+                reason: reason.into(),
                 at,
             },
         );
     }
-    if memory == *asked.memory {
+    if memory == *earlier {
         return;
     }
     memory.forget_the_oldest();

@@ -1,44 +1,39 @@
-//! What the verbs on a local checkout have in common: flags, the way from a checkout to a proposal, and the question
-//! before anything is written.
+//! What the verbs on a local checkout have in common: flags, the way from a checkout to a run, and how that ends.
 
 mod base;
 mod changes;
+mod checkout;
+mod ending;
+mod fingerprint;
 pub(super) mod kept;
-mod known;
 mod question;
 mod report;
-mod tests_first;
+mod request;
 mod write;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use futures::FutureExt as _;
+use checkout::OnCheckout;
+use jiff::Timestamp;
+use question::Manner;
 pub(super) use question::UpFront;
-use question::What;
 use report::Report;
+use request::Approver;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::Answer;
-use super::recorder::Recorder;
-use super::work::{Present, work_until_done};
-use super::{Exit, app, elapsed, folder, ready, terminal};
+use super::{Exit, app, folder, ready, terminal};
 use crate::config::environment::Environment;
 use crate::config::flags::{Flags, FolderFlags, LogFlags, ModelFlags, SandboxFlags};
 use crate::config::settings::Settings;
-use crate::domain::id::CommitSha;
-use crate::domain::memory::Memory;
+use crate::domain::id::{CommitSha, RunId};
 use crate::domain::mode::Mode;
-use crate::domain::model::Who;
-use crate::domain::proposal::Proposal;
 use crate::domain::reply;
-use crate::domain::run::{MAX_PROPOSALS, Step, TestsFirst, TurnedDown};
-use crate::domain::test_run::TestRun;
-use crate::domain::triage::Triage;
+use crate::domain::run::{Consent, Origin, Run, Started, Subject};
+use crate::engine;
 use crate::engine::desk::Desk;
-use crate::engine::work::{self, Brief, Engine, Outcome, Wants};
+use crate::journal::{Opened, RunFile};
 use crate::openai::OpenAi;
-use crate::suite::Suite;
 
 /// What all of these verbs can be told.
 #[derive(Debug, clap::Args)]
@@ -56,6 +51,9 @@ pub(super) struct Common {
     /// Write the run to this file, for `greenlight replay`: the journal, everything that was said, and the tree it started from
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Start over, even if an earlier run of the same command was interrupted and could be resumed
+    #[arg(long)]
+    restart: bool,
     /// Show what the model says and does while it works, even if standard error is not a terminal
     #[arg(long)]
     verbose: bool,
@@ -70,6 +68,16 @@ pub(super) struct Common {
 }
 
 impl Common {
+    fn flags(&self) -> Flags {
+        Flags {
+            storage: self.data.clone().into(),
+            model: self.model.clone(),
+            sandbox: self.sandbox.clone(),
+            log: self.log.clone(),
+            ..Flags::default()
+        }
+    }
+
     /// Whether somebody sees what the model says and does.
     fn is_watched(&self) -> bool {
         self.verbose || terminal::somebody_watches()
@@ -94,16 +102,9 @@ async fn try_to(
     report: &mut Report,
     cancel: &CancellationToken,
 ) -> Result<(), Exit> {
-    let flags = Flags {
-        storage: arguments.data.clone().into(),
-        model: arguments.model.clone(),
-        sandbox: arguments.sandbox.clone(),
-        log: arguments.log.clone(),
-        ..Flags::default()
-    };
     let environment = Environment::of_this_process().for_local_work();
     let active = ready::active(&environment);
-    let settings = Settings::new(flags, &environment)?;
+    let settings = Settings::new(arguments.flags(), &environment)?;
     terminal::start_logging(&settings, Some("warn"));
     let model = chosen(&settings, mode)?;
     if let Some((model, _)) = &model {
@@ -112,8 +113,7 @@ async fn try_to(
     let root = folder::checkout(&arguments.path)?;
     let own = folder::own(&settings.data_dir()?)?;
     let kept = folder::packages(&settings.data_dir()?, &root);
-    let memory_file = kept::file(&kept);
-    let recorder = Recorder::default();
+    let (memory_file, run_file) = (kept::file(&kept), kept.with_extension("run.jsonl"));
     let mut desk = app::desk(&root, own.path(), kept).await?;
     desk.memory = kept::recall(&memory_file);
     let compared = base::find(&root).await;
@@ -132,252 +132,113 @@ async fn try_to(
     if !arguments.install {
         ready::offer(&desk);
     }
-    let mut base = || {
-        let compared = compared.as_ref().ok();
-        base::lay_out(compared, (&desk, &suite), own.path(), arguments.install, cancel).boxed()
+    let approver = Approver::of(up_front.all_but_tests, arguments.json);
+    let asked = (mode, approver, arguments.install);
+    let identity = fingerprint::of(&desk, &suite, asked, model.as_ref().map(|(_, name)| name.as_str()));
+    let (journal, interrupted) = open(run_file, own.path().join("run.jsonl"), &identity)?;
+    let mut run = match interrupted.filter(|_| !arguments.restart) {
+        Some(run) => resumed(*run),
+        None => {
+            let started = started(mode, &desk, compared.as_ref().ok(), approver);
+            journal.begin(started, &identity).map_err(engine::Broken::from)?
+        }
     };
-    let (before, triage) = elapsed::telling(
-        "running the tests",
-        work::reproduce(&desk, &suite, (&mut base, Wants::AllThatIsBroken), cancel),
-    )
-    .await?;
-    if cancel.is_cancelled() {
-        return Err(Exit::Stopped);
-    }
-    report.ran(&desk, (&before, &triage));
-    if report::is_all_said(mode, &before, &triage)? {
-        report.show_not_run();
-        return Ok(());
-    }
-    if !arguments.json {
-        report::show_failures(&before);
-    }
-    if *mode == Mode::Explain && model.is_none() {
-        let explanation = known::explain(&desk, &suite, (&before, &triage), cancel).await?;
-        report::explained(report, explanation, !arguments.json);
-        return Ok(());
-    }
-    let asked = Asked {
-        arguments: &arguments,
-        up_front,
-        mode,
-        desk: &desk,
-        suite: &suite,
-        before: &(before, triage),
-        model: model.as_ref(),
-        who: settings.engine(),
-        memory: &desk.memory,
-        recorder: &recorder,
-    };
-    let done = recorded(&asked, report, cancel).await;
-    kept::learn(&memory_file, &asked, report);
-    done
-}
-
-/// Searches, records that, and writes what was approved.
-async fn recorded(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationToken) -> Result<(), Exit> {
-    let Asked {
-        arguments,
-        recorder,
+    report.not_run = desk.test_commands().into_iter().skip(1).collect();
+    let memory = desk.memory.clone();
+    let mut door = OnCheckout::new(checkout::Parts {
+        journal,
         desk,
-        ..
-    } = *asked;
-    recorder.begin(asked.mode, &head(desk), desk)?;
-    let (before, triage) = asked.before.clone();
-    recorder.take(Step::Reproduced { before, triage });
-    let result = search(asked, report, cancel).await;
-    report.spend = recorder.spend();
-    report.search = recorder.searched();
+        suite,
+        compared: compared.ok(),
+        own: own.path(),
+        model,
+        who: settings.engine(),
+        approver,
+        manner: Manner {
+            up_front,
+            is_json: arguments.json,
+            has_model: false,
+            is_debug: mode.is_debug(),
+        },
+        arguments: &arguments,
+        is_committed: report.is_committed,
+        cancel: cancel.clone(),
+    });
+    let driven = engine::drive(&mut door, &mut run).await;
+    let (left, recorded) = door.close(&run).await;
+    report.take(&run, &left, kept::left_out(&run, &memory));
+    kept::learn(&memory_file, &run, &memory);
+    driven?;
     if !arguments.json {
         report::show_unverified(report);
     }
-    // Before anything is written: the bundle has the tree that the run began on.
-    let began = (desk, asked.memory, question::approver(asked));
-    let recorded = recorder.write(arguments.record.as_deref(), began, asked.model).await;
-    let written = result.and_then(|approved| put(approved, report, desk));
-    written.and(recorded)
+    let ended = match left.exit {
+        Some(exit) => Err(exit),
+        None => ending::of(&run, report),
+    };
+    let ended = ended.map_err(|exit| kept::with_left_out(exit, report.left_out, &arguments.path));
+    ended.and(recorded)
 }
 
-fn put(approved: Option<Proposal>, report: &mut Report, desk: &Desk) -> Result<(), Exit> {
-    if let Some(proposal) = approved {
-        write::write(desk.checkout.root(), &proposal.patch)?;
-        report.is_applied = true;
-        terminal::tell(&format!(
-            "written to the working tree: `git diff` shows it, `{}` runs the tests",
-            report.command.as_deref().unwrap_or_default()
-        ));
+/// Opens the journal of this checkout. If another process works there, or a newer version did, this run cannot be resumed
+/// later, and its journal is in `otherwise`.
+fn open(file: PathBuf, otherwise: PathBuf, identity: &str) -> Result<(RunFile, Option<Box<Run>>), Exit> {
+    let cannot = |file: &PathBuf, error: std::io::Error| Exit::Usage(format!("{}: {error}", file.display()));
+    match RunFile::open(&file, identity).map_err(|error| cannot(&file, error))? {
+        Opened::Mine(journal, run) => return Ok((journal, run)),
+        Opened::InUse => {}
+        Opened::Newer(newer) => terminal::tell(&format!("note: {} is left alone: {newer}", file.display())),
     }
-    Ok(())
+    match RunFile::open(&otherwise, identity).map_err(|error| cannot(&otherwise, error))? {
+        Opened::Mine(journal, run) => Ok((journal, run)),
+        Opened::InUse | Opened::Newer(_) => Err(Exit::Fault(format!("{} is in use", otherwise.display()))),
+    }
 }
 
-/// The model that works it out; none stands for the built-in engine.
+/// A run that was interrupted. What this machine has installed may have changed meanwhile, so the tests run again, unless
+/// it waits for an answer to what was tested by then.
+fn resumed(mut run: Run) -> Run {
+    terminal::tell(&format!(
+        "resuming the run that was interrupted, started at {}; `--restart` starts over",
+        run.started.at.strftime("%Y-%m-%d %H:%M UTC")
+    ));
+    if run.proposal.is_none() {
+        run.forget_sightings(|_| false);
+    }
+    run
+}
+
+/// A run on this machine: there is no pull request, and the person who started it is its authority.
+fn started(mode: &Mode, desk: &Desk, compared: Option<&base::Compared>, approver: Approver) -> Started {
+    let at = Timestamp::now();
+    let base = compared.map_or_else(|| head(desk), base::Compared::commit);
+    Started {
+        run: RunId(format!("local-{}", at.as_millisecond())),
+        subject: Subject::Checkout,
+        installation: None,
+        head: head(desk),
+        base,
+        base_branch: None,
+        origin: Origin::CommandLine,
+        consent: Consent::CommandLine,
+        asks_first: false,
+        mode: mode.clone(),
+        asks_about_tests: desk.config.gate.tests && matches!(mode, Mode::Tdd { .. }),
+        asks_nobody: approver == Approver::Nobody,
+        approvers: 1,
+        gate_seconds: desk.config.gate.expires.as_secs(),
+        writes_as: None,
+        at,
+    }
+}
+
+/// The model that works. `None` leaves it to the built-in engine.
 fn chosen(settings: &Settings, mode: &Mode) -> Result<Option<(OpenAi, String)>, Exit> {
     let model = app::model_of(settings)?;
     if model.is_none() && !matches!(mode, Mode::Debug | Mode::Explain) {
         return Err(Exit::Usage(reply::needs_a_model(mode)));
     }
     Ok(model)
-}
-
-/// What is to be done, and with what.
-struct Asked<'a> {
-    arguments: &'a Common,
-    up_front: UpFront,
-    mode: &'a Mode,
-    desk: &'a Desk,
-    suite: &'a Suite,
-    before: &'a (TestRun, Triage),
-    model: Option<&'a (OpenAi, String)>,
-    who: Who,
-    memory: &'a Memory,
-    recorder: &'a Recorder,
-}
-
-/// Works, and says what is left out of that because it was turned down.
-async fn search(asked: &Asked<'_>, report: &mut Report, cancel: &CancellationToken) -> Result<Option<Proposal>, Exit> {
-    kept::tell_left_out(asked);
-    let proposal = Box::pin(approved(asked, report, cancel)).await;
-    proposal.map_err(|exit| kept::with_left_out(exit, asked, report))
-}
-
-/// Proposes, asks, and tries again with the reason when there is one. What it gives is approved, and not yet written.
-async fn approved(
-    asked: &Asked<'_>,
-    report: &mut Report,
-    cancel: &CancellationToken,
-) -> Result<Option<Proposal>, Exit> {
-    let arguments = asked.arguments;
-    let head = head(asked.desk);
-    let tests_first = match asked.mode {
-        Mode::Tdd { .. } => Some(tests_first::written(asked, &head, report, cancel).await?),
-        _ => None,
-    };
-    let mut turned_down: Vec<TurnedDown> = Vec::new();
-    for _ in 0..MAX_PROPOSALS {
-        report.proposal = None;
-        let so_far = SoFar {
-            tests_first: tests_first.as_ref(),
-            turned_down: &turned_down,
-            ..SoFar::default()
-        };
-        let proposal = match attempt(asked, &head, so_far, cancel).await? {
-            Outcome::Proposed(proposal) => *proposal,
-            Outcome::Explained(explanation) => {
-                if !arguments.json {
-                    report::show_explanation(&explanation);
-                }
-                report.explanation = Some(*explanation);
-                return Ok(None);
-            }
-            outcome => return Err(unfinished(outcome, report)),
-        };
-        report.proposal = Some(proposal.clone());
-        if !arguments.json {
-            report::show_proposal(&proposal, report.is_committed);
-        }
-        let reason = match question::ask(asked, What::Result(proposal.claim()), cancel).await? {
-            Answer::Yes => return Ok(Some(proposal)),
-            Answer::No => return Err(Exit::Refused("not approved; nothing was written".into())),
-            Answer::Because(reason) => reason,
-        };
-        terminal::tell(&format!("looking for another {}", made(asked.mode)));
-        asked.recorder.rejected(&reason, false)?;
-        report.turned_down.push((proposal.clone(), reason.clone()));
-        turned_down.push(TurnedDown { proposal, reason });
-    }
-    Err(Exit::Refused(format!(
-        "{MAX_PROPOSALS} {}s were turned down; nothing was written",
-        made(asked.mode)
-    )))
-}
-
-/// What a mode makes, as sentences name it.
-fn made(mode: &Mode) -> &'static str {
-    match mode {
-        Mode::Debug | Mode::Explain => "fix",
-        Mode::Tdd { .. } => "change",
-        Mode::Refactor { .. } => "refactoring",
-    }
-}
-
-/// How a verb ends when there is neither a proposal nor an explanation.
-fn unfinished(outcome: Outcome, report: &mut Report) -> Exit {
-    match outcome {
-        Outcome::GaveUp { reason } => Exit::NoFix(match report.mode {
-            "debug" => format!("no fix found. {reason}"),
-            _ => reason,
-        }),
-        Outcome::NotFound { reason, is_limit, .. } => match is_limit {
-            true => Exit::Limit(format!("no fix found. {reason}")),
-            false => Exit::NoFix(format!("no fix found. {reason}")),
-        },
-        Outcome::Refused { reason } => Exit::Refused(reason),
-        Outcome::NothingToDo { reason } => {
-            terminal::tell(&reason);
-            Exit::Done
-        }
-        Outcome::LimitReached { reason, found } => {
-            report.found = found.map(|found| *found);
-            Exit::Limit(reason)
-        }
-        Outcome::Interrupted => Exit::Stopped,
-        Outcome::Proposed(_)
-        | Outcome::TestsWritten(_)
-        | Outcome::Explained(_)
-        | Outcome::Deferred(_)
-        | Outcome::ActsByCode => Exit::Fault("the work ended in a way that this verb does not know".into()),
-    }
-}
-
-/// What earlier attempts left.
-#[derive(Clone, Copy, Default)]
-struct SoFar<'a> {
-    tests_first: Option<&'a TestsFirst>,
-    turned_down_tests: &'a [String],
-    turned_down: &'a [TurnedDown],
-}
-
-async fn attempt(
-    asked: &Asked<'_>,
-    head: &CommitSha,
-    so_far: SoFar<'_>,
-    cancel: &CancellationToken,
-) -> Result<Outcome, Exit> {
-    let (before, triage) = asked.before;
-    let engine = match asked.model {
-        None => Engine::BuiltIn,
-        Some((model, name)) if asked.who == Who::Model => Engine::Model { model, name },
-        Some((model, name)) => Engine::Auto { model, name },
-    };
-    let search = asked.recorder.search();
-    terminal::tell(match engine {
-        Engine::BuiltIn => "searching small edits (built-in engine, no model)",
-        Engine::Auto { .. } if asked.mode.is_debug() && !search.is_over => {
-            "searching small edits (built-in engine); the model goes on if nothing is found"
-        }
-        Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is at work",
-    });
-    let brief = Brief {
-        mode: asked.mode,
-        tests_first: so_far.tests_first,
-        turned_down_tests: so_far.turned_down_tests,
-        may_ask: 0,
-        memory: asked.memory,
-        head,
-        before: Some(before),
-        triage: Some(triage),
-        reading: None,
-        turned_down: so_far.turned_down,
-        uncounted: asked.recorder.spend(),
-        search: &search,
-        said: &[],
-    };
-    let present = Present {
-        approver: question::approver(asked),
-        is_shown: asked.arguments.is_watched(),
-        recorder: asked.recorder,
-    };
-    work_until_done((asked.desk, Some(asked.suite)), engine, &brief, present, cancel).await
 }
 
 /// The commit the checkout is at; zeros outside of git, where evidence has no commit to name.

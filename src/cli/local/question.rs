@@ -4,9 +4,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::super::answer::{Answer, Question};
-use super::super::work::Approver;
 use super::super::{Exit, terminal};
-use super::Asked;
 use crate::domain::proposal::Claim;
 
 /// What is approved before anybody is asked.
@@ -59,33 +57,39 @@ impl What {
     }
 }
 
-/// Whether somebody can be asked for anything.
-pub(super) fn approver(asked: &Asked<'_>) -> Approver {
-    Approver::of(asked.up_front.all_but_tests, asked.arguments.json)
+/// How a person is asked.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(super) struct Manner {
+    pub(super) up_front: UpFront,
+    /// Whether nobody is asked because the result is for a script.
+    pub(super) is_json: bool,
+    /// Whether somebody reads reasons: only a model does.
+    pub(super) has_model: bool,
+    pub(super) is_debug: bool,
 }
 
 /// Asks, unless that was approved up front. No answer at all is a no without a reason.
 ///
 /// # Errors
 /// When nobody can be asked, or the work is stopped meanwhile.
-pub(super) async fn ask(asked: &Asked<'_>, what: What, cancel: &CancellationToken) -> Result<Answer, Exit> {
-    if what.is_approved(asked.up_front) {
+pub(super) async fn ask(manner: Manner, what: What, cancel: &CancellationToken) -> Result<Answer, Exit> {
+    if what.is_approved(manner.up_front) {
         return Ok(Answer::Yes);
     }
-    if asked.arguments.json || !terminal::somebody_is_there() {
-        let why = if asked.arguments.json {
+    if manner.is_json || !terminal::somebody_is_there() {
+        let why = if manner.is_json {
             "`--json` does not ask"
         } else {
             "nobody is here to approve"
         };
-        return Err(Exit::Refused(what.unasked(why, asked.up_front)));
+        return Err(Exit::Refused(what.unasked(why, manner.up_front)));
     }
-    let is_fix = matches!(what, What::Result(_)) && asked.mode.is_debug();
+    let is_fix = matches!(what, What::Result(_)) && manner.is_debug;
     let question = Question {
         text: what.text(),
         word: (what == What::Result(Claim::TestMayBeWrong)).then_some("test"),
-        // Only a model reads them.
-        wants_reasons: asked.model.is_some(),
+        wants_reasons: manner.has_model,
         another: is_fix.then_some("fix"),
     };
     Ok(question.ask(cancel).await?.unwrap_or(Answer::No))

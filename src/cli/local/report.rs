@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::{Exit, terminal};
+use super::checkout::Leftover;
 use crate::domain::clock::{Clock, millis_in_words};
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
@@ -14,19 +15,16 @@ use crate::domain::patch::Patch;
 use crate::domain::proposal::{Author, Claim, Proposal};
 use crate::domain::redact;
 use crate::domain::reply::{self, MAX_EDITS};
-use crate::domain::run::TestsFirst;
+use crate::domain::run::{End, Run, TestsFirst};
 use crate::domain::search::{Rung, Search};
 use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::{Triage, Verdict};
-use crate::engine::desk::Desk;
+use crate::engine::work::BASE;
 use crate::suite::TestCommand;
 
-/// So many patches that are not proposed are shown.
+/// At most this many patches that are not proposed are shown.
 const MAX_UNVERIFIED: usize = 5;
-
-/// What a line about a test calls what the checkout is compared with, which was named before.
-pub(super) const BASE: &str = "without your changes";
 
 /// What is known so far.
 #[derive(Default)]
@@ -46,8 +44,6 @@ pub(super) struct Report {
     pub(super) is_applied: bool,
     /// Whether the checkout is as its last commit, but for what is proposed.
     pub(super) is_committed: bool,
-    /// Proposals that were turned down, and why.
-    pub(super) turned_down: Vec<(Proposal, String)>,
     /// How many fixes are left out because they were turned down, in this run or earlier.
     pub(super) left_out: usize,
     /// What the model used up.
@@ -129,10 +125,24 @@ impl Report {
         })
     }
 
-    /// Takes what the tests came to, and which other suites of the checkout did not run.
-    pub(super) fn ran(&mut self, desk: &Desk, (before, triage): (&TestRun, &Triage)) {
-        self.before = Some((before.clone(), triage.clone()));
-        self.not_run = desk.test_commands().into_iter().skip(1).collect();
+    /// Takes what a run came to; `left_out` is how many fixes were turned down, in this run or earlier.
+    pub(super) fn take(&mut self, run: &Run, left: &Leftover, left_out: usize) {
+        self.before.clone_from(&run.reproduced);
+        self.tests.clone_from(&run.tests_first);
+        // What was turned down last is still what was proposed last.
+        let is_rejected = matches!(run.end, Some(End::Rejected { .. }));
+        let turned_down = run.turned_down.last().filter(|_| is_rejected);
+        let turned_down = turned_down.map(|down| &down.proposal);
+        self.proposal = run.proposal.as_ref().or(turned_down).cloned();
+        self.is_applied = run.end == Some(End::Written);
+        match &run.end {
+            Some(End::Explained(explanation)) => self.explanation = Some((**explanation).clone()),
+            Some(End::LimitReached { found, .. }) => self.found = found.as_deref().cloned(),
+            _ => {}
+        }
+        self.search.clone_from(&left.search);
+        self.spend = run.spent;
+        self.left_out = left_out;
     }
 
     /// Names the other suites of the checkout: green is only what ran.
@@ -203,69 +213,17 @@ pub(super) fn show_unverified(report: &Report) {
     }
 }
 
-/// Takes an explanation in, and shows it where that is wanted.
-pub(super) fn explained(report: &mut Report, explanation: Explanation, is_shown: bool) {
-    if is_shown {
-        show_explanation(&explanation);
-    }
-    report.explanation = Some(explanation);
-}
-
-/// Whether nothing is left to do once the tests ran, which is said.
-///
-/// # Errors
-/// Why there is nothing to search a fix for, though the tests are red.
-pub(super) fn is_all_said(mode: &Mode, before: &TestRun, triage: &Triage) -> Result<bool, Exit> {
-    if mode.is_debug() {
-        judge(before, triage)?;
-        return Ok(triage.verdict == Verdict::Green);
-    }
-    let is_green = *mode == Mode::Explain && before.is_green();
-    if is_green {
-        terminal::tell(&format!("nothing to explain: {}", before.summary()));
-    }
-    Ok(is_green)
-}
-
-/// Ends where there is nothing to search a fix for.
-fn judge(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
-    match triage.verdict {
-        _ if triage.is_worked_on() => {
-            for test in triage.tests.iter().filter(|test| !test.name.is_empty()) {
-                let is_set_aside = test.verdict != Verdict::Deterministic;
-                if is_set_aside || test.base.red > 0 {
-                    let aside = if is_set_aside { "; set aside" } else { "" };
-                    terminal::tell(&format!(
-                        "note: {}: {}{aside}",
-                        test.name,
-                        triage.on(BASE).numbers(test)
-                    ));
-                }
-            }
-            Ok(())
-        }
-        Verdict::Green => {
-            terminal::tell(&format!("nothing to fix: {}", before.summary()));
-            Ok(())
-        }
-        Verdict::Environment if triage.tests.iter().any(|test| test.program.is_some()) => {
-            Err(Exit::NoFix(triage.on(BASE).why_not(before)))
-        }
-        Verdict::Environment if triage.tests.iter().all(|test| test.name.is_empty()) => Err(Exit::NoFix(format!(
-            "the tests could not be judged here: {}\n{}",
-            before.summary(),
-            before.tail
-        ))),
-        _ => {
-            let lines = triage.on(BASE).lines(triage.tests.iter());
-            let mut lines = lines.iter().map(|(name, numbers)| format!("\n  {name}: {numbers}"));
-            let tests: String = if triage.tests.len() > 1 {
-                lines.by_ref().collect()
-            } else {
-                String::new()
-            };
-            let why = triage.on(BASE).why_not(before);
-            Err(Exit::NoFix(format!("{why}, so there is no fix to look for{tests}")))
+/// Names the tests that are set aside, or were red before.
+pub(super) fn tell_set_aside(triage: &Triage) {
+    for test in triage.tests.iter().filter(|test| !test.name.is_empty()) {
+        let is_set_aside = test.verdict != Verdict::Deterministic;
+        if is_set_aside || test.base.red > 0 {
+            let aside = if is_set_aside { "; set aside" } else { "" };
+            terminal::tell(&format!(
+                "note: {}: {}{aside}",
+                test.name,
+                triage.on(BASE).numbers(test)
+            ));
         }
     }
 }

@@ -3,25 +3,43 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::Exit;
-use crate::checkout::Checkout;
+use super::super::terminal;
+use crate::checkout::{self, Checkout};
 use crate::domain::id::RepoPath;
-use crate::domain::patch::{Blob, FileMode, Patch};
+use crate::domain::patch::{Blob, FileMode};
+use crate::domain::run::Approved;
 use crate::{git, sandbox};
 
-/// Writes the patch, if every file is still what it was tested on; when one cannot be written, none is.
-pub(super) fn write(root: &Path, patch: &Patch) -> Result<(), Exit> {
-    let now = Checkout::open(root).map_err(|error| Exit::Fault(error.to_string()))?;
+/// Why nothing was written.
+pub(super) enum NotWritten {
+    /// The checkout is not the one that was tested.
+    Refused(String),
+    Broken(String),
+}
+
+impl From<checkout::Error> for NotWritten {
+    fn from(error: checkout::Error) -> Self {
+        Self::Broken(error.to_string())
+    }
+}
+
+/// Writes what was approved, if every file is still what it was tested on; when one cannot be written, none is.
+///
+/// # Errors
+/// When a file is another one by now, or cannot be written.
+pub(super) fn write(root: &Path, approved: &Approved<'_>) -> Result<(), NotWritten> {
+    let patch = &approved.proposal().patch;
+    let now = Checkout::open(root)?;
     let now = now.with_tracked(&git::tracked(root));
     for (path, change) in patch.files() {
         if now.read_original(path) != change.before {
-            return Err(Exit::Refused(format!(
+            return Err(NotWritten::Refused(format!(
                 "{path} changed meanwhile, so nothing was written; run the same command again"
             )));
         }
         // What git ignores is not part of the tree that was tested, and may be all there is of it.
         if change.before.is_none() && fs::symlink_metadata(root.join(path.as_str())).is_ok() {
-            return Err(Exit::Refused(format!(
+            return Err(NotWritten::Refused(format!(
                 "the change would replace {path}, which is there but ignored by git; nothing was written"
             )));
         }
@@ -31,10 +49,10 @@ pub(super) fn write(root: &Path, patch: &Patch) -> Result<(), Exit> {
         if let Err(error) = put(root, path, change.after.as_ref()) {
             for (path, before) in written.into_iter().rev() {
                 if let Err(error) = put(root, path, before) {
-                    super::terminal::tell(&format!("{path} could not be put back: {error}"));
+                    terminal::tell(&format!("{path} could not be put back: {error}"));
                 }
             }
-            return Err(Exit::Fault(format!("{path} could not be written: {error}")));
+            return Err(NotWritten::Broken(format!("{path} could not be written: {error}")));
         }
         written.push((path, change.before.as_ref()));
     }

@@ -10,7 +10,7 @@ use crate::checkout::Checkout;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
-/// So many names are listed.
+/// At most this many names are listed.
 const MAX_LISTED: usize = 5;
 /// Characters of a name that are compared with what was typed, and shown.
 const MAX_NAME: usize = 120;
@@ -32,7 +32,7 @@ pub(super) async fn run(
     }
     let whole = match is_narrowed {
         true => {
-            terminal::tell("note: no test has exactly that name, so all of them run, to find out what there is");
+            terminal::tell("note: no test has exactly that name, so all tests run to find their names");
             fresh(suite, checkout, &[], cancel).await?
         }
         false => first,
@@ -183,7 +183,7 @@ fn alone(mut run: TestRun, meant: &BTreeSet<String>) -> TestRun {
         count(run.skipped_names.len()),
     );
     run.expected_failures = 0;
-    run.tally.clear();
+    run.summary_counts.clear();
     if matches!(run.outcome, Outcome::Passed | Outcome::Failed) {
         run.outcome = match (run.failed, run.passed) {
             (0, 0) => Outcome::NothingRan,

@@ -40,7 +40,7 @@ impl Report {
             "failed": self.run.as_ref().map(|run| run.failed),
             "skipped": self.run.as_ref().map(|run| run.skipped),
             "expected_failures": self.run.as_ref().map(|run| run.expected_failures),
-            "tally": self.run.as_ref().map(|run| &run.tally),
+            "tally": self.run.as_ref().map(|run| &run.summary_counts),
             "duration_ms": self.run.as_ref().map(|run| run.duration_ms),
             "tests": self.run.as_ref().map(tests),
             "tail": self.run.as_ref().map(|run| &run.tail),

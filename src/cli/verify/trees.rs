@@ -19,7 +19,7 @@ pub(super) struct Named {
 /// What was read there.
 pub(super) struct Trees {
     pub(super) head: CommitSha,
-    /// The commit that the head is merged with before the tests run; none if they run on the head.
+    /// The commit that the head is merged with before the tests run. `None` if they run on the head.
     pub(super) merged_with: Option<CommitSha>,
     /// On the head.
     pub(super) patch: Patch,

@@ -158,10 +158,10 @@ fn what_is_kept_has_defaults_and_bounds() {
     assert_eq!((days(set.deliveries), days(set.runs), set.mirrors), (3, 365, 4 << 30));
     for (setting, value, part) in [
         ("GREENLIGHT_RETENTION_DELIVERIES", "2d", "set it to 3 to 3650 days"),
-        ("GREENLIGHT_RETENTION_DELIVERIES", "soon", "is no duration"),
+        ("GREENLIGHT_RETENTION_DELIVERIES", "soon", "is not a duration"),
         ("GREENLIGHT_RETENTION_RUNS", "0s", "set it to 1 to 3650 days"),
         ("GREENLIGHT_RETENTION_RUNS", "4000d", "too long"),
-        ("GREENLIGHT_RETENTION_MIRRORS", "4", "is no size"),
+        ("GREENLIGHT_RETENTION_MIRRORS", "4", "is not a size"),
         ("GREENLIGHT_RETENTION_MIRRORS", "1MiB", "set it to 4GiB to 64TiB"),
     ] {
         refused(&[(setting, value)], setting, part);

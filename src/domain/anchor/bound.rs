@@ -1,9 +1,9 @@
-//! What is posted: a cut that is proved, of no more suggestions than go on a pull request.
+//! What is posted: a cut that is proved, of no more suggestions than fit on a pull request.
 
 use super::{Cut, DiffFile, LeftOut, cut_first, proves};
 use crate::domain::patch::Patch;
 
-/// At most so many suggestions are posted on a head: ten reviews of thirty, well within what GitHub takes in an hour.
+/// At most this many suggestions are posted on a head: ten reviews of thirty, well within what GitHub takes in an hour.
 pub const MAX_SUGGESTIONS: usize = 300;
 
 /// Cuts a patch into at most `most` suggestions. What does not prove, or does not fit, is left to the remainder.

@@ -33,7 +33,8 @@ impl Fate {
     }
 }
 
-/// Compares the file a suggestion was made on with the file as it is now; none now if it is gone. Line ends do not count.
+/// Compares the file a suggestion was made on with the file as it is now, or `None` if it is gone. Line ends do not
+/// count.
 pub fn fate(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> Fate {
     let Some(new) = new else { return Fate::Edited };
     if old == new {
@@ -58,7 +59,7 @@ pub fn fate(suggestion: &Suggestion, old: &[u8], new: Option<&[u8]>) -> Fate {
 
 /// Where the lines of one text are in another.
 struct Followed {
-    /// For each line its place in the other text; none if it is not there any more.
+    /// For each line its place in the other text. `None` if it is not there any more.
     places: Vec<Option<usize>>,
     /// How many lines the other text has.
     others: usize,

@@ -27,7 +27,7 @@ pub fn added_lines(patch: &str) -> Vec<RangeInclusive<u32>> {
 pub enum DiffError {
     #[error("line {0} is not part of a diff")]
     Unexpected(usize),
-    #[error("the hunk at line {0} has another number of lines than it says")]
+    #[error("the hunk at line {0} does not have as many lines as its header says")]
     Count(usize),
     #[error("the hunk at line {0} overlaps the one before")]
     Order(usize),
@@ -104,7 +104,7 @@ struct Side {
     count: u32,
 }
 
-/// `@@ -1,2 +3,4 @@` and whatever follows it.
+/// `@@ -1,2 +3,4 @@` and anything that follows it.
 fn parse_header(line: &str) -> Option<(Side, Side)> {
     let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;

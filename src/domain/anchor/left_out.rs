@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::text::NoText;
 
-/// A reason, as it stands in a review.
+/// A reason, as a review shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
     New,
@@ -31,14 +31,14 @@ impl fmt::Display for LeftOut {
             Self::Link => "a symbolic link",
             Self::Mode => "changes the mode",
             Self::Binary => "not text",
-            Self::LineEnds => "its lines end in different ways",
-            Self::LastLineEnd => "the line end at its very end changes",
+            Self::LineEnds => "it mixes line endings",
+            Self::LastLineEnd => "the newline at the end of the file changes",
             Self::NotInDiff => "not shown in the diff of this pull request",
-            Self::OtherHead => "the diff shows other lines than the head has",
+            Self::OtherHead => "the diff shows different lines than the head has",
             Self::OutsideHunks => "lines that the diff does not show",
-            Self::OddCharacters => "characters that a comment does not keep, or nobody sees",
+            Self::OddCharacters => "characters that a comment does not keep, or that are invisible",
             Self::TooLong => "too long for a comment",
-            Self::TooMany => "more suggestions than go on a pull request",
+            Self::TooMany => "more suggestions than fit on a pull request",
             Self::NotProved => "committing the suggestions would not give the tested file",
         })
     }

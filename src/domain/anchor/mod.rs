@@ -1,7 +1,7 @@
 //! Turns a patch on the head of a pull request into review suggestions, plus what suggestions cannot carry.
 //!
 //! GitHub takes a suggestion only for lines of the right side inside one hunk of the pull request's diff, and a
-//! person who commits it must get exactly the bytes that were tested. So whatever GitHub might refuse or write in
+//! person who commits it must get exactly the bytes that were tested. So anything that GitHub might refuse or write in
 //! another way goes to the remainder, with its reason: files that the diff does not show, new, deleted, renamed, binary
 //! files, links, changes of mode, lines outside the hunks, files whose lines end in different ways, a line end that
 //! comes or goes at the end of a file, and characters that a comment does not keep or a reader does not see.
@@ -56,7 +56,7 @@ pub struct Cut {
 
 /// A change of whole lines: which of the old ones go, and which of the new ones come for them. Counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Edit {
+struct LineEdit {
     old: Range<usize>,
     new: Range<usize>,
 }
@@ -66,11 +66,11 @@ pub fn cut(patch: &Patch, diff: &[DiffFile]) -> Cut {
     cut_first(patch, diff, usize::MAX)
 }
 
-/// The same with at most so many suggestions: what comes after them is left to the remainder.
+/// The same with at most this many suggestions: what comes after them is left to the remainder.
 fn cut_first(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
     let mut shown: BTreeMap<&RepoPath, &[Hunk]> = BTreeMap::new();
     for file in diff {
-        // What becomes another kind of thing, as a link that becomes a file, is there twice, and nobody can comment on it.
+        // What becomes another kind of thing, as a link that becomes a file, is listed twice, and nobody can comment on it.
         let entry = shown.entry(&file.path).and_modify(|hunks| *hunks = &[]);
         entry.or_insert(&file.hunks);
     }
@@ -249,13 +249,13 @@ fn shown_lines(hunks: &[Hunk], head: &[&str]) -> Result<Vec<Range<usize>>, LeftO
 }
 
 /// The smallest changes that lead from the old lines to the new, with unchanged lines between any two.
-fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
-    let mut edits: Vec<Edit> = Vec::new();
+fn edits(old: &[&str], new: &[&str]) -> Vec<LineEdit> {
+    let mut edits: Vec<LineEdit> = Vec::new();
     for op in similar::capture_diff_slices(similar::Algorithm::Myers, old, new) {
         if op.tag() == similar::DiffTag::Equal {
             continue;
         }
-        let edit = Edit {
+        let edit = LineEdit {
             old: op.old_range(),
             new: op.new_range(),
         };
@@ -268,8 +268,8 @@ fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
 }
 
 /// The edits that fit into one hunk each, grown where GitHub wants more lines than change; and whether some do not.
-fn placed(edits: &[Edit], shown: &[Range<usize>], texts: (&Text<'_>, &Text<'_>)) -> (Vec<Edit>, bool) {
-    let mut placed: Vec<(usize, Edit)> = Vec::new();
+fn placed(edits: &[LineEdit], shown: &[Range<usize>], texts: (&Text<'_>, &Text<'_>)) -> (Vec<LineEdit>, bool) {
+    let mut placed: Vec<(usize, LineEdit)> = Vec::new();
     let mut is_outside = false;
     for (index, edit) in edits.iter().enumerate() {
         // Unchanged lines, which alone an edit may grow into, reach from the edit before to the one after.
@@ -291,11 +291,11 @@ fn placed(edits: &[Edit], shown: &[Range<usize>], texts: (&Text<'_>, &Text<'_>))
 
 /// Finds the hunk of an edit, and gives it lines to stand on.
 fn place(
-    edit: &Edit,
+    edit: &LineEdit,
     shown: &[Range<usize>],
     free: &Range<usize>,
     (old, new): (&Text<'_>, &Text<'_>),
-) -> Option<(usize, Edit)> {
+) -> Option<(usize, LineEdit)> {
     let hunk_of = |line: usize| {
         let hunk = shown.partition_point(|range| range.end <= line);
         shown
@@ -330,14 +330,14 @@ fn place(
         } else {
             return None;
         };
-        // With a line that is none, what was to be deleted is a block of blank lines now.
+        // With a line that is not one, what was to be deleted is a block of blank lines now.
         only_blank = is_blank(&old.lines[taken]) && (only_blank || edit.new.len() == 1);
     }
     (edit.old.end <= shown[hunk].end).then_some((hunk, edit))
 }
 
 /// Whether an edit has to take in an unchanged line.
-fn needs_more(edit: &Edit, old: &Text<'_>) -> bool {
+fn needs_more(edit: &LineEdit, old: &Text<'_>) -> bool {
     // Without its last line, a file whose last line has no end would end in one.
     let takes_open_end = edit.new.is_empty() && edit.old.end == old.lines.len() && !old.is_ended;
     // The first line tells how the new ones end, and this one does not.
@@ -345,9 +345,9 @@ fn needs_more(edit: &Edit, old: &Text<'_>) -> bool {
     edit.old.is_empty() || takes_open_end || begins_at_open_end && old.end == Some(LineEnd::Windows)
 }
 
-impl Edit {
+impl LineEdit {
     /// Takes in an edit that starts where this one ends, or before.
-    fn extend(&mut self, next: &Edit) {
+    fn extend(&mut self, next: &LineEdit) {
         self.old.end = self.old.end.max(next.old.end);
         self.new.end = self.new.end.max(next.new.end);
     }

@@ -92,12 +92,12 @@ fn with_ends_of<'a>(replaced: &[&[u8]], replacement: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// What a Markdown renderer finds in a suggestion's block; none if it is not exactly one block.
+/// What a Markdown renderer finds in a suggestion's block. `None` if it is not exactly one block.
 pub fn read_block(block: &str) -> Option<String> {
     read(block).and_then(|(text, is_alone)| is_alone.then_some(text))
 }
 
-/// The content of the suggestion that a comment begins with, whatever follows.
+/// The content of the suggestion that a comment begins with, no matter what follows.
 pub fn first_block(comment: &str) -> Option<String> {
     read(comment).map(|(text, _)| text)
 }

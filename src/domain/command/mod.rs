@@ -49,7 +49,7 @@ pub enum CommandError {
     },
     #[error("`/greenlight {verb}` needs an argument")]
     MissingArgument { verb: &'static str },
-    #[error("`/greenlight {verb}` can not use {argument:?}")]
+    #[error("`/greenlight {verb}` takes no {argument:?}")]
     UnexpectedArgument { verb: &'static str, argument: String },
     #[error("a comment may hold at most {MAXIMUM_COMMANDS} commands")]
     TooMany,
@@ -88,19 +88,23 @@ impl Command {
             "<goal> [in <path>]",
             "change the code and keep its tests green",
         ),
-        help("explain", "", "say why the checks fail, and change nothing"),
-        help("approve", "[id]", "do exactly what the open gate says"),
+        help("explain", "", "explain why the checks fail, without changing anything"),
+        help("approve", "[id]", "do exactly what the open request says"),
         help(
             "reject",
             "[id] [reason]",
-            "do not; the reason helps to find something better",
+            "turn the request down; the reason helps to find a better fix",
         ),
         help("cancel", "", "stop the run of this pull request"),
-        help("retry", "", "run the failed CI jobs again"),
-        help("undo", "", "take back the last commit greenlight landed here"),
-        help("status", "", "show what is running and what waits for you"),
+        help("retry", "", "re-run the failed CI jobs"),
+        help("undo", "", "revert the last commit that greenlight landed here"),
+        help("status", "", "show what is running and what is waiting for you"),
         help("help", "", "show this list"),
-        help("config", "", "show the configuration in force, and its source"),
+        help(
+            "config",
+            "",
+            "show the configuration in effect, and where it comes from",
+        ),
     ];
 }
 
@@ -115,7 +119,7 @@ const fn help(verb: &'static str, argument: &'static str, meaning: &'static str)
 /// Reads all commands of a comment, in their order.
 ///
 /// The arguments are source text; HTML comments, which nobody sees, are left out of them. The text of `tdd`,
-/// `refactor` and `reject` goes on over the following lines up to the next command.
+/// `refactor` and `reject` continues over the following lines up to the next command.
 pub fn parse(body: &str) -> Vec<Result<Command, CommandError>> {
     if !outline::mentions(body, TRIGGER) {
         return Vec::new();

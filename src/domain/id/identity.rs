@@ -166,7 +166,7 @@ pub mod authored {
     use super::{Account, AccountId, Login};
 
     #[derive(Serialize, Deserialize)]
-    struct Wire {
+    struct IdentityWire {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         author_id: Option<AccountId>,
         author: Login,
@@ -176,7 +176,7 @@ pub mod authored {
     /// Those of the serializer.
     pub fn serialize<S: Serializer>(account: &Account, serializer: S) -> Result<S::Ok, S::Error> {
         let Account { id, login } = account.clone();
-        let wire = Wire {
+        let wire = IdentityWire {
             author_id: id,
             author: login,
         };
@@ -186,7 +186,7 @@ pub mod authored {
     /// # Errors
     /// Those of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Account, D::Error> {
-        let Wire { author_id, author } = Wire::deserialize(deserializer)?;
+        let IdentityWire { author_id, author } = IdentityWire::deserialize(deserializer)?;
         Ok(Account {
             id: author_id,
             login: author,

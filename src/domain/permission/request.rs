@@ -1,7 +1,7 @@
 //! What a person with write access asked for, one type for each thing.
 //!
-//! Whatever approves, rejects, cancels, retries or takes back takes one of these inside an [`Authorized`], so that it
-//! cannot be called on behalf of anybody whose permission was not fetched.
+//! Everything that approves, rejects, cancels, retries or reverts takes one of these inside an [`Authorized`], so
+//! that it cannot be called on behalf of anybody whose permission was not fetched.
 
 use super::super::command::Command;
 use super::super::gate::GateId;

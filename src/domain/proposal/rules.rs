@@ -1,4 +1,4 @@
-//! What no patch may do, whoever made it, as far as it can be said without running anything.
+//! What no patch may do, no matter who made it, as far as it can be said without running anything.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::domain::weakening::{self, Weakening};
 /// A longer patch, in bytes, does not fit into a review beside what else is said there.
 const MAX_SHOWN: usize = 30_000;
 
-/// What a patch may not do, whoever made it.
+/// What a patch may not do, no matter who made it.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
     pub patch_lines: usize,
@@ -35,47 +35,47 @@ pub enum Unfit {
     Protected { path: RepoPath },
     #[error("it changes {lines} lines, more than the {limit} that `[limits] patch_lines` allows")]
     TooLarge { lines: usize, limit: usize },
-    #[error("it is too long to be shown whole, so nobody could approve it")]
+    #[error("it is too long to be shown in full, so nobody could approve it")]
     TooLong,
     #[error(
-        "it weakens the tests: {}. Mend the code instead. If the test itself is wrong, submit the change of the test \
-         alone, with `test_may_be_wrong`", weakening::listed(.0)
+        "it weakens the tests: {}. Fix the code instead. If the test itself is wrong, submit only the change to the \
+         test, with `test_may_be_wrong`", weakening::listed(.0)
     )]
     WeakensTests(Vec<Weakening>),
-    #[error("it changes what nobody is asked to approve: {}", weakening::listed(.0))]
+    #[error("it changes something that nobody is asked to approve: {}", weakening::listed(.0))]
     NeverAsked(Vec<Weakening>),
-    #[error("a proposal about a test changes tests alone, and this one changes `{path}` as well")]
+    #[error("a proposal about a test may change only tests, but this one also changes `{path}`")]
     MoreThanTests { path: RepoPath },
-    #[error("it weakens no test, so it need not be asked for as a change of one: submit it as a fix")]
+    #[error("it weakens no test, so submit it as an ordinary fix")]
     WeakensNothing,
     #[error(
-        "the tests of the head cannot be told from the code they stand in, so the code cannot be held against them"
+        "the head's tests cannot be separated from the code around them, so the new code cannot be run against them"
     )]
     OwnTestsUnknown,
-    #[error("with the tests as they were at the head, {0}")]
+    #[error("with the head's own tests, {0}")]
     OwnTests(NotBetter),
     #[error("it adds a symbolic link, `{path}`")]
     Link { path: RepoPath },
     /// The line is one of the file after the change; what stands there is never quoted.
-    #[error("it adds what looks like a credential in `{path}`, line {line}")]
+    #[error("it adds what looks like a credential to `{path}`, line {line}")]
     Credential { path: RepoPath, line: usize },
-    #[error("it adds characters that hide or reorder text in `{path}`, line {line}")]
+    #[error("it adds characters that hide or reorder text to `{path}`, line {line}")]
     Hidden { path: RepoPath, line: usize },
     /// Never quoted, for the reason it is refused for.
-    #[error("the name of a file that it adds looks like a credential, or hides or reorders text")]
+    #[error("it adds a file whose name looks like a credential, or hides or reorders text")]
     Name,
-    #[error("the tests that were red were green once, and red again in run {run} of the same tree: {after}")]
+    #[error("the failing tests passed once with it, but failed again in run {run} of the same tree: {after}")]
     GreenByLuck { run: u32, after: String },
     #[error("{0}")]
     NotBetter(NotBetter),
     #[error(
-        "it changes what only `{branch}` has ({}), so the head cannot carry it: change files and lines that the head \
-         has, too, or say that `{branch}` has to be merged into the branch first", paths.join(", ")
+        "it changes what only `{branch}` has ({}), so it cannot be committed to the head: change only files and lines \
+         that the head also has, or say that `{branch}` has to be merged into the branch first", paths.join(", ")
     )]
     NotOnHead { branch: String, paths: Vec<String> },
     #[error(
-        "together with `{branch}` the tests are green with it, but the head alone is red with it ({after}): `{branch}` \
-         has to be merged into the branch first"
+        "with it, the merge with `{branch}` is green, but the head alone is red ({after}): `{branch}` has to be \
+         merged into the branch first"
     )]
     RedOnHead { branch: String, after: String },
 }
@@ -127,7 +127,7 @@ fn weakens(patch: &Patch, claim: Claim, bounds: &Bounds<'_>) -> Result<Vec<Weake
         .collect();
     match claim {
         Claim::Fix if found.is_empty() => Ok(found),
-        // Not to be had by asking, so asking is not offered.
+        // Asking cannot grant it, so asking is not offered.
         _ if !never.is_empty() => Err(Unfit::NeverAsked(never)),
         Claim::Fix => Err(Unfit::WeakensTests(found)),
         Claim::TestMayBeWrong => match (bounds.without_tests)(patch) {
@@ -205,7 +205,7 @@ mod tests {
                 line: 1,
                 test: String::new(),
                 kind: weakening::Kind::Removed,
-                what: "the test is gone".into(),
+                what: "the test is removed".into(),
             };
             tests.map(weakening).collect()
         };

@@ -30,8 +30,8 @@ pub(super) fn again(evidence: &Evidence) -> String {
         && !command.contains(['\n', '\r', '\t']);
     if !is_shown_whole {
         return format!(
-            "{}. Recompute it with `greenlight verify --head {head}{}`, and one `--excuse` for each test that is set \
-             aside: their names do not go into a command line that is safe to copy.\n\n{note}",
+            "{}. Recompute it with `greenlight verify --head {head}{}`, with one `--excuse` for each test that is set \
+             aside. Their names are left out here because they would not be safe to copy into a shell.\n\n{note}",
             digest(),
             merged_with(evidence)
         );

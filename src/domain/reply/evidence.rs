@@ -87,7 +87,7 @@ fn table(evidence: &Evidence) -> String {
 /// What a reader would otherwise have to conclude from an absence.
 fn compared(worse: &Worse, after: &TestRun) -> String {
     let all = if (after.passed as usize) > after.passed_names.len() {
-        " Of so many tests not all names are kept, so their number was compared as well."
+        " There are too many tests to keep every name, so their number was compared as well."
     } else {
         ""
     };
@@ -113,17 +113,15 @@ fn confirmed(runs: u32) -> Option<String> {
         1 => "once more".into(),
         more => format!("{more} more times"),
     };
-    Some(format!(
-        "They were run {again} with the change, and were green every time."
-    ))
+    Some(format!("They were run {again} with the change, and passed every time."))
 }
 
-/// The red tests that this does not mend, and why.
+/// The red tests that this does not fix, and why.
 fn excused(triage: &Triage) -> Option<String> {
     let all = triage.excused().count();
     let lines = verdicts(triage.lines(triage.excused()), all)?;
     Some(format!(
-        "Set aside, because this pull request is not what makes them fail; they still ran, and may still fail:\n\n{lines}"
+        "Set aside, because this pull request does not make them fail. They still ran, and may still fail:\n\n{lines}"
     ))
 }
 
@@ -143,7 +141,7 @@ pub(super) fn verdicts(lines: Vec<(&str, String)>, all: usize) -> Option<String>
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// `3 of 5 hunks were not needed and are left out`, as a sentence; none if everything was needed.
+/// `3 of 5 hunks were not needed and are left out`, as a sentence. `None` if everything was needed.
 pub fn left_out(left_out: LeftOut) -> Option<String> {
     let LeftOut { hunks, of, lines } = left_out;
     let (was, is) = if hunks + lines == 1 {
@@ -159,16 +157,14 @@ pub fn left_out(left_out: LeftOut) -> Option<String> {
         (hunks, lines) => format!("{hunks} of {} and {}", count(of, "hunk"), count(lines, "changed line")),
     };
     Some(format!(
-        "{what} {was} not needed and {is} left out: the tests are as green without."
+        "{what} {was} not needed and {is} left out: the tests pass without."
     ))
 }
 
 /// What the tests of the head say about the new code.
 fn own_tests(own: OwnTests) -> String {
     let OwnTests { passed, failed } = own;
-    format!(
-        "The patch changes tests as well. With the tests as they were before, the new code has {passed} passed, {failed} failed."
-    )
+    format!("The patch also changes tests. With the original tests, the new code has {passed} passed, {failed} failed.")
 }
 
 pub(super) fn names(title: &str, names: &[&str]) -> Option<String> {
@@ -293,7 +289,7 @@ mod tests {
 
         No new failures: every test that passed before passes after.
 
-        3 of 5 hunks were not needed and are left out: the tests are as green without.
+        3 of 5 hunks were not needed and are left out: the tests pass without.
 
         Installed first: `make deps`
 

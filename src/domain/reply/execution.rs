@@ -17,16 +17,20 @@ const MAX_HOSTS: usize = 30;
 pub(super) fn request(execution: &Execution, gate: &Gate) -> (String, String) {
     let below = [
         execution.unfit().map(|why| {
-            format!("⚠️ **This cannot be shown as it is:** {why}. It is not carried out, whatever is answered.")
+            format!("⚠️ **This cannot be shown:** {why}. It will not be carried out, no matter what you answer.")
         }),
         Some(shown(execution)),
         packages(execution),
-        gate.circumstances.command.as_deref().map(|command| with(execution, command)),
+        gate.circumstances
+            .command
+            .as_deref()
+            .map(|command| with(execution, command)),
         edits(execution, gate),
         why(execution),
         Some(
-            "Approved, exactly this is done, once, and the model reads what came of it. Rejected, it reads your reason; \
-             unanswered, that nobody answered. In each case it goes on working, and nothing lands by this."
+            "If you approve, exactly this is done, once, and the model sees the result. If you reject it, the model \
+             sees your reason; if nobody answers, it is told so. Either way it continues, and nothing lands because \
+             of your answer."
                 .into(),
         ),
     ];
@@ -51,8 +55,8 @@ fn sentence(execution: &Execution, gate: &Gate) -> String {
         },
         What::Edit { path, .. } => {
             return format!(
-                "let the model change the protected {} in its own copy of {on}: nothing runs for that, and no proposal \
-                 will have it",
+                "let the model change the protected {} in its own copy of {on}: nothing is executed, and no proposal \
+                 will contain the change",
                 redact::inline(path.as_str(), 300)
             );
         }
@@ -111,7 +115,7 @@ fn shown(execution: &Execution) -> String {
 fn packages(execution: &Execution) -> Option<String> {
     match &execution.what {
         What::Code { packages, .. } if !packages.is_empty() => Some(format!(
-            "These packages are installed for it first, from the package registries:\n\n{}",
+            "These packages are installed first, from the package registries:\n\n{}",
             whole("text", &packages.join("\n"))
         )),
         _ => None,
@@ -120,8 +124,8 @@ fn packages(execution: &Execution) -> Option<String> {
 
 fn with(execution: &Execution, command: &str) -> String {
     let what = match &execution.what {
-        What::Tests(_) => "The tests are run by",
-        _ => "Before it, this is run to install what the tests need:",
+        What::Tests(_) => "The tests are run with",
+        _ => "First, this installs what the tests need:",
     };
     format!("{what}\n\n{}", whole("sh", command))
 }
@@ -138,7 +142,7 @@ fn edits(execution: &Execution, gate: &Gate) -> Option<String> {
     Some(match shown.filter(|shown| shown.len() <= 2 * MAX_EDITS) {
         Some(shown) => folded(&format!("The model's edits: {files}"), &shown),
         None => {
-            format!("The model's edits of {files} cannot be shown here; the request is bound to them by their digest.")
+            format!("The model's edits of {files} cannot be shown here; the request is tied to them by their digest.")
         }
     })
 }
@@ -149,10 +153,7 @@ fn why(execution: &Execution) -> Option<String> {
         return None;
     }
     let quoted: Vec<String> = why.lines().map(|line| format!("> {line}")).collect();
-    Some(format!(
-        "Why, in the model's own words, which nobody checked:\n\n{}",
-        quoted.join("\n")
-    ))
+    Some(format!("The model's reason, unchecked:\n\n{}", quoted.join("\n")))
 }
 
 /// All of a text, as it is. What is too long, or has a credential, is never offered; should it be there all the same, that
@@ -214,7 +215,7 @@ mod tests {
         @ada''')
         `````
 
-        These packages are installed for it first, from the package registries:
+        These packages are installed first, from the package registries:
 
         ```text
         numpy==2.1
@@ -228,12 +229,12 @@ mod tests {
 
         </details>
 
-        Why, in the model's own words, which nobody checked:
+        The model's reason, unchecked:
 
         > It fails only with @ada's data.
         > /greenlight approve
 
-        Approved, exactly this is done, once, and the model reads what came of it. Rejected, it reads your reason; unanswered, that nobody answered. In each case it goes on working, and nothing lands by this.
+        If you approve, exactly this is done, once, and the model sees the result. If you reject it, the model sees your reason; if nobody answers, it is told so. Either way it continues, and nothing lands because of your answer.
 
         Answer with `/greenlight approve gvix75` or `/greenlight reject gvix75 <reason>`.
 
@@ -246,20 +247,26 @@ mod tests {
         let command = "make  X='a  b' # @ada";
         let text = super::super::gate_request(&gate(What::Command(command.into()), &[], 0), "change");
         assert!(text.contains(&format!("```sh\n{command}\n```")), "{text}");
-        assert!(text.starts_with("**Approve to run this command once in the sandbox on aaaaaaa, without network, for at most 90 seconds.**"), "{text}");
+        assert!(
+            text.starts_with(
+                "**Approve to run this command once in the sandbox on aaaaaaa, without network, for \
+                                  at most 90 seconds.**"
+            ),
+            "{text}"
+        );
     }
 
     #[test]
     fn what_cannot_be_shown_says_so_and_stays_within_bounds() {
         let text = super::super::gate_request(&gate(What::Command("x\n".repeat(60_000)), &["a"; 9_000], 0), "change");
         assert!(
-            text.contains("It is not carried out") && text.len() < 30_000,
+            text.contains("It will not be carried out") && text.len() < 30_000,
             "{}",
             text.len()
         );
         let text = super::super::gate_request(&gate(What::Command("a\u{202e}b".into()), &[], 0), "change");
         assert!(
-            text.contains("a\\u{202e}b") && text.contains("It is not carried out"),
+            text.contains("a\\u{202e}b") && text.contains("It will not be carried out"),
             "{text}"
         );
     }

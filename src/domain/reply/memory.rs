@@ -8,7 +8,7 @@ use super::state::folded;
 /// How many of each kind are shown.
 const SHOWN: usize = 5;
 
-/// What a repository taught; none if that is nothing.
+/// What a repository taught. `None` if that is nothing.
 pub fn memory(memory: &Memory) -> Option<String> {
     if memory.is_empty() {
         return None;
@@ -26,9 +26,9 @@ pub fn memory(memory: &Memory) -> Option<String> {
     lines.extend(memory.rejections.iter().take(SHOWN).map(turned_down));
     lines.extend(more(memory.rejections.len(), "rejections"));
     lines.extend(shares(memory));
-    let note = "Tried first when the same failure comes back, and verified again like anything else.";
+    let note = "These fixes are tried first when the same failure comes back, and verified again like any other.";
     Some(folded(
-        "What I remember of this repository",
+        "What I remember about this repository",
         &format!("{}\n\n{note}", lines.join("\n")),
     ))
 }
@@ -39,8 +39,8 @@ fn shares(memory: &Memory) -> Option<String> {
     let without: u32 = memory.rungs.values().sum();
     (without > 0).then(|| {
         format!(
-            "- Proposals: {} by tools' own fixes, {} by accepted fixes, {} by putting back a part of the pull request, \
-             {} by small edits, {} by a model.",
+            "- Proposals: {} from tools' autofixes, {} from accepted fixes, {} from reverting part of the pull \
+             request, {} from small edits, {} from a model.",
             of(Rung::Tool),
             of(Rung::Memory),
             of(Rung::Revert),

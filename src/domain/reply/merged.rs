@@ -23,13 +23,13 @@ pub(super) fn proved(evidence: &Evidence) -> Option<String> {
     let with = evidence.merged.as_ref()?;
     let (branch, tip) = (redact::inline(&with.branch, 80), with.tip.short());
     Some(format!(
-        "The head is red only together with {branch}, so both runs are of its merge with {branch} at {tip}, as CI \
-         makes it. The head alone, with the change: {}.",
+        "The head is red only when merged with {branch}, so both runs used its merge with {branch} at {tip}, as in \
+         CI. The head alone, with the change: {}.",
         with.alone
     ))
 }
 
-/// That the base branch moved after the proof; none if it did not.
+/// That the base branch moved after the proof. `None` if it did not.
 pub(super) fn moved(run: &Run) -> Option<String> {
     let now = run.base_moved.as_ref()?;
     let with = run.evidence.as_ref()?.merged.as_ref()?;
@@ -41,13 +41,14 @@ pub(super) fn moved(run: &Run) -> Option<String> {
     ))
 }
 
-/// `Green here, red together with main since 1234567`, where that is so and nothing was proposed yet.
+/// `The head alone is green, but its merge with main is red since 1234567`, where that is so and nothing was proposed yet.
 pub(super) fn only_together(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
     let is_under_way = run.end.is_none() || run.proposal.is_some();
     let merged: &Merged = triage.red_merge().filter(|_| triage.is_worked_on() && is_under_way)?;
     Some(format!(
-        "Green here, red together with {} {}. A fix has to make the merge green without making the head red.",
+        "The head alone is green, but its merge with {} is red {}. A fix has to make the merge green without making \
+         the head red.",
         redact::inline(&merged.branch, 80),
         merged.when()
     ))
@@ -63,13 +64,13 @@ pub(super) fn advice(run: &Run) -> Option<String> {
     let merged = triage.red_merge()?;
     let branch = redact::inline(&merged.branch, 80);
     Some(format!(
-        "Green here, red together with {branch} {}. Merge {branch} into this branch, or rebase it, and fix it \
-         there: then `/greenlight fix` can also change what comes from {branch}.",
+        "The head alone is green, but its merge with {branch} is red {}. Merge {branch} into this branch, or rebase: \
+         then `/greenlight fix` can also change what comes from {branch}.",
         merged.when()
     ))
 }
 
-/// The title of a run that found nothing of its own to work on.
+/// The title of a run that found nothing to work on.
 pub(super) fn nothing(run: &Run) -> String {
     let Some((_, triage)) = &run.reproduced else {
         return "⚪ **Nothing to fix.**".into();
@@ -84,7 +85,7 @@ pub(super) fn nothing(run: &Run) -> String {
         }
         (Verdict::BrokenOnBase, None, None) => "⚪ **Broken on the base branch already.**",
         (Verdict::Environment, ..) => "🟡 **The tests cannot be judged on this machine.**",
-        (Verdict::Green, ..) if run.is_ci_red() => "🟡 **CI is red, but its failure does not show here.**",
+        (Verdict::Green, ..) if run.is_ci_red() => "🟡 **CI is red, but I cannot reproduce the failure.**",
         (Verdict::Flaky, ..) => "⚪ **Flaky.**",
         (Verdict::Mixed, ..) => "⚪ **This pull request caused none of this.**",
         (Verdict::Green | Verdict::Deterministic, ..) => "⚪ **Nothing to fix.**",
@@ -112,11 +113,11 @@ pub(super) fn was_read(run: &Run) -> String {
     let reading = run.reading.clone().unwrap_or_default();
     let nothing_ran = "nothing was executed";
     match &reading.log {
-        Log::Read => format!("I read its log; {nothing_ran}."),
-        Log::None => format!("It has no log that I can read; {nothing_ran}."),
-        Log::Gone => format!("GitHub does not have its log any more; {nothing_ran}."),
+        Log::Read => format!("I read the job's log; {nothing_ran}."),
+        Log::None => format!("The job has no log that I can read; {nothing_ran}."),
+        Log::Gone => format!("GitHub no longer has the job's log; {nothing_ran}."),
         Log::Refused { why } => format!(
-            "I could not read its log; {nothing_ran}. GitHub says: {}",
+            "I could not read the job's log; {nothing_ran}. GitHub says: {}",
             redact::prose(why, 500)
         ),
     }

@@ -1,11 +1,12 @@
 //! Every sentence greenlight writes on GitHub, one function each.
 //!
-//! Short by default, details folded away, written for a maintainer who reads on a phone. Whatever a model, a test, a
-//! log or a stranger wrote goes through `redact` on its way in.
+//! Short by default, details folded away, written for a maintainer who reads on a phone. Everything that a model, a
+//! test, a log or a stranger wrote goes through `redact` on its way in.
 
 mod again;
 mod evidence;
 mod execution;
+mod fates;
 mod memory;
 mod merged;
 mod modes;
@@ -64,8 +65,7 @@ pub fn more_marker<'a>(head: &CommitSha, source: &Source, ids: impl Iterator<Ite
     format!("<!-- greenlight:review head={head}{source} more={} -->", &digest[..12])
 }
 
-/// The hidden line by which greenlight's own comment says which request it shows, whole: an approval means what could be
-/// read when it was written.
+/// The hidden line in greenlight's comment that says which request it shows in full.
 pub fn gate_marker(gate: &Gate) -> String {
     format!("<!-- greenlight:gate {} {} -->", gate.id, gate.digest)
 }
@@ -86,7 +86,7 @@ pub fn marked(marker: &str, body: &str) -> String {
     format!("{marker}\n{}", redact::bounded(body.trim_end(), MAX_BODY))
 }
 
-/// The longest command that stands in a sentence, in characters.
+/// The longest command inside a sentence, in characters.
 const MAX_COMMAND: usize = 200;
 
 /// What a gate asks, as a sentence that says exactly what will happen.
@@ -97,7 +97,7 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         GateKind::Search { command, minutes } => {
             below = in_full(command);
             format!(
-                "run {} in the sandbox on {} and search for a fix, at most {}; nothing lands",
+                "run {} in the sandbox on {} and search for a fix, for at most {}; nothing lands",
                 redact::inline(command, MAX_COMMAND),
                 gate.head.short(),
                 count(*minutes, "minute"),
@@ -110,7 +110,7 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         } => {
             below = in_full(command);
             format!(
-                "run {} on {} in the sandbox, at most {}, and to commit the result to {branch} if it is green",
+                "run {} on {} in the sandbox, for at most {}, and commit the result to {branch} if it is green",
                 redact::inline(command, MAX_COMMAND),
                 changed_files(*files),
                 count(*minutes, "minute"),
@@ -118,7 +118,7 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         }
         GateKind::Land { files } => format!("commit {} to {branch}, exactly as tested", changed_files(*files)),
         GateKind::ChangeTests { files, weakenings } => format!(
-            "change the tests: commit {} of tests to {branch}, which makes them say less in {}. The code stays as it is",
+            "change the tests: commit {} with tests to {branch}, which weakens them in {}. The code does not change",
             changed_files(*files),
             if *weakenings == 1 {
                 "one place".into()
@@ -132,7 +132,7 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
             what
         }
         GateKind::Tests { files, tests } => format!(
-            "go on with {} in {}, and write the code that makes them pass; nothing lands",
+            "continue with {} in {}, and write the code that makes them pass; nothing lands",
             if *tests == 1 {
                 "one new test".into()
             } else {
@@ -147,7 +147,8 @@ pub fn gate_request(gate: &Gate, branch: &str) -> String {
         String::new()
     };
     format!(
-        "**Approve to {what}.**{people}\n\n{below}Answer with `/greenlight approve {id}` or `/greenlight reject {id} <reason>`.\n\n\
+        "**Approve to {what}.**{people}\n\n{below}Answer with `/greenlight approve {id}` or `/greenlight reject {id} \
+         <reason>`.\n\n\
          <sub>For {head} only, until {until}. Content `{digest}`.{estimate}</sub>",
         id = gate.id,
         head = gate.head.short(),
@@ -182,11 +183,14 @@ fn changed_files(files: usize) -> String {
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NeedsWriteAccess { login } => format!(
-            "{} may not do this: it takes write access to this repository. Somebody who has it can comment the same command.",
+            "{} may not do this: it takes write access to this repository. Somebody with write access can comment the \
+             same command.",
             redact::inline(login.as_str(), 60)
         ),
         Refusal::IsBot => "Bots cannot command greenlight. A person with write access can.".into(),
-        Refusal::NothingOpen => "Nothing waits for an answer here. `/greenlight status` shows the state.".into(),
+        Refusal::NothingOpen => "No request is waiting for an answer here. `/greenlight status` shows the \
+                                 state."
+            .into(),
         Refusal::SeveralOpen(ids) => {
             let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();
             format!(
@@ -195,27 +199,32 @@ pub fn refusal(refusal: &Refusal) -> String {
                 ids[0].trim_matches('`')
             )
         }
-        Refusal::UnknownGate(id) => format!("No open request is called `{id}`. `/greenlight status` shows what waits."),
-        Refusal::WantsItsName(id) => format!(
-            "`{id}` changes what a test says, so it is approved or rejected only by its name: `/greenlight approve {id}`."
+        Refusal::UnknownGate(id) => format!(
+            "There is no open request `{id}`. `/greenlight status` shows what is \
+                                             waiting."
         ),
+        Refusal::WantsItsName(id) => {
+            format!("`{id}` weakens a test, so it has to be approved or rejected by name: `/greenlight approve {id}`.")
+        }
         Refusal::Expired(id) => format!("`{id}` expired. `/greenlight fix` starts again."),
         Refusal::WentOn(id) => {
-            format!("Nobody answered `{id}` in time. The model was told so, and the run went on without it.")
+            format!("Nobody answered `{id}` in time, so the run continued without it.")
         }
         Refusal::WrittenBefore(id) => format!(
-            "That was written before `{id}` was posted, so it does nothing. If it is meant: `/greenlight approve {id}`."
+            "That comment is older than `{id}`, so it does nothing. If you mean this request: `/greenlight approve \
+             {id}`."
         ),
         Refusal::HeadMoved { expected, actual } => format!(
-            "The request was made for {}, but the head is {} now, so this approval does nothing. `/greenlight fix` starts again.",
+            "The request was made for {}, but the head is now {}, so this approval does nothing. `/greenlight fix` \
+             starts again.",
             expected.short(),
             actual.short()
         ),
         Refusal::NeedsAnother { approvers } => {
-            format!("You approved already; {approvers} different people are needed.")
+            format!("You have already approved; {approvers} different people are needed.")
         }
         Refusal::PullRequestClosed => "This pull request is closed.".into(),
-        Refusal::NothingToUndo => "There is nothing to take back: the head is not a commit greenlight landed.".into(),
+        Refusal::NothingToUndo => "There is nothing to undo: the head is not a commit that greenlight landed.".into(),
         Refusal::NothingRunning => "Nothing is running here.".into(),
         Refusal::NoFailedJobs => "I know of no failed CI jobs on this head.".into(),
     }
@@ -224,8 +233,8 @@ pub fn refusal(refusal: &Refusal) -> String {
 /// The answer to a command that somebody wrote before the head of a fork moved.
 pub fn pushed_since(head: &CommitSha) -> String {
     format!(
-        "The branch was pushed to after this comment, as far as GitHub tells, so nothing was started. Have a look at {}, and say it again if that \
-         commit may run.",
+        "According to GitHub, the branch was pushed to after this comment, so nothing was started. Look at {}, and \
+         repeat the command if that commit may run.",
         head.short()
     )
 }
@@ -238,7 +247,7 @@ pub fn command_error(error: &CommandError) -> String {
             did_you_mean: Some(verb),
         } => {
             format!(
-                "I do not know {}. Did you mean `/greenlight {verb}`?",
+                "{} is not a command. Did you mean `/greenlight {verb}`?",
                 redact::inline(typed, 60)
             )
         }
@@ -247,7 +256,7 @@ pub fn command_error(error: &CommandError) -> String {
             did_you_mean: None,
         } => {
             format!(
-                "I do not know {}. `/greenlight help` lists what I do.",
+                "{} is not a command. `/greenlight help` lists the commands.",
                 redact::inline(typed, 60)
             )
         }
@@ -256,7 +265,7 @@ pub fn command_error(error: &CommandError) -> String {
                 .iter()
                 .find(|help| help.verb == *verb)
                 .map_or("", |help| help.argument);
-            format!("Something is missing: `/greenlight {verb} {argument}`.")
+            format!("An argument is missing: `/greenlight {verb} {argument}`.")
         }
         CommandError::UnexpectedArgument { verb, argument } => {
             format!("`/greenlight {verb}` takes no {}.", redact::inline(argument, 60))
@@ -284,7 +293,7 @@ pub fn help() -> String {
             .concat(),
         );
     }
-    text + "\nCommands stand at the start of a line. All but `help`, `status` and `config` take write access."
+    text + "\nA command has to start its line. All but `help`, `status` and `config` need write access."
 }
 
 /// The state of the newest run, for `/greenlight status`.
@@ -319,17 +328,15 @@ pub fn explanation(run: Option<&Run>) -> String {
 /// What went wrong on greenlight's side, without details that could hold a secret.
 pub fn broken(run: Option<&super::id::RunId>) -> String {
     let id = run.map_or_else(String::new, |run| format!(" (run `{run}`)"));
-    format!(
-        "Something broke on my side{id}; the log of the greenlight server has the details. `/greenlight fix` tries again."
-    )
+    format!("Something broke on my side{id}; greenlight's log has the details. `/greenlight fix` tries again.")
 }
 
 /// What a missing permission leads to; `lacking` names it, as in "the App lacks `contents: write`".
 pub fn not_permitted(lacking: &str) -> String {
     format!(
-        "GitHub does not let me do this: {lacking}. An owner can grant it in the App's settings under *Permissions & \
-         events*, and then has to accept the change for this installation; a workflow's token gets it under \
-         `permissions:`. After that, repeat the command."
+        "GitHub does not let me do this: {lacking}. For a GitHub App, an owner grants it in the App's settings under \
+         *Permissions & events* and then accepts the change for this installation. For a workflow, add it under \
+         `permissions:`. Then repeat the command."
     )
 }
 
@@ -343,7 +350,7 @@ pub fn config(shown: &str, base: &str, default: Option<&str>) -> String {
         _ => of(base),
     };
     format!(
-        "In force here, from {from}, or by default:\n\n{}",
+        "In effect here, from {from} or by default:\n\n{}",
         redact::fenced("toml", shown, MAX_BODY - 2_000)
     )
 }
@@ -351,7 +358,7 @@ pub fn config(shown: &str, base: &str, default: Option<&str>) -> String {
 /// Why the failed jobs do not run again, in GitHub's words.
 pub fn not_rerun(message: &str) -> String {
     format!(
-        "GitHub does not run the failed jobs again: {}. It takes the permission *actions: write*.",
+        "GitHub does not re-run the failed jobs: {}. This needs the permission *actions: write*.",
         redact::inline(message, 200)
     )
 }
@@ -388,6 +395,6 @@ mod tests {
     #[test]
     fn a_stranger_is_told_who_may() {
         let login = super::super::id::Login::new("eve");
-        insta::assert_snapshot!(refusal(&Refusal::NeedsWriteAccess { login }), @"`eve` may not do this: it takes write access to this repository. Somebody who has it can comment the same command.");
+        insta::assert_snapshot!(refusal(&Refusal::NeedsWriteAccess { login }), @"`eve` may not do this: it takes write access to this repository. Somebody with write access can comment the same command.");
     }
 }

@@ -21,8 +21,8 @@ const MAX_EDITS: usize = 8_000;
 /// Why a mode cannot be worked without a model, and what can.
 pub fn needs_a_model(mode: &Mode) -> String {
     format!(
-        "`{}` takes a model, and none is configured here: set `GREENLIGHT_MODEL`, and `GREENLIGHT_MODEL_BASE_URL` for an \
-         endpoint of your own. `fix` works without one",
+        "`{}` needs a model, and none is configured here: set `GREENLIGHT_MODEL`, and `GREENLIGHT_MODEL_BASE_URL` for \
+         your own endpoint. `fix` works without a model",
         mode.name()
     )
 }
@@ -47,7 +47,7 @@ pub(super) fn none_found(run: &Run) -> &'static str {
     }
 }
 
-/// The tests of a proposal, apart from its code; none if it has none that came first.
+/// The tests of a proposal, apart from its code. `None` if it has none that came first.
 pub(super) fn tests_first(proposal: &Proposal) -> Option<String> {
     let first = proposal.tests_first.as_ref()?;
     let code: Vec<String> = proposal
@@ -83,12 +83,12 @@ pub(super) fn tests(first: &TestsFirst) -> String {
     };
     let parts = [
         Some(format!(
-            "**Tests**, written first and seen to fail without the code ({}):\n\n{}",
+            "**Tests**, written first; without the code they fail ({}):\n\n{}",
             first.red.summary(),
             files.join("\n")
         )),
         names("New tests:", &list),
-        why.map(|why| folded("How the first of them failed", &why)),
+        why.map(|why| folded("How the first one failed", &why)),
         Some(folded("The tests", &shown)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
@@ -116,7 +116,10 @@ pub(super) fn tests_of_commit(proposal: &Proposal) -> String {
     if first.names.len() > SHOWN {
         lines.push(format!("- and {} more", first.names.len() - SHOWN));
     }
-    format!("Tests, written first and seen to fail:\n{}\n\n", lines.join("\n"))
+    format!(
+        "Tests, written first; without the code they fail:\n{}\n\n",
+        lines.join("\n")
+    )
 }
 
 /// The numbers before and after, as a table.
@@ -174,7 +177,7 @@ pub fn explained(explanation: &Explanation, head: &CommitSha, blobs: Option<&str
     };
     let places: Vec<String> = explanation.because.iter().map(place).collect();
     format!(
-        "{}\n\n**It rests on**\n\n{}",
+        "{}\n\n**Because of**\n\n{}",
         redact::prose(&explanation.root_cause, 2_500),
         places.join("\n\n")
     )
@@ -185,14 +188,14 @@ pub(super) fn finding(found: &Finding) -> String {
     let words = found
         .words
         .as_ref()
-        .map(|words| format!("What the model said last:\n\n{}", redact::fenced("text", words, 2_500)));
+        .map(|words| format!("The model's last words:\n\n{}", redact::fenced("text", words, 2_500)));
     let edits = found.edits.as_ref().map(|edits| {
         let unfit = found.unfit.as_ref().map_or_else(
             || "not proved".to_string(),
             |why| format!("not proved: {}", redact::prose(why, 600)),
         );
         format!(
-            "Its edits so far ({unfit}):\n\n{}",
+            "The model's edits so far ({unfit}):\n\n{}",
             redact::fenced("diff", &edits.unified(), MAX_EDITS)
         )
     });

@@ -15,18 +15,18 @@ pub(super) fn headline(run: &Run, reason: &str) -> String {
         .as_ref()
         .is_some_and(|proposal| !proposal.weakens.is_empty());
     let what = match &run.evidence {
-        _ if weakens => "🟠 **The test may be wrong:** a change of tests is shown, not a fix of the code.".to_string(),
+        _ if weakens => "🟠 **The test may be wrong:** this is a change to a test, not a fix of the code.".to_string(),
         None => "🟡 **A fix is suggested, not executed.**".into(),
         Some(_) => format!("🟡 **A tested {} is suggested.**", modes::made(run)),
     };
     let why = if run.is_landing_approved() {
-        "GitHub did not take the commit, and says:"
+        "GitHub rejected the commit and says:"
     } else {
-        "The rules of this branch take no commit from greenlight:"
+        "The rules of this branch do not let greenlight commit:"
     };
     format!(
-        "{what} {why}\n\n{}\n\nWhoever may push to the branch can commit the suggestions. Once the rules let greenlight's \
-         account pass, `/greenlight fix` starts again.",
+        "{what} {why}\n\n{}\n\nAnyone who may push to the branch can commit the suggestions. Once the rules allow \
+         greenlight's account, `/greenlight fix` starts again.",
         redact::fenced("text", reason.trim(), MAX_REASON)
     )
 }
@@ -34,7 +34,7 @@ pub(super) fn headline(run: &Run, reason: &str) -> String {
 /// The answer to an `undo` that GitHub did not take.
 pub fn not_taken_back(commit: &CommitSha, why: &str) -> String {
     format!(
-        "{} stays: GitHub did not take the commit that takes it back, and says:\n\n{}",
+        "{} was not reverted. GitHub rejected the commit and says:\n\n{}",
         commit.short(),
         redact::fenced("text", why.trim(), MAX_REASON)
     )

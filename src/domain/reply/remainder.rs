@@ -21,23 +21,23 @@ const MAX_DIFF: usize = 32_000;
 /// A longer line than this is not for anybody's clipboard.
 const MAX_LINE: usize = 12_000;
 
-/// The part of a review's body on the remainder; none when the suggestions carry everything.
+/// The part of a review's body on the remainder. `None` when the suggestions carry everything.
 pub(super) fn remainder(layout: &Layout<'_>) -> Option<String> {
     let cut = layout.cut;
     if cut.remainder.is_empty() {
         return None;
     }
     let what = if layout.is_refused {
-        "GitHub did not take the suggestions for these lines, so all of it comes as a patch."
+        "GitHub rejected the suggestions for these lines, so here is the whole fix as a patch."
     } else if cut.suggestions.is_empty() && cut.left_out.is_empty() {
-        "All of it is one patch."
+        "Here is the whole fix as one patch."
     } else if cut.suggestions.is_empty() {
-        "No changed line of this pull request can carry the fix as a suggestion; here it is as a patch."
+        "The fix cannot be attached to changed lines as suggestions, so here it is as a patch."
     } else {
-        "This part lies outside the changed lines, or cannot be a suggestion."
+        "This part is outside the changed lines, or cannot be expressed as a suggestion."
     };
     let lands = if layout.can_land {
-        " It lands with the same approval."
+        " The same approval lands it."
     } else {
         ""
     };
@@ -48,7 +48,7 @@ pub(super) fn remainder(layout: &Layout<'_>) -> Option<String> {
     } else {
         let part = redact::code("diff", &redact::bounded(&diff, MAX_DIFF / 2));
         let part = if part.len() <= MAX_DIFF { part } else { String::new() };
-        format!("{part}\n\nIt is too long to be shown whole here.")
+        format!("{part}\n\nIt is too long to be shown in full here.")
     };
     let title = format!("Patch of {}", super::changed_files(cut.remainder.paths().count()));
     let body = format!("{}\n\n{shown}", reasons(cut));
@@ -81,7 +81,7 @@ fn pasted(cut: &Cut, diff: &str) -> String {
     one_liner(diff).map_or_else(String::new, |line| format!("\n\n{after}:\n\n```sh\n{line}\n```"))
 }
 
-/// One line that applies exactly these bytes, whatever a clipboard makes of line ends, tabs and what nobody sees,
+/// One line that applies exactly these bytes, no matter what a clipboard makes of line ends, tabs and what nobody sees,
 /// wherever in the checkout and however git is configured.
 fn one_liner(diff: &str) -> Option<String> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());

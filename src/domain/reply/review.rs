@@ -27,7 +27,7 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     let state = if proposal.evidence.is_some() {
         "tested"
     } else {
-        "**not executed** yet: made from reading the log and the code"
+        "**not executed** yet: based only on reading the log and the code"
     };
     parts.extend(weakened(proposal));
     parts.push(format!("{} ({state})", summary(proposal)));
@@ -49,11 +49,10 @@ pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {
     parts.push(format!("<sub>Patch `{}`.</sub>", &proposal.patch.digest()[..12]));
     if layout.can_land {
         parts.push(if proposal.weakens.is_empty() {
-            "Commit the suggestions, or comment `/greenlight approve`: the comment below says exactly what that does."
+            "Commit the suggestions, or comment `/greenlight approve` (the comment below says exactly what that does)."
                 .into()
         } else {
-            "Nothing of this lands before somebody approves this request by its name, which is in the comment below."
-                .into()
+            "None of this lands until somebody approves the request by name; the name is in the comment below.".into()
         });
     }
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
@@ -84,8 +83,9 @@ fn weakened(proposal: &Proposal) -> Option<String> {
         lines.push(format!("- … and {} more", proposal.weakens.len() - SHOWN));
     }
     Some(format!(
-        "### The test may be wrong\n\nThis is no fix of the code: it changes what the tests say. With it they say less than before:\n\n{}\n\n\
-         It comes as a patch alone, so that no part of it is committed in passing.",
+        "### The test may be wrong\n\nThis does not fix the code. It changes the tests, and makes them \
+         weaker:\n\n{}\n\n\
+         It is posted only as a patch, so that no part of it is committed by accident.",
         lines.join("\n")
     ))
 }
@@ -105,8 +105,8 @@ fn by_pull_request(proposal: &Proposal) -> Option<String> {
     };
     (!shown.is_empty()).then(|| {
         format!(
-            "⚠️ This pull request itself makes tests say less than on the base branch: {}{more}. What is green here is \
-             green by its own tests.",
+            "⚠️ This pull request itself weakens tests compared with the base branch: {}{more}. Green here means \
+             green by these weaker tests.",
             shown.join(", ")
         )
     })
@@ -116,7 +116,7 @@ fn by_pull_request(proposal: &Proposal) -> Option<String> {
 pub fn given_body((head, source): (&CommitSha, &Source), summary: &str, patch: &Patch, layout: &Layout<'_>) -> String {
     let mut parts = vec![review_marker(head, source)];
     let summary = redact::prose(summary, 1_500);
-    let state = "**not executed** by greenlight: this patch was given to it as it is";
+    let state = "**not executed** by greenlight: it was given this patch";
     parts.push(if summary.trim().is_empty() {
         format!("A patch for {} ({state})", head.short())
     } else {
@@ -127,7 +127,7 @@ pub fn given_body((head, source): (&CommitSha, &Source), summary: &str, patch: &
     redact::bounded(&parts.join("\n\n"), super::MAX_BODY)
 }
 
-/// The body of a further review of the same head: everything there is to say stands in the first.
+/// The body of a further review of the same head: everything there is to say is in the first.
 pub fn review_part(head: &CommitSha, source: &Source, part: usize, parts: usize) -> String {
     format!(
         "{}\nSuggestions, part {part} of {parts}.",
@@ -140,9 +140,9 @@ fn laid_out(layout: &Layout<'_>) -> Vec<String> {
     let mut parts = Vec::new();
     match layout.carried {
         0 => {}
-        1 => parts.push("One of the suggestions stands in a thread of an earlier review; it still holds.".into()),
+        1 => parts.push("One of the suggestions is already open in an earlier review, and still applies.".into()),
         carried => parts.push(format!(
-            "{carried} of the suggestions stand in threads of an earlier review; they still hold."
+            "{carried} of the suggestions are already open in an earlier review, and still apply."
         )),
     }
     parts.extend(super::remainder::remainder(layout));
@@ -154,7 +154,7 @@ fn summary(proposal: &Proposal) -> String {
         Author::BuiltIn => proposal.summary.clone(),
         Author::Model(_) => redact::prose(&proposal.summary, 1_500),
         Author::Remembered(run) => format!(
-            "{}\n\nThis was accepted before for the same failure, in run {}. It is the first thing I tried",
+            "{}\n\nThis fix was accepted before for the same failure, in run {}, so I tried it first",
             redact::prose(&proposal.summary, 1_500),
             redact::inline(run, 40)
         ),
@@ -163,7 +163,7 @@ fn summary(proposal: &Proposal) -> String {
 
 /// The message of the commit that lands a proposal; the trailer with the run is added where it is committed.
 pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Account]) -> String {
-    // What stands in brackets can tell CI to skip the commit, `#` closes issues, and `@` calls people.
+    // What is in brackets can tell CI to skip the commit, `#` closes issues, and `@` calls people.
     let plain = redact::visible(&proposal.summary).replace(['`', '[', ']', '#', '@'], "");
     let first = plain.lines().next().unwrap_or_default().trim().trim_end_matches('.');
     let subject: String = if first.is_empty() {
@@ -178,15 +178,15 @@ pub fn commit_message(proposal: &Proposal, approved_by: &[crate::domain::id::Acc
     let who = match &proposal.author {
         Author::BuiltIn => "the built-in repair engine".to_string(),
         Author::Model(name) => redact::visible(name),
-        Author::Remembered(run) => format!("memory: it was accepted for the same failure in run {run}"),
+        Author::Remembered(run) => format!("memory: accepted for the same failure in run {run}"),
     };
     let what = match proposal.weakens.len() {
         0 => "",
-        _ => "This changes tests, as the test may be wrong; the code stays as it is.\n\n",
+        _ => "This changes tests, because the test may be wrong. The code does not change.\n\n",
     };
     let tests = modes::tests_of_commit(proposal);
     format!(
-        "{}\n\n{what}{tests}Worked out by greenlight ({who}).\n\n{}",
+        "{}\n\n{what}{tests}Found by greenlight ({who}).\n\n{}",
         redact::redact(&subject),
         by.join("\n")
     )

@@ -22,14 +22,14 @@ pub fn found_by(found_by: &FoundBy, change: &str) -> String {
         millis_in_words(*wall_ms)
     );
     match rung {
-        Rung::Tool => format!("a tool's own fix, in {}", millis_in_words(*wall_ms)),
-        Rung::Memory => "a fix of the same failure that was accepted before".into(),
-        Rung::Revert => format!("a part of {change}, put back; {took}"),
+        Rung::Tool => format!("a tool's autofix, in {}", millis_in_words(*wall_ms)),
+        Rung::Memory => "a fix that was accepted before for the same failure".into(),
+        Rung::Revert => format!("reverting part of {change}; {took}"),
         Rung::Search => format!("a small edit; {took}"),
     }
 }
 
-/// What passes the tests and is not suggested; none if there is nothing of it, or something is suggested.
+/// What passes the tests and is not suggested. `None` if there is nothing of it, or something is suggested.
 pub(super) fn unverified(run: &Run) -> Option<String> {
     let search: &Search = match &run.end {
         Some(End::NotFound { search, .. }) => search,
@@ -42,8 +42,8 @@ pub(super) fn unverified(run: &Run) -> Option<String> {
         1 => "1 edit passes the tests, not verified".to_string(),
         count => format!("{count} edits pass the tests, not verified"),
     };
-    let intro = "Many edits can make tests pass, and most of them are wrong. These are findings for whoever knows the \
-                 code, and no suggestions:";
+    let intro = "Many edits can make tests pass, and most of them are wrong. These are findings for someone who knows \
+                 the code, not suggestions:";
     Some(folded(&title, &format!("{intro}\n\n{}", listed.join("\n\n"))))
 }
 
@@ -100,8 +100,8 @@ mod tests {
         assert_eq!(of(Rung::Search), "a small edit; 12 edits tried in 3.2 s");
         assert_eq!(
             of(Rung::Revert),
-            "a part of your change, put back; 12 edits tried in 3.2 s"
+            "reverting part of your change; 12 edits tried in 3.2 s"
         );
-        assert_eq!(of(Rung::Tool), "a tool's own fix, in 3.2 s");
+        assert_eq!(of(Rung::Tool), "a tool's autofix, in 3.2 s");
     }
 }

@@ -1,6 +1,5 @@
 //! The state of a run, as the sticky comment and the check run tell it.
 
-use super::super::anchor::Fate;
 use super::super::execution::What;
 use super::super::gate::GateKind;
 use super::super::redact;
@@ -38,7 +37,7 @@ pub fn sticky(run: &Run, branch: &str) -> String {
     parts.extend(unvouched(run));
     let of_the_merge = [merged::only_together(run), merged::advice(run), merged::moved(run)];
     parts.extend(of_the_merge.into_iter().flatten());
-    parts.extend(fates(run));
+    parts.extend(super::fates::fates(run));
     if let Some(open) = run.open_gates().first() {
         parts.push(gate_request(open, branch));
         if let (GateKind::Tests { .. }, Some(tests)) = (&open.kind, &run.tests_first) {
@@ -111,7 +110,7 @@ fn details(run: &Run) -> Vec<String> {
             .iter()
             .map(|down| format!("- {}", redact::prose(&down.reason, 300)))
             .collect();
-        parts.push(folded("Turned down so far", &reasons.join("\n")));
+        parts.push(folded("Rejected so far", &reasons.join("\n")));
     }
     parts
 }
@@ -124,12 +123,12 @@ fn tests_first(tests: &TestsFirst) -> String {
         whole
     } else {
         let part = redact::fenced("diff", &diff, MAX_TESTS / 2);
-        format!("{part}\n\nThe diff is too long to be shown whole here.")
+        format!("{part}\n\nThe diff is too long to be shown in full here.")
     };
     let files = super::changed_files(tests.patch.paths().count());
     [
         format!(
-            "What they demand, in the model's own words: {}",
+            "What they demand, according to the model: {}",
             redact::prose(&tests.summary, 1_000)
         ),
         folded(&format!("The tests: {files}"), &shown),
@@ -144,7 +143,12 @@ fn verdicts(run: &Run) -> Option<String> {
     let is_said = run.end.is_none()
         || matches!(
             run.end,
-            Some(End::NothingToFix { .. } | End::GaveUp { .. } | End::NotFound { .. })
+            Some(
+                End::NothingToFix { .. }
+                    | End::GaveUp { .. }
+                    | End::NotFound { .. }
+                    | End::LimitReached { found: None, .. }
+            )
         );
     let differ = triage.tests.len() > 1 && triage.excused().next().is_some();
     // The evidence of a proposal names what it sets aside.
@@ -158,14 +162,15 @@ fn verdicts(run: &Run) -> Option<String> {
 pub fn offer_retry(run: &Run) -> Option<String> {
     let (_, triage) = run.reproduced.as_ref()?;
     let may_pass = matches!(run.end, Some(End::NothingToFix { .. })) && !triage.is_worked_on();
-    may_pass.then(|| "`/greenlight retry` has GitHub run the failed jobs again.".into())
+    may_pass.then(|| "`/greenlight retry` re-runs the failed jobs on GitHub.".into())
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each end of a run")]
 fn headline(run: &Run) -> String {
     let head = run.started.head.short();
     if let (Some(undone), Some(End::Landed { commit })) = (&run.undone, &run.end) {
         return format!(
-            "⚪ **Taken back** with {}: what landed as {}.",
+            "⚪ **Reverted** with {}: the fix that landed as {}.",
             undone.short(),
             commit.short()
         );
@@ -179,33 +184,48 @@ fn headline(run: &Run) -> String {
             Some(End::Superseded { head: new }) => format!("the head moved from {head} to {}, and ", new.short()),
             _ => String::new(),
         };
-        return format!("🟢 **{what}:** {moved}nothing of the fix is left.");
+        return format!("🟢 **{what}:** {moved}nothing is left to commit.");
     }
     match &run.end {
         None => open_headline(run, head),
         Some(End::Landed { commit }) => {
-            let passed = run.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {}", evidence.after.summary()));
+            let passed = run
+                .evidence
+                .as_ref()
+                .map_or_else(String::new, |evidence| format!(": {}", evidence.after.summary()));
             format!("🟢 **Landed as {}**{passed}.", commit.short())
         }
+        Some(End::Written) => "🟢 **Written to the working tree.**".into(),
         Some(End::Suggested) if run.proposal.as_ref().is_some_and(|proposal| !proposal.weakens.is_empty()) => {
-            "🟠 **The test may be wrong:** a change of tests is shown, not a fix of the code. This branch cannot be pushed to from here, so its author decides.".into()
+            "🟠 **The test may be wrong:** this is a change to a test, not a fix of the code. greenlight cannot push to this branch, so its author decides.".into()
         }
         Some(End::Suggested) if run.evidence.is_none() => {
-            "🟡 **A fix is suggested, not executed.** This branch cannot be pushed to from here, so its author commits the suggestions, once they are found right.".into()
+            "🟡 **A fix is suggested, not executed.** greenlight cannot push to this branch, so its author reviews and \
+             commits the suggestions."
+                .into()
         }
         Some(End::Suggested) => {
-            format!("🟡 **A tested {} is suggested.** This branch cannot be pushed to from here, so its author commits the suggestions.", modes::made(run))
+            format!(
+                "🟡 **A tested {} is suggested.** greenlight cannot push to this branch, so its author commits the \
+                     suggestions.",
+                modes::made(run)
+            )
         }
         Some(End::NotTaken { reason }) => not_taken::headline(run, reason),
         Some(End::Rejected { by, reason }) => {
-            let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", redact::prose(reason, 300)));
+            let reason = reason
+                .as_ref()
+                .map_or_else(String::new, |reason| format!(": {}", redact::prose(reason, 300)));
             format!("⚪ **Rejected** by {}{reason}", redact::inline(by.as_str(), 60))
         }
         Some(End::Refused { reason }) => format!("🔴 **Refused.** {}", redact::prose(reason, 1_500)),
         Some(End::Explained(explanation)) => {
-            format!("🔵 **Why it fails** on {head}\n\n{}", modes::explained(explanation, &run.started.head, None))
+            format!(
+                "🔵 **Why it fails** on {head}\n\n{}",
+                modes::explained(explanation, &run.started.head, None)
+            )
         }
-        Some(End::PassedMeanwhile) => "⚪ **CI passed meanwhile.**".into(),
+        Some(End::PassedMeanwhile) => "⚪ **CI has passed in the meantime.**".into(),
         Some(End::NothingToFix { reason }) => format!("{} {}", merged::nothing(run), sentence(reason)),
         Some(End::GaveUp { reason }) if run.proposal.is_some() => {
             let became = if run.is_landing_approved() {
@@ -215,53 +235,36 @@ fn headline(run: &Run) -> String {
             } else {
                 "was suggested, but not committed"
             };
-            format!("🔴 **The {} {became}** on {head}. {}", modes::made(run), sentence(reason))
+            format!(
+                "🔴 **The {} {became}** on {head}. {}",
+                modes::made(run),
+                sentence(reason)
+            )
         }
         Some(End::GaveUp { reason }) => format!("🔴 **{}** for {head}. {}", modes::none_found(run), sentence(reason)),
         Some(End::NotFound { reason, .. }) => {
             format!("🔴 **{}** for {head}. {}", modes::none_found(run), sentence(reason))
         }
-        Some(End::LimitReached { reason, found }) => format!(
-            "🔴 **{}** for {head}. {}\n\n{}",
-            modes::none_found(run),
-            sentence(reason),
-            modes::finding(found)
-        ),
+        Some(End::LimitReached { reason, found }) => {
+            let found = found.as_ref().map_or_else(String::new, |found| format!("\n\n{}", modes::finding(found)));
+            format!("🔴 **{}** for {head}. {}{found}", modes::none_found(run), sentence(reason))
+        }
         Some(End::Superseded { head: new }) => format!("⚪ **Stopped:** the head moved from {head} to {}. Open requests are void.", new.short()),
         Some(End::Retargeted { from, to }) => format!(
-            "⚪ **Stopped:** the base branch changed from {} to {}, and other rules count there. Open requests are void; \
+            "⚪ **Stopped:** the base branch changed from {} to {}, where other rules apply. Open requests are void; \
              `/greenlight fix` starts again.",
             redact::inline(from, 100),
             redact::inline(to, 100)
         ),
         Some(End::Cancelled { by }) => {
-            format!("⚪ **Cancelled**{}.", by.as_ref().map_or_else(String::new, |by| format!(" by {}", redact::inline(by.as_str(), 60))))
+            format!(
+                "⚪ **Cancelled**{}.",
+                by.as_ref()
+                    .map_or_else(String::new, |by| format!(" by {}", redact::inline(by.as_str(), 60)))
+            )
         }
         Some(End::Expired) => "⚪ **Expired:** nobody answered in time. `/greenlight fix` starts again.".into(),
     }
-}
-
-/// What became of the suggestions, if that is not said already.
-fn fates(run: &Run) -> Option<String> {
-    if run.is_all_accepted() || matches!(run.end, Some(End::Landed { .. })) {
-        return None;
-    }
-    let named = [
-        (Fate::Accepted, "accepted"),
-        (Fate::Edited, "edited"),
-        (Fate::Withdrawn, "withdrawn"),
-        (Fate::Ignored, "ignored"),
-    ];
-    let mut text = String::new();
-    for (count, name) in named.map(|(fate, name)| (run.count(fate), name)) {
-        match count {
-            0 => {}
-            _ if !text.is_empty() => text += &format!(", {count} {name}"),
-            1 => text = format!("1 suggestion {name}"),
-            _ => text = format!("{count} suggestions {name}"),
-        }
-    }
-    (!text.is_empty()).then(|| text + ".")
 }
 
 fn open_headline(run: &Run, head: &str) -> String {
@@ -270,18 +273,18 @@ fn open_headline(run: &Run, head: &str) -> String {
         Some(GateKind::Search { .. }) => format!("🔴 **CI is red on {head}.** {}", merged::was_read(run)),
         Some(GateKind::VerifyAndLand { .. }) => format!("🟡 **A fix for {head} is suggested, not executed yet.**"),
         Some(GateKind::ChangeTests { .. }) => {
-            format!("🟠 **The test may be wrong** on {head}: a change of tests is suggested, not a fix of the code.")
+            format!("🟠 **The test may be wrong** on {head}: a change to a test is suggested, not a fix of the code.")
         }
         Some(GateKind::Execute(execution)) => {
             let what = match &execution.what {
                 What::Command(_) => "run a command",
-                What::Code { .. } => "run code of its own",
+                What::Code { .. } => "run its own code",
                 What::Tests(_) => "run tests",
-                What::Edit { .. } => "change a protected file for itself",
+                What::Edit { .. } => "change a protected file in its own copy",
             };
             format!("🟡 **The model asks to {what}** while it works on {head}, and waits for an answer.")
         }
-        Some(GateKind::Tests { .. }) => format!("🟡 **Tests for {head} are written, and fail as they should.**"),
+        Some(GateKind::Tests { .. }) => format!("🟡 **New tests for {head} are written, and fail as they should.**"),
         Some(GateKind::Land { .. }) => format!("🟡 **A tested {} for {head} is suggested.**", modes::made(run)),
         None if run.started.consent == Consent::None && !run.may_execute() => {
             format!("⏳ Reading what went wrong on {head}.")
@@ -355,7 +358,7 @@ pub fn check(run: &Run, branch: &str) -> CheckText {
     let state = match &run.end {
         None if run.open_gates().is_empty() => CheckState::Working,
         None => CheckState::Waiting,
-        Some(End::Landed { .. }) => CheckState::Green,
+        Some(End::Landed { .. } | End::Written) => CheckState::Green,
         Some(_) if run.is_all_accepted() => CheckState::NothingDone,
         Some(
             End::Explained(_) | End::NothingToFix { .. } | End::PassedMeanwhile | End::Suggested | End::NotTaken { .. },

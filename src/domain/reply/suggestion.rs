@@ -9,21 +9,21 @@ use crate::domain::anchor::{Fingerprint, first_block};
 use crate::domain::id::CommitSha;
 
 /// What stands where a suggestion stood that was turned down, when somebody had replied to it.
-pub const WITHDRAWN: &str = "Withdrawn: this suggestion was turned down.";
+pub const WITHDRAWN: &str = "Withdrawn: this suggestion was rejected.";
 
 /// How the line begins and ends that says on which head a suggestion was tested.
 const NOTE: (&str, &str) = ("<sub>", " and not on the newer head.</sub>");
 /// What a marker says once nothing more can become of its suggestion.
 const SETTLED: &str = " settled";
 
-/// A comment with a suggestion, one of so many; `has_remainder` says that there is a part which none of them carries.
+/// A comment with a suggestion, one of several; `has_remainder` says that there is a part which none of them carries.
 pub fn suggestion(block: &str, id: &Fingerprint, source: &Source, (of, has_remainder): (usize, bool)) -> String {
     let patch = "with the patch in the text of this review";
     let together = match (of, has_remainder) {
         (0 | 1, false) => String::new(),
-        (0 | 1, true) => format!("\n\n<sub>Only right together {patch}.</sub>"),
-        (of, false) => format!("\n\n<sub>One of {of} suggestions that are only right together.</sub>"),
-        (of, true) => format!("\n\n<sub>One of {of} suggestions that are only right together, and {patch}.</sub>"),
+        (0 | 1, true) => format!("\n\n<sub>Only correct together {patch}.</sub>"),
+        (of, false) => format!("\n\n<sub>One of {of} suggestions that are only correct together.</sub>"),
+        (of, true) => format!("\n\n<sub>One of {of} suggestions that are only correct together, and {patch}.</sub>"),
     };
     format!("{block}{together}\n{}", marker(id, source))
 }
@@ -42,13 +42,13 @@ fn marker(id: &Fingerprint, source: &Source) -> String {
 pub struct Suggested {
     pub id: Fingerprint,
     pub source: Source,
-    /// New text for the lines; none if the suggestion was withdrawn.
+    /// New text for the lines. `None` if the suggestion was withdrawn.
     pub replacement: Option<String>,
     /// Whether the comment itself says that nothing more can become of it.
     pub is_settled: bool,
 }
 
-/// Reads a comment back; none if its last line is no marker.
+/// Reads a comment back. `None` if its last line is no marker.
 pub fn read_suggestion(body: &str) -> Option<Suggested> {
     let (text, marker) = split(body)?;
     let inside = marker.strip_prefix(SUGGESTION_MARKER)?.strip_suffix(" -->")?;
@@ -66,7 +66,8 @@ pub fn read_suggestion(body: &str) -> Option<Suggested> {
     })
 }
 
-/// The comment with a line that says on which head it was tested; none if it says so already, or carries no suggestion.
+/// The comment with a line that says on which head it was tested. `None` if it says so already, or carries no
+/// suggestion.
 pub fn left_behind(body: &str, head: &CommitSha, is_tested: bool) -> Option<String> {
     let (text, marker) = split(body)?;
     let last = text.lines().next_back().unwrap_or_default().trim_end();
@@ -151,7 +152,7 @@ mod tests {
         a
         ```
 
-        <sub>One of 2 suggestions that are only right together.</sub>
+        <sub>One of 2 suggestions that are only correct together.</sub>
 
         <sub>Tested on `aaaaaaa` and not on the newer head.</sub>
         <!-- greenlight:suggestion id=0123456789ab -->

@@ -25,17 +25,18 @@ pub struct Approved<'a> {
 /// Why a proposal must not land, as a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotApproved {
-    #[error("Nobody approved that this lands.")]
+    #[error("Nobody approved landing this.")]
     NoApproval,
     #[error("{needed} people have to approve, and {approved} did.")]
     TooFew { needed: u32, approved: usize },
-    #[error("{by} approved, but has no write access any more.")]
+    #[error("{by} approved, but no longer has write access.")]
     NoWriteAccess { by: Account },
     #[error("{by} approved after the request had expired.")]
     TooLate { by: Account },
     #[error("What was approved is not what would land now.")]
     OtherContent,
-    #[error("What was approved is for {approved}, and this run works on {head}.", approved = approved.short(), head = head.short())]
+    #[error("The approval is for {approved}, but this run works on \
+             {head}.", approved = approved.short(), head = head.short())]
     OtherHead { approved: CommitSha, head: CommitSha },
     #[error("It was approved, but not tested.")]
     NotTested,

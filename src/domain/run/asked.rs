@@ -43,7 +43,7 @@ impl Asked {
         !self.is_approved() && self.rejected.is_none() && !self.expired
     }
 
-    /// Whether this person approved it, by whatever login.
+    /// Whether this person approved it, by any login.
     pub fn has_approved(&self, by: &Account) -> bool {
         self.approvals.iter().any(|approval| approval.by.is(by))
     }

@@ -17,7 +17,7 @@ pub use asked::{Approval, Asked};
 use jiff::Timestamp;
 pub use next::{GateNeeded, Next};
 pub use rights::Rules;
-pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Tested, TestsFirst, Unvouched};
+pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Subject, Tested, TestsFirst, Unvouched};
 
 use super::anchor::Fate;
 use super::execution::Deferred;
@@ -195,7 +195,7 @@ impl Run {
                 self.evidence.clone_from(&proposal.evidence);
                 self.places.evidence = Some(place);
                 if proposal.found_by.is_some() {
-                    // If it is turned down, the search goes on behind it; one that found nothing stays that way.
+                    // If it is turned down, the search continues behind it; one that found nothing stays that way.
                     self.search = self.search.anew();
                 }
                 self.proposal = Some(*proposal);
@@ -296,6 +296,9 @@ impl Run {
 
     /// How many more calls of the model may be put before a person.
     pub fn may_ask(&self) -> u32 {
+        if self.started.asks_nobody {
+            return 0;
+        }
         let asked = self.gates.iter().filter(|asked| asked.gate.kind.is_for_the_model());
         u32::try_from(MAX_REQUESTS.saturating_sub(asked.count())).unwrap_or(0)
     }
@@ -348,7 +351,7 @@ impl Run {
         self.is_ci_red() && self.reproduced.as_ref().is_some_and(is_green)
     }
 
-    /// The merge that is red where the head by itself is green, once that is known.
+    /// The merge that is red where the head alone is green, once that is known.
     pub fn red_merge(&self) -> Option<&Merged> {
         self.reproduced.as_ref().and_then(|(_, triage)| triage.red_merge())
     }

@@ -6,7 +6,7 @@ use super::super::mode::Mode;
 use super::super::proposal::Proposal;
 use super::super::test_run::TestRun;
 use super::super::triage::{MergeState, Merged, Triage, Verdict};
-use super::{Asked, End, MAX_PROPOSALS, Run};
+use super::{Asked, End, MAX_PROPOSALS, Run, Subject};
 
 /// How much is shown of what a step of CI runs, in characters.
 const MAX_STEP: usize = 120;
@@ -74,14 +74,14 @@ impl Run {
         }
     }
 
-    /// The last gate whose answer decides how the run goes on.
+    /// The last gate whose answer decides how the run continues.
     fn last_gate(&self) -> Option<&Asked> {
         self.gates.iter().rfind(|asked| !asked.gate.kind.is_for_the_model())
     }
 
     fn next_deferred(&self, deferred: &Deferred) -> Next {
         let Some(asked) = self.request() else {
-            // Whatever offered it, nobody is asked for what cannot be shown, nor for more than a run may ask.
+            // No matter what offered it, nobody is asked for what cannot be shown, nor for more than a run may ask.
             if let Some(why) = deferred.execution.unfit() {
                 let reason = Some(format!("nobody was asked: {why}"));
                 return Next::Resolve(Resolution::Rejected { reason });
@@ -99,7 +99,8 @@ impl Run {
     }
 
     fn next_with(&self, proposal: &Proposal) -> Next {
-        if self.review.is_none() {
+        // On a checkout, the request itself shows the proposal.
+        if self.review.is_none() && self.started.subject != Subject::Checkout {
             return Next::PostReview;
         }
         let is_about_it = |asked: &&Asked| !matches!(asked.gate.kind, GateKind::Search { .. } | GateKind::Tests { .. });
@@ -144,7 +145,7 @@ impl Run {
             format!(" The step that failed in CI runs `{line}`.")
         });
         format!(
-            "{}. So CI differs from this machine, in its versions, services, secrets or time, or it ran something else.{step}",
+            "{}. So CI differs from this machine (versions, services, secrets, time), or it ran something else.{step}",
             why.trim_end_matches('.')
         )
     }
@@ -160,7 +161,8 @@ impl Run {
             }
         }
         // Before anything that rests on it: the failed step may say how the tests are run, and a gate names that.
-        if self.reading.is_none() && self.reproduced.is_none() && self.gates.is_empty() {
+        let has_ci = self.started.subject != Subject::Checkout;
+        if has_ci && self.reading.is_none() && self.reproduced.is_none() && self.gates.is_empty() {
             return Next::ReadLog;
         }
         if self.may_execute() {

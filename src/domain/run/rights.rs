@@ -44,7 +44,7 @@ impl Run {
     /// Whose word it rests on that code may run: asked for their standing again whenever it does.
     pub fn vouched_by(&self) -> Vec<&Account> {
         let consent = match &self.started.consent {
-            Consent::None => None,
+            Consent::None | Consent::CommandLine => None,
             Consent::Command { by } | Consent::Config { author: by } => Some(by),
         };
         consent
@@ -84,7 +84,8 @@ impl Run {
         }
     }
 
-    /// The command, and its minutes, that an approved gate allows to run; none if a consent allows whatever it is.
+    /// The command, and its minutes, that an approved gate allows to run. `None` if a consent allows any
+    /// command.
     pub fn granted(&self) -> Option<(&str, u64)> {
         let approved = self.gates.iter().rev().filter(|asked| asked.is_approved());
         let mut commands = approved.filter_map(|asked| match &asked.gate.kind {

@@ -33,7 +33,7 @@ impl Run {
         let place = self.unreadable?;
         Some(End::GaveUp {
             reason: format!(
-                "Step {place} of its journal cannot be read, so it cannot go on. `/greenlight fix` begins a new run."
+                "Step {place} of its journal cannot be read, so it cannot continue. `/greenlight fix` starts a new run."
             ),
         })
     }

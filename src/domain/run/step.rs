@@ -20,9 +20,11 @@ use super::super::triage::Triage;
 
 /// What started a run, and on which head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is stored under its name")]
 pub struct Started {
     pub run: RunId,
-    pub pull_request: PullRequestId,
+    #[serde(flatten)]
+    pub subject: Subject,
     pub installation: Option<InstallationId>,
     pub head: CommitSha,
     pub base: CommitSha,
@@ -37,9 +39,12 @@ pub struct Started {
     pub asks_first: bool,
     #[serde(default, skip_serializing_if = "Mode::is_debug")]
     pub mode: Mode,
-    /// Whether the tests of a specification wait for an approval of their own.
+    /// Whether the tests of a specification wait for a separate approval.
     #[serde(default)]
     pub asks_about_tests: bool,
+    /// Whether nobody can be asked what the model may not do alone. Only on a checkout, where no terminal is attached.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_nobody: bool,
     /// How many people must approve what lands; from the configuration at the start.
     pub approvers: u32,
     /// How long its gates stay open, in seconds.
@@ -50,9 +55,43 @@ pub struct Started {
     pub at: Timestamp,
 }
 
+/// What a run works on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    PullRequest(PullRequestId),
+    /// A directory on this machine. The person who started the run is its only authority.
+    Checkout,
+}
+
+impl Started {
+    /// The pull request. `None` for a run on a checkout.
+    pub fn pull_request(&self) -> Option<&PullRequestId> {
+        match &self.subject {
+            Subject::PullRequest(id) => Some(id),
+            Subject::Checkout => None,
+        }
+    }
+
+    /// The pull request, to be changed where its repository got another name.
+    pub fn pull_request_mut(&mut self) -> Option<&mut PullRequestId> {
+        match &mut self.subject {
+            Subject::PullRequest(id) => Some(id),
+            Subject::Checkout => None,
+        }
+    }
+
+    /// Whether the run works on this pull request.
+    pub fn is_on(&self, id: &PullRequestId) -> bool {
+        self.pull_request() == Some(id)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
+    /// A subcommand on this machine.
+    CommandLine,
     /// A command in this comment.
     Comment {
         id: u64,
@@ -80,6 +119,8 @@ pub enum Origin {
 pub enum Consent {
     /// Not yet: logs and code may be read, nothing may run.
     None,
+    /// The person who started it on this machine asked for it.
+    CommandLine,
     /// A person with write access asked for it, for this head.
     Command {
         #[serde(flatten)]
@@ -103,7 +144,7 @@ pub struct Reading {
     /// What became of the log itself.
     #[serde(default)]
     pub log: Log,
-    /// What the red CI tested; none if no red CI is known.
+    /// What the red CI tested. `None` if no red CI is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<Tested>,
 }
@@ -142,9 +183,11 @@ pub enum End {
     Landed {
         commit: CommitSha,
     },
+    /// Written to the working tree of a checkout.
+    Written,
     /// Suggested, but this pull request's branch cannot be pushed to: its author commits the suggestions.
     Suggested,
-    /// Suggested, but the rules of the branch take no commit from here: whoever may push commits the suggestions. In
+    /// Suggested, but the rules of the branch take no commit from here: anyone who may push commits the suggestions. In
     /// GitHub's words where it refused the approved commit, or else in those of the rules that were asked for before.
     NotTaken {
         reason: String,
@@ -176,7 +219,8 @@ pub enum End {
     /// A limit ended the work; what was found by then is not proved.
     LimitReached {
         reason: String,
-        found: Box<Finding>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        found: Option<Box<Finding>>,
     },
     Superseded {
         head: CommitSha,
@@ -198,6 +242,7 @@ impl End {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Landed { .. } => "landed",
+            Self::Written => "written",
             Self::Suggested | Self::NotTaken { .. } => "suggested",
             Self::Rejected { .. } => "rejected",
             Self::Refused { .. } => "refused",
@@ -257,7 +302,7 @@ pub enum Step {
     Searched(Box<Search>),
     /// The model turned out to act by code alone: it can begin once code may run.
     NeedsExecution,
-    /// The model asked for something that its run may not do by itself.
+    /// The model asked for something that its run may not do without asking.
     Deferred(Box<Deferred>),
     /// What came of that, as the next item of the transcript.
     Resolved(serde_json::Value),

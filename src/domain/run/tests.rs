@@ -21,10 +21,11 @@ fn sha(digit: char) -> CommitSha {
 fn run(consent: Consent, origin: Origin) -> Run {
     Run::start(Started {
         run: RunId("r1".into()),
-        pull_request: PullRequestId {
+        subject: Subject::PullRequest(PullRequestId {
             repository: "a/b".parse().unwrap(),
             number: 1,
-        },
+        }),
+        asks_nobody: false,
         installation: None,
         head: sha('a'),
         base: sha('b'),

@@ -23,15 +23,15 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// `it needs the network, which tests do not get`, for people.
+    /// `it needs the network, which tests do not have`, for people.
     pub fn said(self) -> &'static str {
         match self {
             Self::MissingTool => "it needs a program that is missing on this machine",
             Self::MissingModule => "it needs a module that is not installed on this machine",
-            Self::Network => "it needs the network, which tests do not get",
+            Self::Network => "it needs the network, which tests do not have",
             Self::Registry => "a package registry did not answer",
             Self::Disk => "the disk was full",
-            Self::Memory => "the memory did not suffice",
+            Self::Memory => "it ran out of memory",
         }
     }
 }
@@ -76,7 +76,7 @@ const MARKS: [(&str, Cause); 32] = [
     (": not found\n", Cause::MissingTool),
 ];
 
-/// In lower case, what stands in the lines in which frameworks show the two sides of an assertion: a suite about HTTP
+/// In lower case, what is in the lines in which frameworks show the two sides of an assertion: a suite about HTTP
 /// or names of hosts expects these very words.
 const COMPARES: [&str; 8] = [
     "assert",
@@ -108,7 +108,7 @@ pub(super) fn program(text: &str) -> Option<String> {
     text.lines().rev().filter(is_telling).find_map(program::missing)
 }
 
-/// The cause that a text names; none if it names none, or only as what an assertion wanted or got.
+/// The cause that a text names. `None` if it names none, or only as what an assertion wanted or got.
 pub fn claimed(text: &str) -> Option<Cause> {
     if program(text).is_some() {
         return Some(Cause::MissingTool);
@@ -121,7 +121,7 @@ pub fn claimed(text: &str) -> Option<Cause> {
     found.map(|(_, cause)| *cause)
 }
 
-/// Whether a mark stands in a text by itself: `ModuleNotFoundError` is no `ENOTFOUND`.
+/// Whether a mark is a whole word of a text: `ModuleNotFoundError` is no `ENOTFOUND`.
 fn has_word(text: &str, mark: &str) -> bool {
     text.match_indices(mark).any(|(at, _)| {
         let goes_on = |inside: Option<char>, outside: Option<char>| {
@@ -142,7 +142,7 @@ pub(super) fn of_run(run: &TestRun) -> Option<Cause> {
         Outcome::DidNotStart => Some(claimed(&run.tail).unwrap_or(Cause::MissingTool)),
         // A build that lacks its compiler says so in place of errors in the code.
         Outcome::DidNotBuild | Outcome::MissingModule => program_of_run(run).map(|_| Cause::MissingTool),
-        // These speak of code, whatever else was printed before.
+        // These speak of code, no matter what else was printed before.
         Outcome::Failed | Outcome::Flagged | Outcome::Passed => None,
         _ => claimed(&run.tail),
     }

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::super::id::CommitSha;
 
-/// So many conflicting files are named.
+/// At most this many conflicting files are named.
 const MAX_NAMED: usize = 5;
 
-/// What came of testing a head, which is green by itself, merged with its base branch.
+/// What came of testing a head, which is green alone, merged with its base branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merged {
     /// Name of the base branch.
@@ -23,9 +23,9 @@ pub struct Merged {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The verdicts and the red run are those of the merge, held against the base branch alone.
+    /// The verdicts and the red run are those of the merge, compared with the base branch alone.
     Red {
-        /// The first commit of the base branch with which the merge is red; none if that was not looked for.
+        /// The first commit of the base branch with which the merge is red. `None` if that was not looked for.
         #[serde(default)]
         since: Option<CommitSha>,
         /// Files of failures that the merge has in another form than the head, so that line numbers are not the head's.
@@ -83,11 +83,11 @@ impl Merged {
     pub fn said(&self) -> String {
         let (tip, branch) = (self.tip_said(), &self.branch);
         match &self.state {
-            State::Red { .. } => format!("The head is green by itself, and red merged with {tip}."),
+            State::Red { .. } => format!("The head alone is green, but its merge with {tip} is red."),
             State::Green { summary } => {
-                format!("Its merge with {tip}, which CI tests, is green here, too: {summary}.")
+                format!("Its merge with {tip}, which CI tests, is also green here: {summary}.")
             }
-            State::UpToDate => format!("It has all of {tip}, so its merge, which CI tests, is the same."),
+            State::UpToDate => format!("It already contains {tip}, so the merge that CI tests is the same."),
             State::Conflict { paths } => {
                 let shown: Vec<String> = paths.iter().take(MAX_NAMED).map(|path| format!("`{path}`")).collect();
                 let more = match paths.len().saturating_sub(MAX_NAMED) {
@@ -95,8 +95,8 @@ impl Merged {
                     more => format!(" and {more} more"),
                 };
                 format!(
-                    "It conflicts with {tip} in {}{more}. GitHub cannot merge it, and runs no `pull_request` workflows \
-                     until the conflict is resolved: merge `{branch}` into this branch, or rebase.",
+                    "It conflicts with {tip} in {}{more}. GitHub cannot merge it, and runs no `pull_request` \
+                     workflows until you resolve the conflict: merge `{branch}` into this branch, or rebase.",
                     shown.join(", ")
                 )
             }

@@ -32,14 +32,14 @@ pub struct Triage {
     /// Empty when green, and in journals of version 0.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Judged>,
-    /// The commit that the tests were run on for comparison; none if they were not.
+    /// The commit that the tests were run on for comparison. `None` if they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<CommitSha>,
     /// Where the pull request itself, from the merge base to the head, makes tests say less; some of them, and only where
     /// there was a base to compare with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<Weakening>,
-    /// What came of merging the head with its base branch; none if that was not tried. Where the merge is red, the
+    /// What came of merging the head with its base branch. `None` if that was not tried. Where the merge is red, the
     /// numbers here are of the merge and not of the head, and `base` is the tip of the base branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Box<Merged>>,
@@ -117,7 +117,7 @@ impl Triage {
         }
     }
 
-    /// The merge that was worked on in place of the head, which is green by itself.
+    /// The merge that was worked on in place of the head, which is green alone.
     pub fn red_merge(&self) -> Option<&Merged> {
         self.merged.as_deref().filter(|merged| merged.is_red())
     }
@@ -132,7 +132,7 @@ impl Triage {
         self.tests.iter().any(|test| test.verdict == verdict)
     }
 
-    /// The red tests that a repair does not have to mend, and may leave as they are.
+    /// The red tests that a repair does not have to fix, and may leave as they are.
     pub fn excused(&self) -> impl Iterator<Item = &Judged> {
         let is_excused = |test: &&Judged| test.verdict != Verdict::Deterministic && !test.name.is_empty();
         self.tests.iter().filter(is_excused)
@@ -151,7 +151,7 @@ impl Triage {
     }
 }
 
-/// The verdict that all tests share; none without any.
+/// The verdict that all tests share. `None` without any.
 fn of_all(tests: &[Judged]) -> Option<Verdict> {
     let first = tests.first()?.verdict;
     let is_shared = tests.iter().all(|test| test.verdict == first);

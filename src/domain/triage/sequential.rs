@@ -1,6 +1,6 @@
 //! When is it clear enough what kind of red a test is? The statistics, and nothing else.
 //!
-//! Two hypotheses are held against each other after every run, as in A. Wald, "Sequential Tests of Statistical
+//! Two hypotheses are compared with each other after every run, as in A. Wald, "Sequential Tests of Statistical
 //! Hypotheses", The Annals of Mathematical Statistics 16(2), 1945, <https://doi.org/10.1214/aoms/1177731118>:
 //!
 //! - *deterministic*: red in every run at the head, green in every run at the merge base;
@@ -69,7 +69,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Where it has to be run next; none when its verdict is clear, or no more runs are allowed.
+    /// Where it has to be run next. `None` when its verdict is clear, or no more runs are allowed.
     pub fn wants(&self, rules: &Rules) -> Option<Tree> {
         let (head, base) = (self.head, self.base);
         let can_compare = !self.has_no_base;

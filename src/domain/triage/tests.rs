@@ -119,7 +119,7 @@ fn a_test_is_run_until_its_verdict_is_clear() {
 #[test]
 fn the_machine_is_blamed_only_where_the_base_is_not_green() {
     let network = "curl: (6) Could not resolve host: example.org";
-    let it_needs = "it needs the network, which tests do not get";
+    let it_needs = "it needs the network, which tests do not have";
     check(
         network,
         ("r", "r"),

@@ -1,4 +1,4 @@
-//! What a triage found, in words and numbers. Names are in backticks, and bounded by whoever shows them.
+//! What a triage found, in words and numbers. Names are in backticks, and bounded where they are shown.
 
 use super::super::test_run::TestRun;
 use super::{Judged, Merged, Rate, Triage, Verdict, program};
@@ -50,7 +50,7 @@ impl Judged {
     fn numbers_on(&self, trees: &Trees) -> String {
         let Trees { here, there } = trees;
         let base = match self.base {
-            Rate { runs: 0, .. } if self.is_new => format!(", and not there {there}"),
+            Rate { runs: 0, .. } if self.is_new => format!(", and absent {there}"),
             Rate { runs: 0, .. } => String::new(),
             Rate { red: 0, runs } => format!(" and green in {} {there}", runs_of(runs)),
             Rate { red, runs } => format!(" and in {red} of {runs} {there}"),
@@ -62,7 +62,7 @@ impl Judged {
             ""
         };
         let what = match self.verdict {
-            Verdict::Deterministic if !here.is_empty() => "the two do not go together".into(),
+            Verdict::Deterministic if !here.is_empty() => "the two conflict".into(),
             // It was asked for although it was red before.
             Verdict::Deterministic if self.base.red > 0 => "broken before these changes, and worked on as well".into(),
             Verdict::Deterministic if self.base.runs > 0 => "broken by these changes".into(),
@@ -73,7 +73,7 @@ impl Judged {
             Verdict::Environment => match (&self.program, self.cause) {
                 (Some(program), _) => format!("it needs `{program}`, which is missing on this machine"),
                 (None, Some(cause)) => cause.said().into(),
-                (None, None) => "it cannot be judged here".into(),
+                (None, None) => "it cannot be judged on this machine".into(),
             },
             Verdict::Mixed | Verdict::Green => "green".to_string(),
         };
@@ -89,7 +89,7 @@ fn runs_of(count: u32) -> String {
 fn not_judged(before: &TestRun) -> String {
     match (before.failed as usize).saturating_sub(before.failures.len()) {
         0 => String::new(),
-        more => format!(". {more} more failed, and were not looked at"),
+        more => format!(". {more} more failed and were not examined"),
     }
 }
 
@@ -159,7 +159,8 @@ impl<'a> Told<'a> {
                     ..,
                 ],
             ) => format!(
-                "`{command}` needs `{program}`, which is missing on this machine, so it says nothing about the code. {}",
+                "`{command}` needs `{program}`, which is missing on this machine, so it says nothing about the code. \
+                 {}",
                 program::advice(program).trim_end_matches('.')
             ),
             (Verdict::Environment, [one]) if one.name.is_empty() => {
@@ -198,7 +199,7 @@ impl Triage {
         let kinds = [
             (Verdict::Flaky, "flaky"),
             (Verdict::BrokenOnBase, "broken before it"),
-            (Verdict::Environment, "in need of what this machine does not have"),
+            (Verdict::Environment, "in need of something this machine does not have"),
         ];
         let counted: Vec<String> = kinds
             .into_iter()

@@ -21,7 +21,7 @@ pub struct Trial {
     rules: Rules,
     first: TestRun,
     subjects: Vec<Subject>,
-    /// How often each tree was asked for: whatever the answers are, this comes to an end.
+    /// How often each tree was asked for: no matter what the answers are, this comes to an end.
     asked: (u32, u32),
 }
 
@@ -53,7 +53,7 @@ impl Trial {
         trial
     }
 
-    /// What to run next; none when every verdict is clear, or nothing more may be run.
+    /// What to run next. `None` when every verdict is clear, or nothing more may be run.
     pub fn next(&self) -> Option<Asked> {
         let wants = |tree: Tree| {
             let mut wanting = self
@@ -190,7 +190,7 @@ impl<'a> Results<'a> {
     fn of(run: &'a TestRun) -> Self {
         let is_result = matches!(run.outcome, Outcome::Passed | Outcome::Failed | Outcome::Flagged);
         let is_complete = run.passed as usize <= run.passed_names.len();
-        // Otherwise they are diagnostics, whatever they are called.
+        // Otherwise they are diagnostics, no matter what they are called.
         let are_tests = is_result || run.outcome.was_ended();
         let failures = run.failures.iter().filter(|_| are_tests);
         Self {
@@ -200,7 +200,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Whether a test was red; none if it did not run.
+    /// Whether a test was red. `None` if it did not run.
     fn of_test(&self, name: &str) -> Option<bool> {
         if self.red.contains_key(name) {
             return Some(true);
@@ -300,8 +300,8 @@ impl Subject {
     }
 }
 
-/// Whether a run as a whole is red; none if it says nothing. On the base, only the same kind of red counts, and of what
-/// a compiler says only the same findings: another fault there cannot be compared with.
+/// Whether a run as a whole is red. `None` if it says nothing. On the base, only the same kind of red counts, and of
+/// what a compiler says only the same findings: another fault there cannot be compared with.
 fn whole(tree: Tree, first: &TestRun, run: &TestRun) -> Option<bool> {
     if run.is_green() {
         return Some(false);
@@ -327,7 +327,7 @@ fn whole(tree: Tree, first: &TestRun, run: &TestRun) -> Option<bool> {
     if at_head.is_subset(&at_base) {
         Some(true)
     } else {
-        // It has faults of its own, of which none is the pull request's.
+        // It has its own faults, of which none is the pull request's.
         Some(!at_head.is_disjoint(&at_base) && first.outcome == Outcome::MissingModule)
     }
 }

@@ -50,7 +50,7 @@ fn what_is_written_is_read_again() {
     assert_eq!(read_tree.paths().len(), 3);
 }
 
-/// Whatever else a newer one says in its manifest.
+/// Anything else that a newer one says in its manifest.
 #[test]
 fn a_bundle_of_a_newer_greenlight_is_refused_as_that() {
     for versions in [r#""version":2"#, r#""version":1,"journal":99"#] {

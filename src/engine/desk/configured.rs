@@ -27,7 +27,7 @@ pub async fn config(client: &Client, pull_request: &PullRequest) -> Result<Resul
     Ok(match read(client, repository, default).await? {
         Ok(of_default) => Ok(stricter(&of_default, &of_base)),
         Err(mistake) => Err(format!(
-            "on `{default}`, the default branch, which counts too: {mistake}"
+            "on `{default}`, the default branch, which also counts: {mistake}"
         )),
     })
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::super::retention::{self, MIRRORS};
-use super::super::{Broken, Context, drive};
+use super::super::{Broken, Context, pull_request};
 use super::originals::originals;
 use super::{COPIES, Desk, FETCH, INSTALLED, TREES};
 use crate::checkout::Checkout;
@@ -67,7 +67,7 @@ pub(in crate::engine) async fn fetch(context: &Context<'_>, run: &Run, config: R
     Ok(Desk {
         changed: changed_lines(&files),
         originals: originals(&files, &desk.checkout),
-        memory: drive::recalled(context, Some(run)).await?,
+        memory: pull_request::recalled(context, Some(run)).await?,
         hints: run.reading.as_ref().map(hints).unwrap_or_default(),
         ..desk
     })

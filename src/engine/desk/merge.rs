@@ -1,4 +1,4 @@
-//! The desk over the merge of a head with the tip of its base branch: what is worked on where the head by itself is
+//! The desk over the merge of a head with the tip of its base branch: what is worked on where the head alone is
 //! green. Patches are made on the merge, and carried over to the head, where they land.
 
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use crate::git::{self, Conflict};
 use crate::github::ChangedFile;
 
 /// What a desk over a merge knows of the head.
+#[derive(Clone)]
 pub struct OnMerge {
     /// Name of the base branch.
     pub branch: String,
     /// What the head is merged with.
     pub tip: CommitSha,
-    /// The head by itself.
+    /// The head alone.
     pub head: Checkout,
     merge: git::Merge,
     /// Holds the tree of the head.

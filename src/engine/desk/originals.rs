@@ -1,6 +1,6 @@
 //! The files of a pull request as they were before it: GitHub's own hunks, taken back from the head's text.
 //!
-//! The hunks are the pull request's to write, and are believed only where every line of them stands in the file.
+//! The hunks are the pull request's to write, and are believed only where every line of them is in the file.
 
 use std::collections::BTreeMap;
 
@@ -31,11 +31,11 @@ pub(super) fn originals(files: &[ChangedFile], head: &Checkout) -> BTreeMap<Repo
     changed.take(MAX_FILES).filter_map(original).collect()
 }
 
-/// A text without what these hunks added and with what they removed; none if they are not of this text.
+/// A text without what these hunks added and with what they removed. `None` if they are not of this text.
 fn taken_back(now: &str, hunks: &str) -> Option<String> {
     let mut before = String::with_capacity(now.len());
     let mut lines = now.split_inclusive('\n');
-    // Of the text, so many lines are done.
+    // Of the text, this many lines are done.
     let mut done = 0_usize;
     let mut is_inside = false;
     let mut last = ' ';

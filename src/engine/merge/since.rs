@@ -11,7 +11,7 @@ use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::not_red;
 use crate::suite::{self, Suite};
 
-/// So many runs of the red tests are made at most.
+/// At most this many runs of the red tests are made.
 const MAX_RUNS: u32 = 7;
 /// Which part of a run's time it may take, and how much at most.
 const PART_OF_WALL: u32 = 20;
@@ -20,7 +20,7 @@ const MAX_WALL: Duration = Duration::from_secs(120);
 /// What is searched.
 pub(super) struct Search<'a> {
     pub(super) context: &'a Context<'a>,
-    /// The head by itself.
+    /// The head alone.
     pub(super) desk: &'a Desk,
     pub(super) suite: &'a Suite,
     pub(super) head: &'a CommitSha,
@@ -70,7 +70,7 @@ pub(super) async fn since(search: &Search<'_>, cancel: &CancellationToken) -> Re
 }
 
 impl Search<'_> {
-    /// Whether the merge with a commit is red in the same tests; none if there is none, or it does not say.
+    /// Whether the merge with a commit is red in the same tests. `None` if there is none, or it does not say.
     async fn is_red_with(&self, commit: &CommitSha, cancel: &CancellationToken) -> Result<Option<bool>, Broken> {
         let with = With {
             tip: commit.clone(),

@@ -19,12 +19,14 @@ pub(super) async fn holds(context: &Context<'_>, run: &Run) -> Result<Result<(),
         (Consent::None, _) => return Ok(Ok(())),
         (Consent::Command { by }, Origin::Comment { id, .. }) => match word::read(context, by, *id).await? {
             Ok(word) if !word.commands.iter().flatten().any(|command| begins(command, run)) => {
-                Err("the comment does not ask for this".into())
+                Err("the comment does not request this".into())
             }
             Ok(word) => is_of_head(context, Some(word.written), &run.started.head).await?,
             Err(doubt) => Err(doubt),
         },
-        (Consent::Command { .. }, _) => Err("it was not said in a comment, and here only comments count".into()),
+        // No run of this machine is in a journal that others write to.
+        (Consent::CommandLine, _) => Err("it was not given on GitHub, and only comments count here".into()),
+        (Consent::Command { .. }, _) => Err("it was not given in a comment, and only comments count here".into()),
         (Consent::Config { .. }, _) => match desk::config(&context.client, &context.pull_request).await? {
             Ok(config) if start::consent_by_config(context, &config).await? != Consent::None => Ok(()),
             _ => Err("the configuration of the base branch does not allow it".into()),
@@ -32,9 +34,15 @@ pub(super) async fn holds(context: &Context<'_>, run: &Run) -> Result<Result<(),
     };
     Ok(doubt.map_err(|doubt: Doubt| match &run.started.consent {
         Consent::Command { by } => format!(
-            "{by} is said to have allowed this, but {doubt}. Nothing was executed. Say `/greenlight fix` again if it is meant."
+            "{by} is recorded as having allowed this, but {doubt}. Nothing was executed. If it was meant, comment \
+             `/greenlight fix` again."
         ),
-        _ => format!("This was begun without anybody's word, but {doubt}. Nothing was executed."),
+        Consent::CommandLine => {
+            format!("This run claims to have been started by a person, but {doubt}. Nothing was executed.")
+        }
+        Consent::None | Consent::Config { .. } => {
+            format!("This run started without anybody's request, but {doubt}. Nothing was executed.")
+        }
     }))
 }
 
@@ -70,10 +78,10 @@ pub(super) async fn is_of_head(
     };
     let pushed = context.client.last_push(repository, &pull_request.head_branch).await?;
     Ok(match (pushed, written) {
-        // Whoever can push to the repository itself could give the command themselves.
+        // Anyone who can push to the repository itself could give the command themselves.
         (None, _) if !is_from_fork => Ok(()),
-        (None, _) => Err("GitHub does not tell when this fork was pushed to".into()),
-        (Some(_), None) => Err("it is not known when it was said".into()),
+        (None, _) => Err("GitHub does not say when this fork was last pushed to".into()),
+        (Some(_), None) => Err("it is not known when it was given".into()),
         (Some(push), Some(written)) => {
             // GitHub tells whole seconds, and in the same one a stranger may have been second.
             let is_before = if is_from_fork {
@@ -84,7 +92,7 @@ pub(super) async fn is_of_head(
             if is_before && push.head == *head {
                 Ok(())
             } else {
-                Err("there was a push after it was said".into())
+                Err("there was a push after it was given".into())
             }
         }
     })

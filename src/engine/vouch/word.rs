@@ -27,7 +27,7 @@ pub(super) struct Word {
 /// When GitHub cannot be reached.
 pub(super) async fn read(context: &Context<'_>, by: &Account, comment: u64) -> Result<Result<Word, Doubt>, Broken> {
     let mut found = None;
-    // Both kinds of comments have numbers of their own, and which one was meant is only a claim, too.
+    // Both kinds of comments have their own numbers, and which one was meant is only a claim, too.
     for place in [CommentPlace::Conversation, CommentPlace::Review] {
         let said = context.client.said(&context.id().repository, (place, comment)).await?;
         let is_here = |said: &Said| said.number == Some(context.id().number);
@@ -40,25 +40,25 @@ pub(super) async fn read(context: &Context<'_>, by: &Account, comment: u64) -> R
         }
     }
     let Some(said) = found else {
-        return Ok(Err("the comment it was said in is gone".into()));
+        return Ok(Err("the comment that gave it is gone".into()));
     };
     if said.number != Some(context.id().number) {
         return Ok(Err(
-            "the comment it is said to be in is not one of this pull request".into()
+            "the comment it refers to does not belong to this pull request".into()
         ));
     }
     if by.id.is_none() || said.author.id != by.id {
-        return Ok(Err("the comment it is said to be in is somebody else's".into()));
+        return Ok(Err("the comment it refers to was written by somebody else".into()));
     }
     if said.is_bot {
-        return Ok(Err("a bot wrote it, and only people's words count".into()));
+        return Ok(Err("a bot wrote it, and only people's comments count".into()));
     }
     if said.is_edited {
-        return Ok(Err("the comment was edited, and only what nobody touched counts".into()));
+        return Ok(Err("the comment was edited, and only unedited comments count".into()));
     }
     let permission = context.client.permission(&context.id().repository, by).await?;
     if !permission.may_approve() {
-        return Ok(Err("they have no write access any more".into()));
+        return Ok(Err("they no longer have write access".into()));
     }
     let (body, written) = (said.body, said.written);
     let Ok(commands) = tokio::task::spawn_blocking(move || command::parse(&body)).await else {
@@ -82,7 +82,7 @@ pub(super) async fn approves(
     announced: &Announced,
 ) -> Result<Result<Account, Doubt>, Broken> {
     let Some(comment) = approval.comment else {
-        return Ok(Err("it was not said in a comment, and here only comments count".into()));
+        return Ok(Err("it was not given in a comment, and only comments count here".into()));
     };
     let word = match read(context, &approval.by, comment).await? {
         Ok(word) => word,
@@ -98,7 +98,7 @@ pub(super) async fn approves(
     }
     let stands = i64::try_from(run.started.gate_seconds).map_or(SignedDuration::MAX, SignedDuration::from_secs);
     if !announced.showed(gate, word.written, stands) {
-        let why = "the comment was not written while greenlight's own comment showed this request";
+        let why = "the comment was not written while greenlight's comment showed this request";
         return Ok(Err(why.into()));
     }
     Ok(Ok(word.author))

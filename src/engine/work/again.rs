@@ -4,13 +4,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::model::{Bench, Judged, Submission, Unaccepted};
 use super::{Brief, Broken, Outcome, refactor, tdd};
-use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::{Claim, Evidence, Proposal};
 use crate::domain::run::Run;
-use crate::domain::search::Search;
-use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::engine::desk::Desk;
 use crate::suite::Suite;
@@ -25,21 +22,11 @@ pub async fn judge_again(
     before: &TestRun,
     cancel: &CancellationToken,
 ) -> Result<Result<Evidence, String>, Broken> {
-    let (memory, search) = (Memory::default(), Search::default());
     let brief = Brief {
-        mode: &run.started.mode,
         tests_first: None,
-        turned_down_tests: &[],
-        may_ask: 0,
-        memory: &memory,
-        head: &run.started.head,
         before: Some(before),
         triage: None,
-        reading: None,
-        turned_down: &[],
-        uncounted: Spend::default(),
-        search: &search,
-        said: &[],
+        ..Brief::of(run, desk)
     };
     let bench = Bench {
         desk,

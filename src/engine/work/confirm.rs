@@ -1,8 +1,8 @@
 //! Sees the tests that were red green again and again: a test that is red most of the time is green once by luck, and
 //! who tries many patches has much luck.
 //!
-//! As many runs as made sure that it is red make sure that it is green. Only tests with a name can be run again by
-//! themselves; a tree that did not build, or a linter, has no luck.
+//! As many runs as made sure that it is red make sure that it is green. Only tests with a name can be run again
+//! alone; a tree that did not build, or a linter, has no luck.
 
 use std::time::Instant;
 
@@ -58,7 +58,7 @@ pub(super) async fn confirm(
             let (run, after) = (green + 2, run.summary());
             return Ok(Err(Unfit::GreenByLuck { run, after }));
         }
-        // They cannot be run by themselves, so nothing can be said.
+        // They cannot be run alone, so nothing can be said.
         if !unseen(&run, &names).is_empty() {
             break;
         }

@@ -1,4 +1,4 @@
-//! The ladder: what can make red tests green without a model, the cheapest first. What a tool would do by itself, what
+//! The ladder: what can make red tests green without a model, the cheapest first. What a tool would do alone, what
 //! was accepted for the same failure before, and small edits. The first that proves itself is proposed.
 
 use std::time::Instant;
@@ -18,7 +18,7 @@ use crate::guard;
 use crate::repair::{self, ToolFix};
 use crate::suite::Suite;
 
-/// So many fixes of tools are tried; each costs a run of the tests.
+/// At most this many fixes of tools are tried; each costs a run of the tests.
 const MAX_TOOL_FIXES: usize = 8;
 
 /// How far up it goes.
@@ -26,7 +26,7 @@ const MAX_TOOL_FIXES: usize = 8;
 pub(super) enum Rungs {
     /// No further than what was accepted before.
     Memory,
-    /// All of them; where a model goes on, the search is short and no test is said to be wrong.
+    /// All of them; where a model continues, the search is short and no test is said to be wrong.
     All { before_a_model: bool },
 }
 

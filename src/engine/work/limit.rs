@@ -26,7 +26,7 @@ pub(super) async fn reached(
     if unfit.is_none() && bench.suite.is_some() && !patch.is_empty() {
         let submission = Submission {
             patch: patch.clone(),
-            summary: format!("{reason} before this was handed over; the edits made by then hold."),
+            summary: format!("{reason} before the work was submitted; the edits made so far count."),
             claim: Claim::Fix,
         };
         match bench.judge(submission).await? {

@@ -11,20 +11,17 @@ use crate::domain::spend::Spend;
 
 /// The limits of one attempt. The agent counts its whole transcript, and what is left was counted with the part that is
 /// there already.
-pub(super) fn limits(desk: &Desk, said: &[Value], uncounted: Spend) -> Limits {
+pub(super) fn limits(desk: &Desk, said: &[Value]) -> Limits {
     let so_far: Spend = said.iter().map(Spend::of_item).sum();
     let left = &desk.left;
     let turns = left.turns.map_or(u64::MAX, |amount| amount.left);
-    let turns = turns.saturating_sub(uncounted.turns.into());
     let tokens = left.tokens.map_or(u64::MAX, |amount| amount.left);
-    let tokens = tokens.saturating_sub(uncounted.tokens());
-    let money = |left: u64| left.saturating_sub(uncounted.cost_micros.unwrap_or(0));
     Limits {
         turns: u32::try_from(turns).unwrap_or(u32::MAX).saturating_add(so_far.turns),
         tokens: tokens.saturating_add(so_far.tokens()),
         cost_micros: left
             .cost_micros
-            .map(|amount| money(amount.left).saturating_add(so_far.cost_micros.unwrap_or(0))),
+            .map(|amount| amount.left.saturating_add(so_far.cost_micros.unwrap_or(0))),
         wall: Duration::from_millis(left.wall_ms.map_or(u64::MAX, |amount| amount.left)),
     }
 }

@@ -28,9 +28,9 @@ struct Trial<'a> {
     desk: &'a Desk,
     suite: &'a Suite,
     patch: &'a Patch,
-    /// The tests that were red; none means all tests.
+    /// The tests that were red. `None` means all tests.
     only: Vec<String>,
-    /// A workspace for all candidates; none if files come or go, which needs a copy for each.
+    /// A workspace for all candidates. `None` if files come or go, which needs a copy for each.
     workspace: Option<Workspace>,
     runs_left: u32,
     until: Instant,

@@ -4,6 +4,7 @@ mod again;
 mod confirm;
 mod debug;
 mod history;
+mod known;
 mod ladder;
 mod limit;
 mod limits;
@@ -22,6 +23,7 @@ pub mod turned_down;
 
 pub use again::judge_again;
 use futures::future::BoxFuture;
+pub use known::BASE;
 pub use prove::prove;
 pub use reproduce::{Base, LayOut, Wants, reproduce};
 pub use resolve::{edits, resolve};
@@ -32,18 +34,19 @@ use self::turned_down::Rejected;
 use super::Broken;
 use super::desk::Desk;
 use crate::agent::{Live, Recorded};
+use crate::domain::budget::{Kind, Left};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
 use crate::domain::id::CommitSha;
 use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
+use crate::domain::model::Who;
 use crate::domain::patch::Patch;
 use crate::domain::proposal::Proposal;
 use crate::domain::reply;
-use crate::domain::run::{Reading, Run, TestsFirst, TurnedDown};
+use crate::domain::run::{End, Reading, Run, TestsFirst, TurnedDown};
 use crate::domain::search::Search;
-use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;
 use crate::openai::OpenAi;
@@ -72,6 +75,34 @@ pub enum Engine<'a> {
     },
 }
 
+impl<'a> Engine<'a> {
+    /// Who works on a run now.
+    ///
+    /// # Errors
+    /// The end of a run that may use nothing more.
+    pub fn choose(
+        model: Option<(&'a OpenAi, &'a str)>,
+        who: Who,
+        (run, left): (&Run, &Left),
+        may_execute: bool,
+    ) -> Result<Self, End> {
+        let is_new = run.said.is_empty();
+        Ok(match (model, left.exhausted()) {
+            // What costs nothing needs no more than that something may land.
+            (Some(_), Some(kind))
+                if is_new && (kind == Kind::PatchLines || !may_execute || !run.started.mode.is_debug()) =>
+            {
+                let reason = left.reached(kind);
+                return Err(End::GaveUp { reason });
+            }
+            (Some((model, name)), _) if who == Who::Model => Self::Model { model, name },
+            (Some(_), Some(_)) if is_new => Self::BuiltIn,
+            (Some((model, name)), _) => Self::Auto { model, name },
+            (None, _) => Self::BuiltIn,
+        })
+    }
+}
+
 /// How far a mode has come: what it works on next follows from that.
 #[derive(Clone, Copy)]
 pub struct Stage<'a> {
@@ -81,6 +112,25 @@ pub struct Stage<'a> {
 }
 
 impl<'a> Brief<'a> {
+    /// What a run starts from.
+    pub fn of(run: &'a Run, desk: &'a Desk) -> Self {
+        let (before, triage) = run.reproduced.as_ref().map(|(before, triage)| (before, triage)).unzip();
+        Self {
+            mode: &run.started.mode,
+            tests_first: run.tests_first.as_ref(),
+            turned_down_tests: &run.turned_down_tests,
+            may_ask: run.may_ask(),
+            memory: &desk.memory,
+            head: &run.started.head,
+            before,
+            triage,
+            reading: run.reading.as_ref(),
+            turned_down: &run.turned_down,
+            search: &run.search,
+            said: &run.said,
+        }
+    }
+
     pub fn stage(&self) -> Stage<'a> {
         Stage {
             mode: self.mode,
@@ -109,14 +159,12 @@ pub struct Brief<'a> {
     /// What the repository taught.
     pub memory: &'a Memory,
     pub head: &'a CommitSha,
-    /// The red run; none when nothing may be executed.
+    /// The red run. `None` when nothing may be executed.
     pub before: Option<&'a TestRun>,
     /// How often it was red.
     pub triage: Option<&'a Triage>,
     pub reading: Option<&'a Reading>,
     pub turned_down: &'a [TurnedDown],
-    /// What this run used up that was not counted when it was worked out what is left.
-    pub uncounted: Spend,
     /// What was searched without a model so far.
     pub search: &'a Search,
     /// The transcript so far, when the work was cut off.
@@ -161,8 +209,6 @@ pub enum Outcome {
     NotFound {
         reason: String,
         search: Box<Search>,
-        /// Whether there is more that could be tried.
-        is_limit: bool,
     },
     /// A limit ended it before it had looked everywhere; with what was found by then, not proved.
     LimitReached {
@@ -199,11 +245,11 @@ async fn run_with(desk: &Desk, suite: &Suite, patch: &Patch, cancel: &Cancellati
     Ok(suite::run_fresh(suite, &patched, &[], cancel).await?)
 }
 
-/// What was installed, as an approval says it; none if nothing was.
+/// What was installed, as an approval says it. `None` if nothing was.
 fn installed(desk: &Desk, suite: &Suite) -> Option<String> {
     let something = !suite.installed.env.is_empty() || !suite.installed.mounts.is_empty();
     let command = desk.install_settings(Vec::new()).command;
-    (something && !suite.installed.is_lent)
+    (something && !suite.installed.is_reused)
         .then(|| command.unwrap_or_else(|| "the dependencies, from their registries".into()))
 }
 
@@ -247,6 +293,7 @@ async fn on_desk(
             Box::pin(model::work(desk, suite, (model, name), brief, watch)).await
         }
         Engine::Recorded { model } => Box::pin(model::work(desk, suite, (model, RECORDED), brief, watch)).await,
+        Engine::BuiltIn if *brief.mode == Mode::Explain => known::explain(desk, suite, brief, watch.cancel).await,
         Engine::BuiltIn if !brief.mode.is_debug() => Ok(Outcome::Refused {
             reason: reply::needs_a_model(brief.mode),
         }),
@@ -268,7 +315,7 @@ async fn ladder(
     let (Mode::Debug, Some(suite), Some(before)) = (brief.mode, suite, brief.before) else {
         return Ok(None);
     };
-    // A model that has begun goes on; what it said is nothing to an engine without one.
+    // A model that has begun continues; what it said is nothing to an engine without one.
     if !brief.said.is_empty() && !matches!(engine, Engine::BuiltIn) {
         return Ok(None);
     }

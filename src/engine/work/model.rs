@@ -125,7 +125,7 @@ pub(super) async fn work(
     let inputs = desk.inputs(brief.before);
     let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
     let leave_alone = |path: &RepoPath| part.leaves_alone(path);
-    let limits = limits::limits(desk, brief.said, brief.uncounted);
+    let limits = limits::limits(desk, brief.said);
     let bounds = desk.bounds(&is_protected, &weakenings);
     let mut shell = Shell::new(brief.stage().tree(desk), suite.cloned(), bounds, limits);
     shell.live = live;
@@ -235,7 +235,7 @@ fn unready(bench: &Bench<'_>) -> Option<Outcome> {
         Mode::Explain => {
             let is_red = bench.brief.before.is_some_and(|run| run.outcome.is_red());
             let was_red = bench.brief.reading.is_some_and(|reading| !reading.excerpt.is_empty());
-            let reason = "The tests are green here, and I know of no failed check, so there is nothing to explain";
+            let reason = "The tests are green here and I know of no failed check, so there is nothing to explain";
             (!is_red && !was_red).then(|| Outcome::NothingToDo { reason: reason.into() })
         }
     }

@@ -14,7 +14,7 @@ use crate::domain::triage::ProvedWith;
 use crate::guard;
 use crate::suite::{self, Suite};
 
-/// The patch as it lands; none if the desk is that of the head, so that it is the patch itself.
+/// The patch as it lands. `None` if the desk is that of the head, so that it is the patch itself.
 ///
 /// # Errors
 /// When the mirror fails; what the head cannot carry is `Ok(Err(why))`.
@@ -42,7 +42,7 @@ pub(super) async fn carried(
     Ok(fits.map(|_| Some(on_head)))
 }
 
-/// Runs the whole suite on a fresh copy of the head by itself with a patch, and makes evidence of the merge evidence of
+/// Runs the whole suite on a fresh copy of the head alone with a patch, and makes evidence of the merge evidence of
 /// that patch.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ pub(super) async fn proved(
     Ok(Ok(evidence.of_merge(&on_head, with)))
 }
 
-/// What a patch on the head is on this desk; none if it does not apply any more.
+/// What a patch on the head is on this desk. `None` if it does not apply any more.
 ///
 /// # Errors
 /// When the mirror fails.
@@ -100,21 +100,21 @@ pub(super) async fn landing(desk: &Desk, mut outcome: Outcome) -> Result<Outcome
     Ok(outcome)
 }
 
-/// What a model has to know of which tree it sees, and which one CI tested; none if there is only the head.
+/// What a model has to know of which tree it sees, and which one CI tested. `None` if there is only the head.
 pub(super) fn remark(desk: &Desk, brief: &Brief<'_>) -> Option<String> {
     if let Some(merge) = &desk.merge {
         let (branch, tip) = (&merge.branch, merge.tip.short());
         return Some(format!(
-            "The tree is the head of the pull request merged with `{branch}` at {tip}. Both are green by themselves, and \
-             only together they fail. What you change lands on the head alone: change only files and lines that the head \
-             has, and so that the head by itself stays green, too. If there is no such change, say that `{branch}` has to \
-             be merged into the branch first, and what to change then."
+            "The tree is the head of the pull request merged with `{branch}` at {tip}. Each is green alone; only the \
+             merge fails. Your change lands on the head alone: change only files and lines that the head has, and \
+             keep the head alone green, too. If there is no such change, say that `{branch}` has to be merged into \
+             the branch first, and what to change then."
         ));
     }
     let tested = brief.reading.and_then(|reading| reading.tested);
     (tested == Some(Tested::Merge) && brief.before.is_none()).then(|| {
-        "CI tested the merge of this head with its base branch, and the tree is that of the head: line numbers of the \
-         log may be off, and what it misses may come from the base branch."
+        "CI tested the merge of this head with its base branch, but the tree is that of the head alone: line numbers \
+         in the log may be off, and anything missing may come from the base branch."
             .into()
     })
 }

@@ -9,7 +9,7 @@ use crate::checkout::Workspace;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::suite::{self, Suite};
 
-/// A run may take so many times as long as the longest one before it, and this much more.
+/// A run may take this many times as long as the longest one before it, and this much more.
 const TIMES: u32 = 3;
 const FLOOR: Duration = Duration::from_secs(30);
 

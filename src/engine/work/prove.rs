@@ -21,8 +21,8 @@ use crate::suite::{self, Suite};
 /// Of a suite that is through sooner, parts are not run first: nothing would be saved.
 const QUICK: Duration = Duration::from_secs(2);
 
-/// Proves a patch: the whole suite on a fresh copy of the patched tree, held against the red run. Before that, where it
-/// may save time, the tests that were red and then the packages that the patch touches: the first that is still red
+/// Proves a patch: the whole suite on a fresh copy of the patched tree, compared with the red run. Before that, where
+/// it may save time, the tests that were red and then the packages that the patch touches: the first that is still red
 /// ends it. A fix that changes tests as well has to hold with the tests as they were, too.
 ///
 /// # Errors
@@ -82,7 +82,7 @@ pub async fn prove(
     }))
 }
 
-/// Runs the patched code with the tests of the head; none if the patch leaves the tests alone.
+/// Runs the patched code with the tests of the head. `None` if the patch leaves the tests alone.
 async fn with_own_tests(
     (desk, suite): (&Desk, &Suite),
     patch: &Patch,
@@ -147,7 +147,7 @@ async fn refused_early(
     Ok(None)
 }
 
-/// Whether a run of some tests shows that the patch does not mend what it should, or breaks something. A test that
+/// Whether a run of some tests shows that the patch does not fix what it should, or breaks something. A test that
 /// fails in a new way may do so because the others did not run before it; that is for the whole suite to tell.
 fn is_no_better(before: &TestRun, part: &TestRun) -> bool {
     if part.outcome == Outcome::DidNotBuild {

@@ -21,7 +21,7 @@ pub(super) fn unready(bench: &Bench<'_>, path: Option<&RepoPath>) -> Option<Outc
     let refused = |reason: String| Some(Outcome::Refused { reason });
     let (Some(_), Some(before)) = (bench.suite, bench.brief.before) else {
         return refused(
-            "A refactoring rests on tests that are green before and after, and nothing may be executed here".into(),
+            "A refactoring needs tests that pass before and after, and nothing may be executed here".into(),
         );
     };
     let is_there = |path: &RepoPath| {
@@ -36,7 +36,7 @@ pub(super) fn unready(bench: &Bench<'_>, path: Option<&RepoPath>) -> Option<Outc
     }
     match before.outcome {
         Ran::Passed => None,
-        Ran::NothingRan => refused("No test ran, so nothing would tell whether the code still does the same".into()),
+        Ran::NothingRan => refused("No test ran, so nothing would show whether the code still behaves the same".into()),
         _ => {
             let names: Vec<String> = before
                 .failing_names()
@@ -49,7 +49,7 @@ pub(super) fn unready(bench: &Bench<'_>, path: Option<&RepoPath>) -> Option<Outc
                 format!(": {}", names.join(", "))
             };
             refused(format!(
-                "The tests are red before the refactoring ({}){failing}. `/greenlight fix` mends them first",
+                "The tests fail before the refactoring ({}){failing}. Use `/greenlight fix` first",
                 before.summary()
             ))
         }
@@ -108,14 +108,14 @@ fn readable(
         }
         if guard::touches_tests(path, change) {
             return Err(
-                format!("`{path}` changes tests, or how they run; a refactoring leaves them as they are").into(),
+                format!("`{path}` has tests, or decides how they run; a refactoring leaves those unchanged").into(),
             );
         }
     }
     if !goal::asks_for_another_interface(goal)
         && let Some(change) = measure::changed_interface(patch)
     {
-        return Err(format!("the public interface has to stay as it is: {change}").into());
+        return Err(format!("the public interface must not change: {change}").into());
     }
     let measures = measure::measures(patch);
     let missed = goal::named_measures(goal)
@@ -124,7 +124,8 @@ fn readable(
     if let Some(named) = missed {
         let (before, after) = (measures.before.of(named), measures.after.of(named));
         return Err(format!(
-            "the goal names something that did not get better ({named}: {before} before, {after} after, in the files that changed)"
+            "the goal names a measure that did not improve ({named}: {before} before, {after} after, in the changed \
+             files)"
         )
         .into());
     }
@@ -138,7 +139,7 @@ fn same_tests(before: &TestRun, after: &TestRun) -> Result<(), String> {
     }
     let lost = worse(before, after);
     if let Some(name) = lost.new_failures.iter().chain(&lost.missing).next() {
-        return Err(format!("{} passed before, and does not any more", inline(name, 120)));
+        return Err(format!("{} passed before, and no longer does", inline(name, 120)));
     }
     if after.passed < before.passed {
         return Err(format!(

@@ -13,7 +13,7 @@ use crate::domain::run::TurnedDown;
 use crate::domain::search::{FoundBy, Rung};
 use crate::suite::Suite;
 
-/// So many remembered fixes are tried; each costs a run of the tests.
+/// At most this many remembered fixes are tried; each costs a run of the tests.
 const MAX_TRIED: usize = 3;
 
 /// Proposes the newest remembered fix of this failure that holds on this tree, if one does, and that nobody turned down
@@ -63,7 +63,7 @@ pub(super) async fn remembered(
     Ok(None)
 }
 
-/// A patch on the tree as it is now; none if it does not fit there, or changes nothing any more.
+/// A patch on the tree as it is now. `None` if it does not fit there, or changes nothing any more.
 pub(super) fn fitted(patch: &Patch, checkout: &Checkout) -> Option<Patch> {
     let mut changes = Vec::new();
     for (path, change) in patch.files() {

@@ -18,11 +18,11 @@ use crate::domain::id::CommitSha;
 use crate::domain::test_run::{Outcome, TestRun};
 use crate::domain::triage::sequential::Tree;
 use crate::domain::triage::{Asked, Rules, Triage, Trial, not_red, unseen};
-use crate::suite::{Framework, Suite};
+use crate::suite::Suite;
 
 /// Which part of a run's time may go by before no more runs are made, however unclear things are.
 const PART_OF_WALL: u32 = 3;
-/// Runs besides the first one that are made whatever they take: one at the head and one at the base.
+/// Runs besides the first one that are made no matter what they take: one at the head and one at the base.
 const RUNS_AT_LEAST: u32 = 2;
 
 /// The tree to compare with.
@@ -34,7 +34,7 @@ pub struct Base {
     pub suite: Suite,
 }
 
-/// Lays out the tree to compare with, once it is needed; none if there is none.
+/// Lays out the tree to compare with, once it is needed. `None` if there is none.
 pub type LayOut<'a> = dyn FnMut() -> BoxFuture<'a, Result<Option<Base>, Broken>> + Send + 'a;
 
 /// Which failures are to be worked on.
@@ -133,7 +133,7 @@ impl Place {
 
     /// Runs some tests where it costs least: what is built stays built, and nothing else is shared between runs.
     pub(super) async fn run(&mut self, tests: &[String], cancel: &CancellationToken) -> Result<TestRun, Broken> {
-        if !is_built(self.suite.command.framework) {
+        if !self.suite.command.framework.is_compiled() {
             self.workspace = self.checkout.fresh_copy(&self.suite.workspaces).await?;
         }
         self.pace.run(&self.suite, &self.workspace, tests, cancel).await
@@ -201,26 +201,4 @@ impl Bench {
         trial.learn(Tree::Base, &run);
         Ok(())
     }
-}
-
-/// Whether tests are compiled before they run, so that a fresh copy costs a build.
-fn is_built(framework: Framework) -> bool {
-    !matches!(
-        framework,
-        Framework::Pytest
-            | Framework::Unittest
-            | Framework::Node
-            | Framework::Jest
-            | Framework::Vitest
-            | Framework::Mocha
-            | Framework::Bun
-            | Framework::Rspec
-            | Framework::Minitest
-            | Framework::Phpunit
-            | Framework::Tap
-            | Framework::Ruff
-            | Framework::Mypy
-            | Framework::Tsc
-            | Framework::Eslint
-    )
 }

@@ -9,7 +9,6 @@ use crate::agent::{self, Item, Shell, Transcript};
 use crate::domain::execution::{Deferred, Resolution};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Patch;
-use crate::domain::spend::Spend;
 use crate::suite::Suite;
 
 /// The edits that are in the tree when what the model asks for next is carried out.
@@ -21,12 +20,7 @@ pub fn edits(desk: &Desk, stage: Stage<'_>, said: &[serde_json::Value]) -> Resul
     let bounds = desk.bounds(&is_protected, &|_| Vec::new());
     let part = stage.part();
     let leave_alone = |path: &RepoPath| part.leaves_alone(path);
-    let mut shell = Shell::new(
-        stage.tree(desk),
-        None,
-        bounds,
-        super::limits::limits(desk, said, Spend::default()),
-    );
+    let mut shell = Shell::new(stage.tree(desk), None, bounds, super::limits::limits(desk, said));
     shell.leave_alone = &leave_alone;
     Ok(agent::edits(&mut shell, &transcript(said)?))
 }
@@ -49,7 +43,7 @@ pub async fn resolve(
         (Resolution::Approved, suite) => {
             let is_protected = |path: &RepoPath| desk.config.protect.paths.covers(path);
             let bounds = desk.bounds(&is_protected, &|_| Vec::new());
-            let limits = super::limits::limits(desk, said, Spend::default());
+            let limits = super::limits::limits(desk, said);
             let part = stage.part();
             let leave_alone = |path: &RepoPath| part.leaves_alone(path);
             let mut shell = Shell::new(stage.tree(desk), suite.cloned(), bounds, limits);
@@ -62,7 +56,7 @@ pub async fn resolve(
         }
         (Resolution::Rejected { reason }, _) => (agent::prompt::rejected(reason.as_deref()), false),
         (Resolution::NoAnswer, _) => (
-            "no answer: nobody approved or rejected it in time. Go on without it.".into(),
+            "no answer: nobody approved or rejected it in time. Continue without it.".into(),
             false,
         ),
     };

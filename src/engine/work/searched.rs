@@ -1,4 +1,4 @@
-//! The search among the rungs: its budget, what is written down of it while it goes on, and what it came to.
+//! The search among the rungs: its budget, what is written down of it while it continues, and what it came to.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::domain::test_run::Location;
 use crate::repair::{self, Budget, Found, Tried};
 use crate::{agent, guard};
 
-/// A part is written down after so long, or so many candidates.
+/// A part is written down after so long, or this many candidates.
 const PART: Duration = Duration::from_secs(5);
 const PART_CANDIDATES: u32 = 500;
 
@@ -242,11 +242,10 @@ fn bounded(mut unverified: Vec<Unverified>) -> Vec<Unverified> {
     unverified
 }
 
-/// How it ends when nothing was found and nobody goes on.
+/// How it ends when nothing was found and nobody continues.
 pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> Outcome {
     Outcome::NotFound {
         reason: reason(&search, config),
-        is_limit: search.limit.is_some(),
         search,
     }
 }
@@ -254,14 +253,14 @@ pub(super) fn not_found(search: Box<Search>, config: &RepoConfig) -> Outcome {
 /// What was tried, in sentences; the last is without its full stop.
 fn reason(search: &Search, config: &RepoConfig) -> String {
     if search.tried == 0 && search.limit.is_none() && search.unverified.is_empty() {
-        return "The built-in engine found nothing that it could edit: it makes small edits to code of languages that \
-                it knows and that builds, outside of tests and protected paths. A model can do more"
+        return "The built-in engine found nothing that it could edit. It makes small edits to code that builds, in \
+                languages that it knows, outside of tests and protected paths. A model can do more"
             .into();
     }
     let edits = if search.tried == 1 { "edit" } else { "edits" };
     let took = millis_in_words(search.wall_ms);
     let came_to = match search.unverified.len() {
-        0 => "none makes the tests pass".to_string(),
+        0 => "none of them makes the tests pass".to_string(),
         1 => "one makes the tests pass, but it is not sure enough to be suggested".into(),
         count => format!("{count} make the tests pass, but none is sure enough to be suggested"),
     };
@@ -342,7 +341,7 @@ mod tests {
             limit: Some(Limit::Wall),
             ..Search::default()
         };
-        insta::assert_snapshot!(reason(&search, &config("wall = \"1m\"")), @"The built-in engine tried 412 small edits in 1 min 1 s, and none makes the tests pass. It looked first at `src/a.py:1`, `src/a.py:2`, `src/a.py:3`. There are more, but the time was up: `[repair] wall` is 1 min");
+        insta::assert_snapshot!(reason(&search, &config("wall = \"1m\"")), @"The built-in engine tried 412 small edits in 1 min 1 s, and none of them makes the tests pass. It looked first at `src/a.py:1`, `src/a.py:2`, `src/a.py:3`. There are more, but the time was up: `[repair] wall` is 1 min");
         let search = Search {
             tried: 1,
             wall_ms: 1_000,
@@ -354,6 +353,6 @@ mod tests {
             ..Search::default()
         };
         insta::assert_snapshot!(reason(&search, &config("")), @"The built-in engine tried 1 small edit in 1 s, and one makes the tests pass, but it is not sure enough to be suggested");
-        insta::assert_snapshot!(reason(&Search::default(), &config("")), @"The built-in engine found nothing that it could edit: it makes small edits to code of languages that it knows and that builds, outside of tests and protected paths. A model can do more");
+        insta::assert_snapshot!(reason(&Search::default(), &config("")), @"The built-in engine found nothing that it could edit. It makes small edits to code that builds, in languages that it knows, outside of tests and protected paths. A model can do more");
     }
 }

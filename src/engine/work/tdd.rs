@@ -23,13 +23,13 @@ const MANIFESTS: [&str; 5] = ["Cargo.toml", "package.json", "go.mod", "pyproject
 pub(super) fn unready(bench: &Bench<'_>) -> Option<Outcome> {
     let refused = |reason: String| Some(Outcome::Refused { reason });
     let (Some(_), Some(before)) = (bench.suite, bench.brief.before) else {
-        return refused("Tests that come first have to be seen failing, and nothing may be executed here".into());
+        return refused("New tests have to be seen failing first, and nothing may be executed here".into());
     };
     match before.outcome {
         Ran::Passed | Ran::Failed | Ran::NothingRan => None,
         _ => refused(format!(
-            "The tests do not come to a result as they are ({}), so no new test could be judged. \
-             `/greenlight fix` mends them first",
+            "The existing tests do not produce a result ({}), so no new test could be judged. Use `/greenlight fix` \
+             first",
             before.summary()
         )),
     }
@@ -59,7 +59,7 @@ pub(super) async fn judge_tests(
     if let Some(test) = new.iter().find(|test| test.always_fails.is_some()) {
         let statement = test.always_fails.as_deref().unwrap_or_default();
         return Ok(Err(format!(
-            "{} in `{}`, line {}, fails whatever the code does: {statement}. Assert what the specification says",
+            "{} in `{}`, line {}, fails no matter what the code does: {statement}. Assert what the specification says",
             inline(&test.name, 120),
             test.path,
             test.line
@@ -95,7 +95,7 @@ pub(super) async fn judge_tests(
 fn readable(bench: &Bench<'_>, patch: &Patch) -> Result<(), Unaccepted> {
     bench.fits(patch)?;
     if let Some(path) = guard::writes_more_than_tests(patch) {
-        return Err(format!("`{path}` is changed beyond its tests; in this step only tests are written").into());
+        return Err(format!("`{path}` is changed beyond its tests; write only tests in this step").into());
     }
     for (path, change) in patch.files() {
         let text = change.after.as_ref().and_then(Blob::text);
@@ -196,14 +196,14 @@ fn keeps_the_tests(first: &TestsFirst, patch: &Patch) -> Result<(), Unaccepted> 
         let is_changed = change.before != change.after && guard::touches_tests(path, &change);
         if is_changed {
             return Err(
-                format!("`{path}` has the tests that were written first, and they are changed; put them back").into(),
+                format!("`{path}` has the tests that were written first, and they were changed; restore them").into(),
             );
         }
     }
     let is_first = |path: &RepoPath| first.patch.paths().any(|other| other == path);
     let mut others = patch.files().filter(|(path, _)| !is_first(path));
     if let Some((path, _)) = others.find(|(path, change)| guard::touches_tests(path, change)) {
-        return Err(format!("`{path}` holds tests, or decides how they run; in this step only code is written").into());
+        return Err(format!("`{path}` has tests, or decides how they run; write only code in this step").into());
     }
     match guard::writes_more_than_tests(patch) {
         Some(_) => Ok(()),
@@ -230,7 +230,7 @@ fn proved(
     let lost = worse(before, &after);
     if let Some(name) = lost.new_failures.iter().chain(&lost.missing).next() {
         return Err(shown(format!(
-            "{} passed before, and does not any more",
+            "{} passed before, and no longer does",
             inline(name, 120)
         )));
     }

@@ -11,7 +11,7 @@ use crate::domain::patch::Patch;
 use crate::domain::test_run::TestRun;
 use crate::repair;
 
-/// So many are looked for in other spellings, the newest first.
+/// At most this many are looked for in other spellings, the newest first.
 const MAX_COMPARED: usize = 8;
 
 /// What is left out of a search.
@@ -47,7 +47,7 @@ impl Rejected {
         Ok(all)
     }
 
-    /// Whether a patch on this desk is one of them, in whatever words.
+    /// Whether a patch on this desk is one of them, in any words.
     pub(super) fn has(&self, desk: &Desk, patch: &Patch) -> bool {
         self.digests.contains(&patch.digest()) || repair::is_spelled_like(&desk.checkout, &self.patches, patch)
     }
@@ -69,13 +69,16 @@ pub(super) fn said(mut outcome: Outcome, brief: &Brief<'_>) -> Outcome {
     let remark = match count(brief) {
         0 => return outcome,
         _ if !brief.mode.is_debug() => return outcome,
-        1 => "1 fix that was turned down is left out".to_string(),
-        count => format!("{count} fixes that were turned down are left out"),
+        1 => "1 rejected fix is left out".to_string(),
+        count => format!("{count} rejected fixes are left out"),
     };
     if let Outcome::GaveUp { reason } | Outcome::NotFound { reason, .. } | Outcome::LimitReached { reason, .. } =
         &mut outcome
     {
-        let others = reason.replace("and none makes the tests pass", "and no other makes the tests pass");
+        let others = reason.replace(
+            "and none of them makes the tests pass",
+            "and no other makes the tests pass",
+        );
         *reason = format!("{}. {remark}", others.trim_end_matches('.'));
     }
     outcome

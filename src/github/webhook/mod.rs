@@ -21,9 +21,9 @@ pub fn is_of_concern(kind: &str) -> bool {
     reader(kind).is_some()
 }
 
-type Reader = fn(&str, &[u8]) -> Result<Option<Fact>, PayloadError>;
+type PayloadReader = fn(&str, &[u8]) -> Result<Option<Fact>, PayloadError>;
 
-fn reader(kind: &str) -> Option<Reader> {
+fn reader(kind: &str) -> Option<PayloadReader> {
     Some(match kind {
         "check_run" => check_run,
         "check_suite" => check_suite,
@@ -38,10 +38,10 @@ fn reader(kind: &str) -> Option<Reader> {
     })
 }
 
-/// Reads one payload; none when it is of no concern to greenlight. `kind` is the value of `X-GitHub-Event`.
+/// Reads one payload. `None` when it is of no concern to greenlight. `kind` is the value of `X-GitHub-Event`.
 /// <https://docs.github.com/en/webhooks/webhook-events-and-payloads>
 ///
-/// New events and actions appear at any time, and fields come and go: whatever is not needed may have any form.
+/// New events and actions appear at any time, and fields come and go: anything that is not needed may have any form.
 ///
 /// # Errors
 /// When the payload of an event that concerns greenlight is not JSON, or lacks what the event says.

@@ -23,7 +23,7 @@ pub enum SignatureError {
     Missing,
     #[error("the signature is not `sha256=` and 64 hexadecimal digits")]
     Malformed,
-    #[error("the signature does not fit the body: compare the secret with that of the webhook")]
+    #[error("the signature does not match the body: compare the secret with that of the webhook")]
     Wrong,
 }
 

@@ -72,10 +72,10 @@ async fn what_an_older_version_wrote_is_filed_under_the_id_and_readdressed() {
     sqlite.know(&now, Some(InstallationId(78))).await.unwrap();
     assert_eq!(sqlite.unidentified().await.unwrap(), []);
     assert_eq!(sqlite.runs_of(&third(name.into())).await.unwrap(), []);
-    // Under whatever name it is asked for.
+    // Under any name it is asked for.
     let mut runs = sqlite.runs_of(&third(repository(5, "who/cares"))).await.unwrap();
     let run = runs.remove(0);
-    assert_eq!(run.started.pull_request.to_string(), "umbrella/tube#3");
+    assert_eq!(run.started.pull_request().unwrap().to_string(), "umbrella/tube#3");
     assert_eq!(run.started.installation, Some(InstallationId(78)));
     let by = Account::new("ada");
     assert_eq!(run.started.origin, Origin::Comment { id: 9, by: by.clone() });

@@ -1,11 +1,10 @@
 //! Go, as the search sees it.
 
-use super::{Language, Style};
+use super::{Language, Style, Syntax};
 use crate::repair::templates::Template;
 
 pub(super) static GO: Language = Language {
-    grammar: || tree_sitter_go::LANGUAGE.into(),
-    extensions: &["go"],
+    syntax: Syntax::Go,
     functions: &["function_declaration", "method_declaration", "func_literal"],
     constants: &["const_spec", "var_spec"],
     named_values: &[],

@@ -1,11 +1,10 @@
 //! Java, as the search sees it.
 
-use super::{Language, Style};
+use super::{Language, Style, Syntax};
 use crate::repair::templates::Template;
 
 pub(super) static JAVA: Language = Language {
-    grammar: || tree_sitter_java::LANGUAGE.into(),
-    extensions: &["java"],
+    syntax: Syntax::Java,
     functions: &[
         "method_declaration",
         "constructor_declaration",

@@ -1,25 +1,22 @@
 //! JavaScript and TypeScript, as the search sees them.
 
-use super::{Language, Style};
+use super::{Language, Style, Syntax};
 use crate::repair::templates::Template;
 
 pub(super) static JAVASCRIPT: Language = SCRIPT;
 
 pub(super) static TYPESCRIPT: Language = Language {
-    grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-    extensions: &["ts", "mts", "cts"],
+    syntax: Syntax::TypeScript,
     ..SCRIPT
 };
 
 pub(super) static TSX: Language = Language {
-    grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
-    extensions: &["tsx"],
+    syntax: Syntax::Tsx,
     ..SCRIPT
 };
 
 const SCRIPT: Language = Language {
-    grammar: || tree_sitter_javascript::LANGUAGE.into(),
-    extensions: &["js", "mjs", "cjs", "jsx"],
+    syntax: Syntax::JavaScript,
     functions: &[
         "function_declaration",
         "generator_function_declaration",

@@ -7,16 +7,14 @@ mod javascript;
 mod python;
 mod rust;
 
-use tree_sitter::Language as Grammar;
+use greenlight_syntax::Language as Syntax;
 
 use super::templates::Swap;
 
 /// One language, as the templates see it. All names are kinds of nodes in its tree-sitter grammar.
 #[derive(Debug)]
 pub(super) struct Language {
-    pub(super) grammar: fn() -> Grammar,
-    /// Of file names, without the dot.
-    extensions: &'static [&'static str],
+    pub(super) syntax: Syntax,
     pub(super) functions: &'static [&'static str],
     /// Constants that can be defined outside a function.
     pub(super) constants: &'static [&'static str],
@@ -109,18 +107,16 @@ pub(super) struct Style {
     pub(super) titled: &'static [&'static str],
 }
 
-/// The language of a file by its name.
+/// The language of a file by its name. Stubs have no code to repair.
 pub(super) fn of(path: &str) -> Option<&'static Language> {
-    let (_, extension) = path.rsplit_once('.')?;
-    [
-        &rust::RUST,
-        &python::PYTHON,
-        &javascript::JAVASCRIPT,
-        &javascript::TYPESCRIPT,
-        &javascript::TSX,
-        &go::GO,
-        &java::JAVA,
-    ]
-    .into_iter()
-    .find(|language| language.extensions.contains(&extension))
+    let syntax = Syntax::of(path).filter(|_| !path.ends_with(".pyi"))?;
+    Some(match syntax {
+        Syntax::Rust => &rust::RUST,
+        Syntax::Python => &python::PYTHON,
+        Syntax::JavaScript => &javascript::JAVASCRIPT,
+        Syntax::TypeScript => &javascript::TYPESCRIPT,
+        Syntax::Tsx => &javascript::TSX,
+        Syntax::Go => &go::GO,
+        Syntax::Java => &java::JAVA,
+    })
 }

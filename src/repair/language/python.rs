@@ -1,11 +1,10 @@
 //! Python, as the search sees it.
 
-use super::{Language, Style};
+use super::{Language, Style, Syntax};
 use crate::repair::templates::Template;
 
 pub(super) static PYTHON: Language = Language {
-    grammar: || tree_sitter_python::LANGUAGE.into(),
-    extensions: &["py"],
+    syntax: Syntax::Python,
     functions: &["function_definition"],
     constants: &["assignment"],
     named_values: &[("assignment", "left", "right")],

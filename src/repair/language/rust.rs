@@ -1,11 +1,10 @@
 //! Rust, as the search sees it.
 
-use super::{Language, Style};
+use super::{Language, Style, Syntax};
 use crate::repair::templates::Template;
 
 pub(super) static RUST: Language = Language {
-    grammar: || tree_sitter_rust::LANGUAGE.into(),
-    extensions: &["rs"],
+    syntax: Syntax::Rust,
     functions: &["function_item"],
     constants: &["const_item", "static_item"],
     named_values: &[],

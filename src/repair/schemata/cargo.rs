@@ -272,7 +272,7 @@ fn exact(mut options: Vec<String>) -> Vec<String> {
     options
 }
 
-/// The name by which the harness knows a test; none for those of the documentation.
+/// The name by which the harness knows a test. `None` for those of the documentation.
 fn test_name(name: &str) -> Option<&str> {
     let is_plain = |name: &&str| !name.is_empty() && !name.starts_with('-');
     (!name.contains(" - "))

@@ -2,7 +2,7 @@
 //! and what comes of it, run with each candidate, and once with inputs made from those that were seen.
 //!
 //! What is noted is a claim of the code under test. It can make candidates look alike that are not; each of them passes
-//! the tests all the same, and only one that is sure by itself is proposed.
+//! the tests all the same, and only one that is sure alone is proposed.
 
 mod go;
 mod log;
@@ -44,7 +44,7 @@ struct Observed {
     functions: Functions,
 }
 
-/// What these candidates do with the same inputs; none where that cannot be found out.
+/// What these candidates do with the same inputs. `None` where that cannot be found out.
 pub(super) async fn behaviours(
     build: &Build<'_>,
     candidates: &[Candidate],

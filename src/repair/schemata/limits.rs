@@ -1,5 +1,5 @@
-//! How long a candidate may take: so many times as long as the tests take without one, or, where one of them never ends, as
-//! the others do.
+//! How long a candidate may take: this many times as long as the tests take without one, or, where one of them never
+//! ends, as the others do.
 
 use std::time::Duration;
 
@@ -78,7 +78,8 @@ pub(super) async fn baseline(
     }))
 }
 
-/// So many times as long; but what takes long takes long because it fails, or would take as long for every candidate.
+/// At most this many times as long; but what takes long takes long because it fails, or would take as long for every
+/// candidate.
 fn longer(took: Duration) -> Duration {
     (took * 10).min(took * 2 + LONG)
 }

@@ -1,7 +1,7 @@
 //! Compiles many candidates into one program, each behind a switch (mutant schemata: Untch, Offutt, Harrold, 1993).
 //!
 //! What the compiler refuses is dropped, and the rest is built again; then the program is started once for each candidate
-//! that is left. Where the language allows no switch, a candidate is built by itself.
+//! that is left. Where the language allows no switch, a candidate is built separately.
 
 mod cargo;
 mod compare;
@@ -41,7 +41,7 @@ use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::domain::test_run::Outcome;
 use crate::sandbox;
-use crate::suite::{self, Framework};
+use crate::suite::{self, Runtime};
 
 /// How many candidates are compiled at once: few at first, because among them the fix often is.
 const FIRST: usize = 20;
@@ -81,7 +81,7 @@ enum Compiled<'c> {
 }
 
 impl<'a> Build<'a> {
-    /// Builds the tests, and sees that they fail when they are started that way; none if they don't.
+    /// Builds the tests, and sees that they fail when they are started that way. `None` if they don't.
     pub(super) async fn set_up(task: &'a Task<'a>, stop: &CancellationToken) -> Result<Option<Self>, suite::Error> {
         // What uses up all memory ends more than one program.
         if !matches!(
@@ -90,9 +90,9 @@ impl<'a> Build<'a> {
         ) {
             return Ok(None);
         }
-        let compiler = match task.suite.command.framework {
-            Framework::Cargo => Cargo::of(task).map(Compiler::Cargo),
-            Framework::Go => Go::of(task).map(Compiler::Go),
+        let compiler = match task.suite.command.framework.runtime() {
+            Some(Runtime::Cargo) => Cargo::of(task).map(Compiler::Cargo),
+            Some(Runtime::Go) => Go::of(task).map(Compiler::Go),
             _ => None,
         };
         let Some(mut compiler) = compiler else { return Ok(None) };
@@ -122,7 +122,7 @@ impl<'a> Build<'a> {
         if judged == 0 { FIRST } else { LATER }
     }
 
-    /// What the tests execute, by an extra build; none where it takes too long.
+    /// What the tests execute, by an extra build. `None` where it takes too long.
     pub(super) async fn spectrum(
         &self,
         wall: Duration,
@@ -183,7 +183,7 @@ impl<'a> Build<'a> {
             .collect())
     }
 
-    /// What the functions that these candidates edit do with the same inputs; none where that cannot be found out.
+    /// What the functions that these candidates edit do with the same inputs. `None` where that cannot be found out.
     pub(super) async fn behaviours(
         &self,
         candidates: &[Candidate],

@@ -80,7 +80,7 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Words as the shell takes them back; none if one cannot be quoted.
+/// Words as the shell takes them back. `None` if one cannot be quoted.
 pub(super) fn quoted<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<String> {
     shlex::try_join(words).ok()
 }

@@ -31,7 +31,7 @@ const GO_FILE: &str = "greenlight_switch_on.go";
 pub(super) struct Spot {
     pub(super) function: Range<usize>,
     pub(super) body: Range<usize>,
-    /// For Go, how the body is called as a function of its own.
+    /// For Go, how the body is called as its own function.
     pub(super) literal: Option<Literal>,
 }
 
@@ -72,7 +72,7 @@ impl Rewritten {
 }
 
 impl Spot {
-    /// The outermost function whose body has the edit; none where the language allows no choice at run time there.
+    /// The outermost function whose body has the edit. `None` where the language allows no choice at run time there.
     pub(super) fn of(source: &Source, edit: &Range<usize>) -> Option<Self> {
         let mut found = None;
         source.walk(|steps| {
@@ -118,7 +118,7 @@ fn is_declaration(node: Node<'_>) -> bool {
     )
 }
 
-/// Not where the compiler runs it, where each body would have a type of its own, or where one item would be there twice.
+/// Not where the compiler runs it, where each body would have its own type, or where one item would be there twice.
 fn can_choose_in_rust(source: &Source, node: Node<'_>, body: Node<'_>) -> bool {
     let mut cursor = node.walk();
     let is_const = node.children(&mut cursor).any(|child| {
@@ -138,7 +138,7 @@ fn can_choose_in_rust(source: &Source, node: Node<'_>, body: Node<'_>) -> bool {
     !is_const && !is_opaque && !has_items
 }
 
-/// How a Go body is called as a function of its own, which keeps labels, named results and redeclared parameters apart.
+/// How a Go body is called as its own function, which keeps labels, named results and redeclared parameters apart.
 fn literal(source: &Source, node: Node<'_>, body: Node<'_>) -> Option<Literal> {
     // Only a function that is deferred itself can recover.
     if source.text_of(body).contains("recover()") && recovers_itself(source, body) {

@@ -15,7 +15,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The tests that never come to this line; none where the line is in no function that was followed.
+    /// The tests that never come to this line. Empty where the line is in no function that was followed.
     pub(super) fn blind_to(&self, path: &RepoPath, line: u32) -> Vec<String> {
         let around = self
             .functions

@@ -10,7 +10,7 @@ use crate::checkout::Workspace;
 use crate::sandbox;
 use crate::suite::Suite;
 
-/// Tests that are tried by themselves.
+/// Tests that are tried alone.
 const MAX_ALONE: usize = 20;
 /// Bytes of results that are read of one program.
 const MAX_RESULTS: usize = 1 << 20;

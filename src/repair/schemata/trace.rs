@@ -36,7 +36,7 @@ pub(super) struct Blocks {
 type Insertions = BTreeMap<usize, String>;
 
 impl Blocks {
-    /// The file, with its blocks numbered; none if it has none.
+    /// The file, with its blocks numbered. `None` if it has none.
     pub(super) fn number(&mut self, path: &RepoPath, source: &Source) -> Option<String> {
         let mut insertions = Insertions::new();
         let is_rust = path.as_str().ends_with(".rs");
@@ -190,7 +190,7 @@ fn rust_function(first: usize, count: usize) -> String {
     )
 }
 
-/// What a Go package has in a file of its own.
+/// What a Go package has in its own file.
 pub(super) fn go_function() -> String {
     format!(
         "import (\n\tgreenlightOs \"os\"\n\tgreenlightNumber \"strconv\"\n\tgreenlightSync \"sync\"\n)\n\n\

@@ -55,7 +55,7 @@ impl Reader<'_> {
         Some(if is_negated { format!("(not {form})") } else { form })
     }
 
-    /// Whatever the same word joins, at any depth; what it joins by another word is one part.
+    /// Everything that the same word joins, at any depth; what it joins by another word is one part.
     fn parts(
         &self,
         node: Node<'_>,

@@ -29,7 +29,7 @@ pub fn is_spelled_like(checkout: &Checkout, others: &[Patch], patch: &Patch) -> 
     Spellings::new(checkout, others).have(patch)
 }
 
-/// What edits say that are not wanted, in whatever words.
+/// What edits say that are not wanted, in any words.
 pub(super) struct Spellings<'a> {
     checkout: &'a Checkout,
     patches: &'a [Patch],
@@ -68,7 +68,7 @@ impl<'a> Spellings<'a> {
         })
     }
 
-    /// The text of a file with a patch; none where there is none.
+    /// The text of a file with a patch. `None` where there is none.
     fn after(&self, patch: &Patch, path: &RepoPath) -> Option<String> {
         match patch.files().find(|(changed, _)| *changed == path) {
             Some((_, change)) => change.after.as_ref()?.text().map(ToString::to_string),

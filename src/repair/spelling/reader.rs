@@ -62,7 +62,7 @@ impl<'s> Reader<'s> {
         self.numbers.get(name).copied()
     }
 
-    /// What the file says, but for the values of these names where they are defined; none if it is nested too deeply.
+    /// What the file says, but for the values of these names where they are defined. `None` if it is nested too deeply.
     pub(super) fn said(mut self, hidden: &BTreeSet<String>) -> Option<String> {
         self.hidden.clone_from(hidden);
         self.form(self.source.root(), 0)
@@ -191,7 +191,7 @@ impl<'s> Reader<'s> {
             })
     }
 
-    /// A number as it is, whatever it is written like; everything else as it is written.
+    /// A number as it is, no matter how it is written; everything else as it is written.
     fn literal(&self, node: Node<'_>) -> String {
         let language = self.source.language;
         let text = self.text(node);

@@ -30,7 +30,7 @@ impl Sum {
         self.terms.is_empty().then_some(self.number)
     }
 
-    /// This plus so many times another; none if that is too large.
+    /// This plus this many times another. `None` if that is too large.
     pub(super) fn plus(mut self, other: &Self, times: i128) -> Option<Self> {
         self.number = self.number.checked_add(other.number.checked_mul(times)?)?;
         for (thing, count) in &other.terms {

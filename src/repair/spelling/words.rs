@@ -28,7 +28,7 @@ pub(super) struct Operation<'t> {
     pub(super) operators: Vec<String>,
 }
 
-/// Whether it is `and`; none if it is neither that nor `or`.
+/// Whether it is `and`. `None` if it is neither that nor `or`.
 pub(super) fn logic(operation: &Operation<'_>) -> Option<bool> {
     match operation.operators.as_slice() {
         [only] if matches!(only.as_str(), "and" | "&&") => Some(true),
@@ -37,7 +37,7 @@ pub(super) fn logic(operation: &Operation<'_>) -> Option<bool> {
     }
 }
 
-/// The pairs that are compared; none if something else is done.
+/// The pairs that are compared. `None` if something else is done.
 pub(super) fn comparison<'o, 't>(operation: &'o Operation<'t>) -> Option<Vec<(Node<'t>, &'o str, Node<'t>)>> {
     let is_known = |operator: &String| COMPARISONS.iter().any(|(known, _)| known == operator);
     operation.operators.iter().all(is_known).then_some(())?;
@@ -88,7 +88,7 @@ pub(super) fn bare(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
-/// A whole number, whatever it is written like.
+/// A whole number, no matter how it is written.
 pub(super) fn integer(text: &str) -> Option<i128> {
     let text = text.replace('_', "").to_lowercase();
     let (digits, radix) = match text.get(..2) {

@@ -78,7 +78,7 @@ fn value_of(place: &Place<'_, '_>) -> Option<(Template, bool)> {
     let language = place.source.language;
     let (parent, field) = (place.parent_kind(), place.field());
     if language.positions.contains(&parent) {
-        // What is subscripted is no number, unlike what stands between the brackets.
+        // What is subscripted is not a number, unlike what stands between the brackets.
         let is_subscripted = matches!(field, "value" | "object" | "operand" | "array")
             || (parent == "index_expression" && is_first(place));
         return (!is_subscripted).then_some((Template::ShiftPosition, false));
@@ -117,7 +117,7 @@ fn operation<'t>(place: &Place<'_, 't>) -> Option<(&'t str, &'t str, &'t str)> {
     operation_of(place, 0)
 }
 
-/// Left side, operator and right side of the node so many levels up, if it is an operation. A side may be empty.
+/// Left side, operator and right side of the node this many levels up, if it is an operation. A side may be empty.
 fn operation_of<'t>(place: &Place<'_, 't>, levels: usize) -> Option<(&'t str, &'t str, &'t str)> {
     let node = place.above(levels)?.node;
     let part = |field: &str| node.child_by_field_name(field).map(|part| place.source.text_of(part));

@@ -91,7 +91,7 @@ fn bound<'t>(place: &Place<'_, 't>) -> Option<&'t str> {
     Some(place.source.text_of(name))
 }
 
-/// Whether the name stands in one of these ways later in the function.
+/// Whether the name occurs in one of these ways later in the function.
 fn is_used(place: &Place<'_, '_>, name: &str, ways: &[&str]) -> bool {
     let source = place.source;
     let is_function = |step: &&Step<'_>| source.language.functions.contains(&step.node.kind());

@@ -10,7 +10,7 @@ use super::{Edit, Known, Place, Template};
 const MAX_DONORS: usize = 12;
 const MAX_COMPARED: usize = 300;
 const MAX_REPLACED: usize = 160;
-/// Of what is made of one variable, so many are offered, and how long one may be beyond its name.
+/// Of what is made of one variable, this many are offered, and how long one may be beyond its name.
 const MAX_DERIVED: usize = 4;
 const MAX_BEYOND: usize = 24;
 
@@ -49,7 +49,7 @@ pub(super) fn derived(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit
         beyond.is_some_and(|beyond| beyond.len() <= MAX_BEYOND && beyond.starts_with(['.', '[']))
     };
     let mut pieces: Vec<&Piece> = known.expressions.iter().filter(is_made_of).collect();
-    // One that stands in such a place is likelier.
+    // One in such a place is likelier.
     let far = |piece: &&Piece| {
         (
             piece.parent != own.parent,

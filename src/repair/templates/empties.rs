@@ -1,4 +1,4 @@
-//! What looks as if something had been there: conditions that are always met, bodies that do nothing of their own,
+//! What looks as if something had been there: conditions that are always met, bodies that do nothing,
 //! nothing where a value could be.
 
 use super::known::Body;
@@ -11,7 +11,7 @@ const MAX_COLLECTIONS: usize = 24;
 const MAX_CONDITIONS: usize = 24;
 const MAX_BODIES: usize = 16;
 const MAX_PARTS: usize = 8;
-/// A longer body does something of its own.
+/// A longer body does something.
 const MAX_TRIVIAL: usize = 48;
 /// What is often left of a function, without what encloses it.
 const TRIVIAL: &[&str] = &[

@@ -64,7 +64,7 @@ pub(in crate::repair) enum Template {
     Return,
     /// A condition for one that is always or never met.
     Condition,
-    /// A body for a function that does nothing of its own.
+    /// A body for a function with an empty effect.
     Body,
     /// An expression that stands elsewhere in the file.
     Donor,
@@ -82,7 +82,7 @@ pub(in crate::repair) enum Template {
     Surplus,
 }
 
-/// What an edit does, whatever it is about.
+/// What an edit does, no matter what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::repair) enum Kind {
     Swap,

@@ -32,11 +32,11 @@ pub(in crate::repair) struct Known {
     pub(super) statements: Vec<Piece>,
     pub(super) returns: Vec<Piece>,
     pub(super) bodies: Vec<Body>,
-    /// Texts that the failures print, whatever the file is.
+    /// Texts that the failures print, no matter what the file is.
     pub(super) printed: Arc<[String]>,
 }
 
-/// A piece of code as it stands in the file.
+/// A piece of code as it is in the file.
 pub(super) struct Piece {
     pub(super) kind: String,
     pub(super) parent: String,

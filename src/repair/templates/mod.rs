@@ -92,7 +92,7 @@ impl<'t> Place<'_, 't> {
         self.path[self.path.len() - 1].field
     }
 
-    /// The node so many levels up; none above the root.
+    /// The node this many levels up. `None` above the root.
     fn above(&self, levels: usize) -> Option<Step<'t>> {
         let index = self.path.len().checked_sub(levels + 1)?;
         self.path.get(index).copied()
@@ -106,13 +106,13 @@ impl<'t> Place<'_, 't> {
         self.source.text_of(self.node())
     }
 
-    /// Whether the node stands in one of these fields; an empty field stands for any named child without one.
+    /// Whether the node is in one of these fields; an empty field stands for any named child without one.
     fn stands_in(&self, slots: &[(&str, &str)]) -> bool {
         let (parent, field) = (self.parent_kind(), self.field());
         self.node().is_named() && slots.contains(&(parent, field))
     }
 
-    /// Whether the node decides what is done; in some languages, conditions have parentheses of their own.
+    /// Whether the node decides what is done; in some languages, conditions have their own parentheses.
     fn is_condition(&self) -> bool {
         let conditions = self.source.language.conditions;
         let is_one = |levels: usize| {

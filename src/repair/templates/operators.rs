@@ -141,7 +141,7 @@ pub(super) fn edits(place: &Place<'_, '_>, found: &mut Vec<Edit>) {
     mask(place, found);
 }
 
-/// Whether one of the operands is a word in quotes, which says what something is and not where it stands in an order.
+/// Whether one of the operands is a word in quotes, which says what something is and not where it is in an order.
 fn is_beside_word(place: &Place<'_, '_>) -> bool {
     let sides = [place.node().prev_sibling(), place.node().next_sibling()];
     let texts = sides

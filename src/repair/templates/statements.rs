@@ -31,7 +31,7 @@ pub(super) fn edits(place: &Place<'_, '_>, known: &Known, found: &mut Vec<Edit>)
     surplus(place, found);
 }
 
-/// White space before the statement on its line; none where something else stands there.
+/// White space before the statement on its line. `None` where something else stands there.
 fn indent<'t>(place: &Place<'_, 't>) -> Option<&'t str> {
     let before = place.source.text.get(..place.node().start_byte())?;
     let line = before.rsplit('\n').next()?;

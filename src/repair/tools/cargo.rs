@@ -1,4 +1,4 @@
-//! Errors of rustc and clippy that the compiler itself knows how to mend: the failing build again, as JSON.
+//! Errors of rustc and clippy that the compiler itself knows how to fix: the failing build again, as JSON.
 
 use tokio_util::sync::CancellationToken;
 
@@ -9,7 +9,7 @@ use crate::domain::test_run::Outcome;
 use crate::repair::Task;
 use crate::suite::{self, Part};
 
-/// What one mended place lays bare is mended too, so often.
+/// What one fixed place lays bare is fixed too, so often.
 const ROUNDS: usize = 3;
 
 /// Options of nextest and of others that `cargo test --no-run` has as well; those of the second list take a value.
@@ -44,7 +44,7 @@ const VALUED: [&str; 11] = [
     "--bench",
 ];
 
-/// Lets the compiler mend what it is sure of, until nothing is wrong any more; none where something stays.
+/// Lets the compiler fix what it is sure of, until nothing is wrong any more. `None` where something stays.
 pub(super) async fn fix(
     task: &Task<'_>,
     part: &Part,
@@ -108,14 +108,14 @@ fn told(bench: &Bench<'_>, part: &Part) -> Option<ToolFix> {
         "rustc"
     };
     Some(ToolFix {
-        explanation: format!("{tool}'s own suggestions mend {}", files(&first, patch.paths().count())),
+        explanation: format!("{tool}'s own suggestions fix {}", files(&first, patch.paths().count())),
         tool: typed(&part.argv),
         patch,
         claim: Claim::Fix,
     })
 }
 
-/// The command that builds what this one builds and tells about it in JSON; none for other commands.
+/// The command that builds what this one builds and tells about it in JSON. `None` for other commands.
 fn as_json(argv: &[String]) -> Option<Vec<String>> {
     let (program, rest) = argv.split_first()?;
     if program.rsplit('/').next() != Some("cargo") {

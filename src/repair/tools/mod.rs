@@ -1,9 +1,9 @@
-//! What the tools already know: fixes that a compiler, a linter, a formatter or a package manager makes by itself, when its
-//! own check is what failed.
+//! What the tools already know: fixes that a compiler, a linter, a formatter or a package manager makes automatically,
+//! when its own check is what failed.
 //!
-//! The failing command is taken apart into programs ([`crate::suite::parts`]); a table says which of them check what they
-//! could mend, and how they are asked to ([`table`]). A tool runs in the sandbox, offline, in a copy of the tree. All that
-//! it leaves behind is a claim: only files that its own check names are read back.
+//! The failing command is taken apart into programs ([`crate::suite::parts`]); a table says which of them check what
+//! they could fix, and how they are asked to ([`table`]). A tool runs in the sandbox, offline, in a copy of the tree.
+//! All that it leaves behind is a claim: only files that its own check names are read back.
 
 mod bench;
 mod cargo;
@@ -22,7 +22,7 @@ use crate::domain::proposal::Claim;
 use crate::domain::test_run::Outcome;
 use crate::suite;
 
-/// At most so many programs of one command are asked to mend something.
+/// At most this many programs of one command are asked to fix something.
 const MAX_REMEDIES: usize = 8;
 /// Characters of a command that are shown.
 const MAX_SHOWN: usize = 200;
@@ -42,7 +42,7 @@ pub struct ToolFix {
 /// What the tools would do about this failure, the surest first.
 ///
 /// # Errors
-/// When the tree cannot be copied, or the sandbox fails; whatever a tool does is no error.
+/// When the tree cannot be copied, or the sandbox fails; nothing that a tool does is an error.
 pub async fn tool_fixes(task: &Task<'_>, cancel: &CancellationToken) -> Result<Vec<ToolFix>, suite::Error> {
     let has_result = !matches!(
         task.before.outcome,
@@ -79,8 +79,8 @@ pub async fn tool_fixes(task: &Task<'_>, cancel: &CancellationToken) -> Result<V
     Ok(fixes)
 }
 
-/// Lets every tool whose check fails mend what it found, one after the other in one copy of the tree: only together do they
-/// make a chain of checks green.
+/// Lets every tool whose check fails fix what it found, one after the other in one copy of the tree: only together do
+/// they make a chain of checks green.
 async fn mended(
     task: &Task<'_>,
     remedies: &[Remedy],
@@ -98,7 +98,7 @@ async fn mended(
         };
         let fixed = bench.run(&remedy.fix, &remedy.fix.to_run(), cancel).await?;
         if !bench::ended_by_itself(&fixed) {
-            tracing::info!(tool = %remedy.shown(), outcome = %fixed.outcome, "a tool could not mend what it found");
+            tracing::info!(tool = %remedy.shown(), outcome = %fixed.outcome, "a tool could not fix what it found");
             continue;
         }
         let taken = bench.take(&named);
@@ -113,7 +113,7 @@ async fn mended(
     };
     let tools: Vec<String> = told.into_iter().map(|(tool, _)| tool).collect();
     let shown: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
-    let verb = if shown.len() == 1 { "mends" } else { "mend" };
+    let verb = if shown.len() == 1 { "fixes" } else { "fix" };
     Ok(Some(ToolFix {
         explanation: format!(
             "{} {verb} {}",

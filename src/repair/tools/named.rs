@@ -66,7 +66,7 @@ pub(super) fn resolved(checkout: &Checkout, directory: Option<&RepoPath>, path: 
     })
 }
 
-/// A path without `.` and `..`; none where it leads out.
+/// A path without `.` and `..`. `None` where it leads out.
 fn normal(path: &str) -> Option<String> {
     if path.is_empty() || path.starts_with('/') {
         return None;

@@ -1,5 +1,5 @@
 //! Snapshots that their framework writes anew, when every failing test differs from a snapshot and in nothing else. That
-//! says that the test may be wrong, never that the code is mended.
+//! says that the test may be wrong, never that the code is fixed.
 
 use std::collections::BTreeSet;
 
@@ -11,61 +11,12 @@ use crate::domain::id::RepoPath;
 use crate::domain::proposal::Claim;
 use crate::domain::test_run::{Failure, Outcome};
 use crate::repair::Task;
-use crate::suite::{self, Framework};
+use crate::suite::{self, Snapshots};
 
 /// Most files that are looked at.
 const MAX_LOOKED_AT: usize = 1_000;
 
-/// How a framework says that a snapshot differs, and how it is asked to write it anew.
-struct Kind {
-    frameworks: &'static [Framework],
-    /// What the message of every failing test has, one of these.
-    marks: &'static [&'static str],
-    adds: &'static [&'static str],
-    env: &'static [(&'static str, &'static str)],
-    /// Whether the snapshot may stand in the test itself.
-    is_inline: bool,
-}
-
-const KINDS: &[Kind] = &[
-    Kind {
-        frameworks: &[Framework::Jest],
-        marks: &["toMatchSnapshot(", "toMatchInlineSnapshot(", "Snapshot name: `"],
-        adds: &["-u"],
-        env: &[],
-        is_inline: true,
-    },
-    Kind {
-        frameworks: &[Framework::Vitest],
-        marks: &["Snapshot `"],
-        adds: &["-u"],
-        env: &[],
-        is_inline: true,
-    },
-    Kind {
-        frameworks: &[Framework::Cargo, Framework::Nextest],
-        marks: &["snapshot assertion for "],
-        adds: &[],
-        env: &[("INSTA_UPDATE", "always")],
-        is_inline: false,
-    },
-    Kind {
-        frameworks: &[Framework::Pytest],
-        marks: &["[- snapshot]"],
-        adds: &["--snapshot-update"],
-        env: &[],
-        is_inline: false,
-    },
-    Kind {
-        frameworks: &[Framework::Pytest],
-        marks: &["FILES DIFFER:"],
-        adds: &["--force-regen"],
-        env: &[],
-        is_inline: false,
-    },
-];
-
-/// Has the snapshots of the failing tests written anew; none when another failure is among them.
+/// Has the snapshots of the failing tests written anew. `None` when another failure is among them.
 pub(super) async fn fix(task: &Task<'_>, cancel: &CancellationToken) -> Result<Option<ToolFix>, suite::Error> {
     let Some(kind) = kind(task) else { return Ok(None) };
     let mut bench = Bench::new(task).await?;
@@ -91,7 +42,7 @@ pub(super) async fn fix(task: &Task<'_>, cancel: &CancellationToken) -> Result<O
     Ok(Some(ToolFix {
         tool: super::shown(&suite.command.to_string()),
         explanation: format!(
-            "the snapshots of the failing tests are written anew in {}",
+            "the snapshots of the failing tests are updated in {}",
             files(&first, patch.paths().count())
         ),
         patch,
@@ -100,7 +51,7 @@ pub(super) async fn fix(task: &Task<'_>, cancel: &CancellationToken) -> Result<O
 }
 
 /// The kind of snapshot that every failing test differs from.
-fn kind(task: &Task<'_>) -> Option<&'static Kind> {
+fn kind(task: &Task<'_>) -> Option<&'static Snapshots> {
     let (before, argv) = (task.before, &task.suite.command.argv);
     let is_all = usize::try_from(before.failed) == Ok(before.failures.len()) && !before.failures.is_empty();
     // What a shell runs takes more words only where its script says so.
@@ -108,16 +59,14 @@ fn kind(task: &Task<'_>) -> Option<&'static Kind> {
     if before.outcome != Outcome::Failed || !is_all {
         return None;
     }
-    KINDS.iter().find(|kind| {
+    task.suite.command.framework.snapshots().iter().find(|kind| {
         let differs = |failure: &Failure| kind.marks.iter().any(|mark| failure.message.contains(mark));
-        kind.frameworks.contains(&task.suite.command.framework)
-            && (takes_words || kind.adds.is_empty())
-            && before.failures.iter().all(differs)
+        (takes_words || kind.adds.is_empty()) && before.failures.iter().all(differs)
     })
 }
 
 /// The files in which the failing tests' snapshots are: below a folder of snapshots beside the test, or the test itself.
-fn snapshots(task: &Task<'_>, kind: &Kind) -> BTreeSet<RepoPath> {
+fn snapshots(task: &Task<'_>, kind: &Snapshots) -> BTreeSet<RepoPath> {
     let tests: BTreeSet<RepoPath> = task
         .before
         .failures

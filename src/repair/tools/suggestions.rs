@@ -13,7 +13,7 @@ const MAX_TEXT: usize = 20_000;
 
 /// One line of `--message-format json`; <https://doc.rust-lang.org/cargo/reference/external-tools.html#json-messages>
 #[derive(Deserialize)]
-struct Line {
+struct CargoMessage {
     reason: String,
     message: Option<Diagnostic>,
 }
@@ -59,7 +59,7 @@ struct Shown {
 
 /// A part of a text and what is put in its place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Edit {
+struct Replacement {
     from: usize,
     to: usize,
     text: String,
@@ -69,7 +69,7 @@ struct Edit {
 
 /// Edits that only make sense together, all in files that the diagnostic points at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Suggestion(Vec<(String, Edit)>);
+pub(super) struct Suggestion(Vec<(String, Replacement)>);
 
 /// What a build printed.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(super) struct Found {
     pub(super) suggestions: Vec<Suggestion>,
 }
 
-/// Reads the errors of a build, and what the compiler is sure would mend them. Warnings are nobody's failure.
+/// Reads the errors of a build, and what the compiler is sure would fix them. Warnings are nobody's failure.
 pub(super) fn read(printed: &str) -> Found {
     let mut found = Found::default();
     let lines = printed
@@ -87,10 +87,10 @@ pub(super) fn read(printed: &str) -> Found {
         .filter(|line| line.starts_with("{\"reason\":"))
         .take(MAX_LINES);
     for line in lines {
-        let Ok(Line {
+        let Ok(CargoMessage {
             reason,
             message: Some(message),
-        }) = serde_json::from_str::<Line>(line)
+        }) = serde_json::from_str::<CargoMessage>(line)
         else {
             continue;
         };
@@ -130,7 +130,7 @@ fn suggested(message: &Diagnostic) -> Option<Suggestion> {
                 .suggested_replacement
                 .as_ref()
                 .filter(|text| is_sure && text.len() <= MAX_TEXT)?;
-            let edit = Edit {
+            let edit = Replacement {
                 from: span.byte_start,
                 to: span.byte_end,
                 text: text.clone(),
@@ -146,7 +146,7 @@ fn suggested(message: &Diagnostic) -> Option<Suggestion> {
 /// outside of the text, is left out as a whole. `read` gives the text of a file that may be edited.
 pub(super) fn applied(suggestions: &[Suggestion], read: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, Option<String>> = BTreeMap::new();
-    let mut accepted: BTreeMap<String, Vec<Edit>> = BTreeMap::new();
+    let mut accepted: BTreeMap<String, Vec<Replacement>> = BTreeMap::new();
     for Suggestion(edits) in suggestions {
         let mut next = accepted.clone();
         let fits = edits.iter().all(|(file, edit)| {
@@ -178,7 +178,7 @@ pub(super) fn applied(suggestions: &[Suggestion], read: impl Fn(&str) -> Option<
     results
 }
 
-impl Edit {
+impl Replacement {
     /// Whether its place is in the text, and the line there is the one that the compiler saw.
     fn fits(&self, text: &str) -> bool {
         if self.from > self.to || text.get(self.from..self.to).is_none() {

@@ -1,5 +1,5 @@
-//! One interpreter with a workspace of its own, asked one thing at a time. Whatever happens to the interpreter, an answer
-//! comes within the limit, or none does.
+//! One interpreter with its own workspace, asked one thing at a time. No matter what happens to the interpreter, an
+//! answer comes within the limit, or none does.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::repair::Task;
 use crate::sandbox::{self, CellOutcome, Language, Session};
 use crate::suite;
 
-/// How long one interpreter may live, whatever it does.
+/// How long one interpreter may live, no matter what it does.
 const LIFE: Duration = Duration::from_secs(2 * 3600);
 /// How long it may take to load the harness and the tests.
 const START: Duration = Duration::from_secs(120);
@@ -51,7 +51,7 @@ pub(super) enum Said<T> {
 }
 
 impl Lane {
-    /// Starts an interpreter and has it load the tests; none when the failure is not seen there, or when stopped.
+    /// Starts an interpreter and has it load the tests. `None` when the failure is not seen there, or when stopped.
     pub(super) async fn new(
         task: &Task<'_>,
         harness: &Harness,
@@ -92,7 +92,7 @@ impl Lane {
             return Ok(None);
         };
         if started.why.is_some() || started.failing.is_empty() {
-            tracing::debug!("the failure is not seen in a warm interpreter");
+            tracing::debug!("the failure does not occur in a warm interpreter");
             return Ok(None);
         }
         lane.started = started;

@@ -24,7 +24,7 @@ use super::runner::{Behaviour, Verdict, workers};
 use super::spectrum::{Hits, Spectrum};
 use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
-use crate::suite::{self, Framework};
+use crate::suite::{self, Framework, Runtime};
 
 /// Candidates of one request: of the first ones, later, and where hardly any is a fix.
 const FIRST_BATCH: usize = 8;
@@ -42,7 +42,7 @@ const MAX_LOST: u32 = 12;
 const MAX_ANSWER: usize = 2_000;
 const MAX_ANSWERS: usize = 2_000;
 
-/// Interpreters, one for each core, each with a workspace of its own.
+/// Interpreters, one for each core, each with its own workspace.
 pub(super) struct Pool<'a> {
     task: &'a Task<'a>,
     harness: Harness,
@@ -54,10 +54,10 @@ pub(super) struct Pool<'a> {
 
 /// What plays interpreter for a framework.
 fn harness(framework: Framework) -> Option<Harness> {
-    match framework {
-        Framework::Pytest | Framework::Unittest => Some(python::harness()),
-        Framework::Node | Framework::Mocha | Framework::Jest => Some(node::harness()),
-        _ => None,
+    match framework.runtime() {
+        Some(Runtime::Python) => Some(python::harness()),
+        Some(Runtime::Node) => Some(node::harness()),
+        Some(Runtime::Cargo | Runtime::Go) | None => None,
     }
 }
 

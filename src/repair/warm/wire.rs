@@ -1,5 +1,5 @@
 //! What greenlight and a harness say to each other: JSON texts, the same for every language. What a harness answers is a
-//! claim of untrusted code; everything here is parsed strictly, and whoever uses it bounds it.
+//! claim of untrusted code; everything here is parsed strictly, and anyone who uses it bounds it.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! A run as it happens: the steps of its journal, each with its place, and what its model says meanwhile.
 //!
-//! As server-sent events they are `step` (its id is the place; `Last-Event-ID` goes on after it), `delta` and `end`; over a
-//! WebSocket each is one text message `{ "event": …, "id": …, "data": … }`, and the query `after=<place>` goes on after
-//! one. Steps are never left out; deltas are, for who comes late. Whoever reads too slowly is let go, and comes again.
+//! As server-sent events they are `step` (its id is the place; `Last-Event-ID` continues after it), `delta` and `end`;
+//! over a WebSocket each is one text message `{ "event": …, "id": …, "data": … }`, and the query `after=<place>`
+//! continues after one. Steps are never left out; deltas are, for who comes late. Anyone who reads too slowly is let
+//! go, and comes again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc};
 
 use super::problem::Problem;
 use super::who::Caller;
-use super::{Api, find};
+use super::{Api, Found, find};
 use crate::domain::id::RunId;
 use crate::domain::run::Run;
 use crate::engine::Piece;
@@ -69,7 +70,7 @@ pub(super) async fn get_events(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let Query(From { after }) = from.map_err(|error| Problem::BadRequest(error.body_text()))?;
-    let (run, _) = find(&api, &caller, &id).await?;
+    let Found { run, .. } = find(&api, &caller, &id).await?;
     let last = headers
         .get("last-event-id")
         .and_then(|id| id.to_str().ok()?.parse().ok());
@@ -158,7 +159,7 @@ impl Teller {
         }
     }
 
-    /// Sends the steps from a place on, and says where it goes on; none if it is over.
+    /// Sends the steps from a place on, and says where it continues. `None` if it is over.
     async fn steps(&mut self, mut from: usize) -> Option<usize> {
         loop {
             let journal = &self.api.queue.app().journal;

@@ -9,11 +9,12 @@
 //! | `POST /api/v1/runs/{id}/gates/{gate}/reject` | rejects; body `{ "reason": "…" }`, or none |
 //! | `POST /api/v1/runs/{id}/cancel` | cancels |
 //!
-//! Whoever asks shows a GitHub token of their own, `Authorization: Bearer <token>`. GitHub says whose it is, and what that
-//! person may do in the repository is asked with greenlight's own credentials, as for a comment: reading takes read
-//! access, answering takes write access, and bots do neither. The token has to be good for that itself: GitHub is asked
-//! with it for the pull request, and, for an answer, whether it may write to the repository. What a POST asks for is written down and answered with 202;
-//! it is carried out in the lane of its pull request, where everything is checked again.
+//! Every request carries the caller's own GitHub token, `Authorization: Bearer <token>`. GitHub says whose it is, and
+//! what that person may do in the repository is asked with greenlight's own credentials, as for a comment: reading
+//! takes read access, answering takes write access, and bots do neither. The token has to be good for that itself:
+//! GitHub is asked with it for the pull request, and, for an answer, whether it may write to the repository. What a
+//! POST asks for is written down and answered with 202; it is carried out in the lane of its pull request, where
+//! everything is checked again.
 //!
 //! Errors are `{ "error": "…" }`: 400 for what cannot be read, 401 without a person's token, 403 for who may only read, 404
 //! for what is not there or not theirs to see, 409 for a request that is not open any more or whose head moved, and 503
@@ -110,19 +111,22 @@ async fn get_runs(
     let access = caller.access(&api, None, (&repository.into(), None)).await?;
     let mut runs = api.queue.app().journal.runs_in(&access.repository, limit).await?;
     for run in &mut runs {
-        run.started.pull_request.repository = access.repository.clone();
+        if let Some(id) = run.started.pull_request_mut() {
+            id.repository = access.repository.clone();
+        }
     }
-    let runs: Vec<RunSummary> = runs.iter().map(RunSummary::of).collect();
+    let summary = |run| Some(RunSummary::of(run, run.started.pull_request()?));
+    let runs: Vec<RunSummary> = runs.iter().filter_map(summary).collect();
     let unreadable = api.queue.app().journal.unreadable(&access.repository, None).await?;
     let unreadable: Vec<UnreadableRun> = unreadable.iter().map(UnreadableRun::of).collect();
     Ok(Json(json!({ "runs": runs, "unreadable": unreadable })))
 }
 
 async fn get_run(State(api): State<Api>, caller: Caller, Path(id): Path<String>) -> Result<Json<RunView>, Problem> {
-    let (run, access) = find(&api, &caller, &id).await?;
-    let now = access.client.pull_request(&run.started.pull_request).await;
+    let Found { run, on, access } = find(&api, &caller, &id).await?;
+    let now = access.client.pull_request(&on).await;
     let branch = now.map_or_else(|_| "the branch".into(), |pull_request| pull_request.head_branch);
-    Ok(Json(RunView::of(&run, &branch)))
+    Ok(Json(RunView::of(&run, &on, &branch)))
 }
 
 async fn post_approve(
@@ -171,12 +175,12 @@ async fn post_cancel(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let (run, access) = find(&api, &caller, &id).await?;
+    let Found { run, on, access } = find(&api, &caller, &id).await?;
     caller.may_answer(&api, &access).await?;
     if run.end.is_some() {
         return Err(Problem::Conflict("the run is over".into()));
     }
-    give(&api, &caller, &run, Command::Cancel).await?;
+    give(&api, &caller, (&run, on), Command::Cancel).await?;
     Ok((
         StatusCode::ACCEPTED,
         Json(json!({ "run": run.id(), "accepted": "cancel" })),
@@ -190,17 +194,17 @@ async fn answered(
     (id, gate): (&str, &str),
     answer: impl FnOnce(GateId) -> Command,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let (run, access) = find(api, caller, id).await?;
+    let Found { run, on, access } = find(api, caller, id).await?;
     let asked = run.gates.iter().find(|asked| asked.gate.id.to_string() == gate);
     let asked = asked.ok_or(Problem::NotFound)?;
     caller.may_answer(api, &access).await?;
     if !run.open_gates().contains(&asked.gate) || Timestamp::now() >= asked.gate.expires {
-        return Err(Problem::Conflict(format!("`{gate}` is not open any more")));
+        return Err(Problem::Conflict(format!("`{gate}` is no longer open")));
     }
-    let now = access.client.pull_request(&run.started.pull_request).await?;
+    let now = access.client.pull_request(&on).await?;
     if !now.is_open || now.head != asked.gate.head {
         return Err(Problem::Conflict(format!(
-            "`{gate}` is for {}, and the pull request is closed or at another head by now",
+            "`{gate}` is for {}, but the pull request is closed or has a different head by now",
             asked.gate.head.short()
         )));
     }
@@ -208,19 +212,19 @@ async fn answered(
     let verb = match &command {
         Command::Approve { .. } if asked.has_approved(&caller.account) => {
             return Err(Problem::Conflict(
-                "you approved already; somebody else is needed".into(),
+                "you have already approved; another person is needed".into(),
             ));
         }
         Command::Approve { .. } => "approve",
         _ => "reject",
     };
-    give(api, caller, &run, command).await?;
+    give(api, caller, (&run, on), command).await?;
     let body = json!({ "run": run.id(), "gate": asked.gate.id, "accepted": verb });
     Ok((StatusCode::ACCEPTED, Json(body)))
 }
 
 /// Writes a command down, and puts it into the lane of its pull request.
-async fn give(api: &Api, caller: &Caller, run: &Run, command: Command) -> Result<(), Problem> {
+async fn give(api: &Api, caller: &Caller, (run, on): (&Run, PullRequestId), command: Command) -> Result<(), Problem> {
     if !api.queue.has_room() {
         return Err(Problem::Busy);
     }
@@ -228,7 +232,7 @@ async fn give(api: &Api, caller: &Caller, run: &Run, command: Command) -> Result
         installation: run.started.installation,
         received: Timestamp::now(),
         fact: Fact::CommandGiven {
-            pull_request: run.started.pull_request.clone(),
+            pull_request: on,
             head: run.started.head.clone(),
             by: caller.account.clone(),
             command,
@@ -242,20 +246,30 @@ async fn give(api: &Api, caller: &Caller, run: &Run, command: Command) -> Result
     Ok(())
 }
 
+/// A run, the pull request it works on, and what the caller may do there.
+struct Found {
+    run: Run,
+    on: PullRequestId,
+    access: Access,
+}
+
 /// The run of this id, if it is there for this caller to see.
-async fn find(api: &Api, caller: &Caller, id: &str) -> Result<(Run, Access), Problem> {
+async fn find(api: &Api, caller: &Caller, id: &str) -> Result<Found, Problem> {
     if id.is_empty() || id.len() > MAX_ID {
         return Err(Problem::NotFound);
     }
     let run = api.queue.app().journal.find(&RunId(id.into())).await?;
-    let mut run = run.ok_or(Problem::NotFound)?;
-    let started = &mut run.started;
-    let PullRequestId { repository, number } = &started.pull_request;
+    let run = run.ok_or(Problem::NotFound)?;
+    let PullRequestId { repository, number } = run.started.pull_request().cloned().ok_or(Problem::NotFound)?;
     let access = caller
-        .access(api, started.installation, (repository, Some(*number)))
+        .access(api, run.started.installation, (&repository, Some(number)))
         .await?;
-    started.pull_request.repository = access.repository.clone();
-    Ok((run, access))
+    let repository = access.repository.clone();
+    Ok(Found {
+        run,
+        on: PullRequestId { repository, number },
+        access,
+    })
 }
 
 /// The token of a request; what comes after the scheme is never logged.

@@ -40,18 +40,18 @@ impl IntoResponse for Problem {
             Self::BadRequest(text) => (StatusCode::BAD_REQUEST, text),
             Self::Unauthorized => (
                 StatusCode::UNAUTHORIZED,
-                "show a GitHub token of your own: `Authorization: Bearer <token>`".into(),
+                "send your GitHub token: `Authorization: Bearer <token>`".into(),
             ),
             Self::Forbidden(text) => (StatusCode::FORBIDDEN, text.into()),
             Self::NotFound => (StatusCode::NOT_FOUND, "not found, or you may not see it".into()),
             Self::Conflict(text) => (StatusCode::CONFLICT, text),
             Self::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "there is no room now; try again later".into(),
+                "greenlight is at capacity; try again later".into(),
             ),
             Self::GitHubIsAway => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "GitHub cannot be asked who you are and what you may do; try again later".into(),
+                "GitHub does not say who you are and what you may do; try again later".into(),
             ),
             Self::Broken => (
                 StatusCode::INTERNAL_SERVER_ERROR,

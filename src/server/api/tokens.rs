@@ -1,6 +1,6 @@
 //! Which tokens are known, and who may have GitHub asked about one that is not. Nothing of a token is kept but its digest.
 //!
-//! Anybody can make tokens up. What is asked about those has places of its own, few of them, so that whoever showed a
+//! Anybody can make tokens up. What is asked about those has its own places, few of them, so that anyone who showed a
 //! good token lately never waits behind strangers, nor is refused because of them.
 
 use std::collections::HashMap;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::domain::execution::Execution;
 use crate::domain::gate::Circumstances;
-use crate::domain::id::{CommitSha, Login, RepositoryName, RunId};
+use crate::domain::id::{CommitSha, Login, PullRequestId, RepositoryName, RunId};
 use crate::domain::mode::Mode;
 use crate::domain::reply;
 use crate::domain::run::{Asked, End, Run};
@@ -33,12 +33,12 @@ pub(super) struct RunSummary {
 }
 
 impl RunSummary {
-    pub(super) fn of(run: &Run) -> Self {
+    pub(super) fn of(run: &Run, id: &PullRequestId) -> Self {
         let started = &run.started;
         Self {
             id: run.id().clone(),
-            repository: started.pull_request.repository.name.clone(),
-            pull_request: started.pull_request.number,
+            repository: id.repository.name.clone(),
+            pull_request: id.number,
             head: started.head.clone(),
             mode: match started.mode {
                 Mode::Debug => "debug",
@@ -116,10 +116,10 @@ struct GateView {
 }
 
 impl RunView {
-    pub(super) fn of(run: &Run, branch: &str) -> Self {
+    pub(super) fn of(run: &Run, on: &PullRequestId, branch: &str) -> Self {
         let found_by = run.proposal.as_ref().and_then(|proposal| proposal.found_by.as_ref());
         Self {
-            summary: RunSummary::of(run),
+            summary: RunSummary::of(run, on),
             gates: run.gates.iter().map(|asked| GateView::of(run, asked, branch)).collect(),
             rung: found_by.map(|found_by| found_by.rung.name()),
             commit: match &run.end {

@@ -87,7 +87,7 @@ impl Who {
     }
 }
 
-/// A person that showed a token of their own.
+/// A person that showed their own token.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
     pub(super) account: Account,
@@ -103,9 +103,10 @@ impl FromRequestParts<Api> for Caller {
         let from = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         match api.who.is(api, token, from.map(|from| from.0.ip())).await? {
             None => Err(Problem::Unauthorized),
-            Some(person) if person.is_bot => Err(Problem::Forbidden("bots do nothing here; a person can")),
+            Some(person) if person.is_bot => Err(Problem::Forbidden("bots may not do this; a person may")),
             Some(person) if person.token == TokenKind::SignIn => Err(Problem::Forbidden(
-                "this token is not good for repositories; use a classic one with the `repo` scope, or a fine-grained one",
+                "this token has no access to repositories; use a classic token with the `repo` scope, or a \
+                 fine-grained token",
             )),
             Some(Person {
                 account, token: kind, ..
@@ -137,7 +138,7 @@ impl Caller {
         match api.who.proves(api, self, proof).await? {
             true => Ok(()),
             false => Err(Problem::Forbidden(
-                "this token may not write to the repository; a fine-grained one needs `contents: write` there",
+                "this token may not write to the repository; a fine-grained token needs `contents: write` there",
             )),
         }
     }

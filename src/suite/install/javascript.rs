@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::plan::{Phase, Place, Plan, Project, Shown, Step};
+use super::plan::{Phase, Plan, Project, Shown, Step, StepDirectory};
 
 /// Replaces everything but the packages by links to where the tests find it, so that links between the packages of one
 /// repository lead to the code under test. Directories that have packages somewhere below stay directories.
@@ -66,13 +66,13 @@ pub(super) fn plan(project: &Project<'_>) -> Option<Plan> {
         .directory
         .as_ref()
         .map_or(String::new(), |directory| format!("/{directory}"));
-    let here = Place::Installed(project.directory.clone());
+    let here = StepDirectory::Installed(project.directory.clone());
     let copy = format!("mkdir -p {INSTALLED}/tree && cp -R . {INSTALLED}/tree");
     let real = format!("{}{below}", crate::sandbox::WORKSPACE);
     Some(Plan {
         tools: BTreeSet::from([tool]),
         steps: vec![
-            Step::new(Phase::Offline, Place::Workspace(None), &["sh", "-c", &copy]),
+            Step::new(Phase::Offline, StepDirectory::Workspace(None), &["sh", "-c", &copy]),
             Step::new(Phase::Online, here.clone(), argv),
             Step::new(Phase::Offline, here.clone(), rebuild).optional(),
             Step::new(Phase::Offline, here, &["sh", "-c", RELINK, "sh", &real]),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::{Phase, Place, Plan, Project, Shown, Step};
+use super::plan::{Phase, Plan, Project, Shown, Step, StepDirectory};
 use crate::domain::id::RepoPath;
 
 pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
@@ -26,7 +26,7 @@ pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {
         tools: BTreeSet::from(["cargo"]),
         steps: vec![Step::new(
             Phase::Online,
-            Place::Workspace(project.directory.clone()),
+            StepDirectory::Workspace(project.directory.clone()),
             argv,
         )],
         shown: Shown::Only { files, empty },
@@ -46,8 +46,8 @@ pub(super) fn go(project: &Project<'_>) -> Option<Plan> {
 }
 
 /// Maven's plugins load more when they run, as Surefire does for the framework it finds, so everything is run once, for
-/// a class with nothing in it, which is named because a project may leave out others than Surefire does. Whatever looks
-/// after style or licences has nothing to look at, and may take that ill: then it is left out the second time.
+/// a class with nothing in it, which is named because a project may leave out others than Surefire does. No matter what
+/// looks after style or licences has nothing to look at, and may take that ill: then it is left out the second time.
 const EMPTY_BUILD: &str = r#"find . -name pom.xml | while read -r pom; do
 tests="$(dirname "$pom")/src/test/java" && mkdir -p "$tests" && echo 'public class NothingTest {}' > "$tests/NothingTest.java"
 done
@@ -146,7 +146,7 @@ fn only(tool: &'static str, project: &Project<'_>, files: BTreeSet<RepoPath>, ar
         tools: BTreeSet::from([tool]),
         steps: vec![Step::new(
             Phase::Online,
-            Place::Workspace(project.directory.clone()),
+            StepDirectory::Workspace(project.directory.clone()),
             argv,
         )],
         shown: Shown::Only {

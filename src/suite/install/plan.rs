@@ -11,8 +11,7 @@ use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileMode};
 use crate::sandbox::Sandbox;
-use crate::suite::framework::Ecosystem;
-use crate::suite::{Framework, TestCommand, find};
+use crate::suite::{Framework, TestCommand, discover};
 
 /// What the tests are not told any more.
 pub(super) const ONLY_WHILE_INSTALLING: [&str; 9] = [
@@ -56,7 +55,7 @@ pub(super) enum Shown {
 pub(super) struct Step {
     pub(super) argv: Vec<String>,
     pub(super) phase: Phase,
-    pub(super) place: Place,
+    pub(super) place: StepDirectory,
     /// What to try when it fails, and what to note then.
     pub(super) otherwise: Option<(Vec<String>, String)>,
     /// Whether a failure is only noted.
@@ -73,7 +72,7 @@ pub(super) enum Phase {
 
 /// Where a step runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum StepDirectory {
     Workspace(Option<RepoPath>),
     /// In the copy of the workspace that lies in the result itself.
     Installed(Option<RepoPath>),
@@ -89,7 +88,7 @@ impl Default for Shown {
 }
 
 impl Step {
-    pub(super) fn new(phase: Phase, place: Place, argv: &[&str]) -> Self {
+    pub(super) fn new(phase: Phase, place: StepDirectory, argv: &[&str]) -> Self {
         Self {
             argv: owned(argv),
             phase,
@@ -115,24 +114,17 @@ pub(super) fn owned(words: &[&str]) -> Vec<String> {
 }
 
 /// Every tool that is known.
-pub(super) const ALL: &[&str] = &["python3", "uv", "npm", "pnpm", "yarn", "cargo", "go", "mvn", "gradle"];
+pub(in crate::suite) const ALL: &[&str] = &["python3", "uv", "npm", "pnpm", "yarn", "cargo", "go", "mvn", "gradle"];
 
 /// Which tools could have something to do for a test command.
 pub(super) fn tools_for(command: &TestCommand, settings: &InstallSettings) -> &'static [&'static str] {
-    match command.framework.ecosystem() {
-        _ if settings.command.is_some() => ALL,
-        Ecosystem::Rust => &["cargo"],
-        Ecosystem::Python => &["python3", "uv"],
-        Ecosystem::JavaScript => &["npm", "pnpm", "yarn"],
-        Ecosystem::Go => &["go"],
-        Ecosystem::Java if command.framework == Framework::Maven => &["mvn"],
-        Ecosystem::Java => &["gradle"],
-        Ecosystem::NotInstalled => &[],
-        Ecosystem::Any => ALL,
+    match &settings.command {
+        Some(_) => ALL,
+        None => command.framework.spec().installers,
     }
 }
 
-/// Plans the installation for a test command; none if there is nothing to install.
+/// Plans the installation for a test command. `None` if there is nothing to install.
 ///
 /// `present` names the tools that this machine has.
 pub fn plan(
@@ -173,7 +165,7 @@ fn configured(project: &Project<'_>, line: &str) -> Plan {
     if has_python {
         steps.push(python::environment());
     }
-    let here = Place::Workspace(None);
+    let here = StepDirectory::Workspace(None);
     steps.push(Step::new(Phase::Online, here.clone(), &["sh", "-c", line]));
     let modules = project.paths().any(|path| path == "package.json");
     if modules {
@@ -249,14 +241,14 @@ impl Plan {
         let words = |step: &Step| {
             step.argv
                 .iter()
-                .map(|word| find::quoted(word))
+                .map(|word| discover::quoted(word))
                 .collect::<Vec<_>>()
                 .join(" ")
         };
         self.steps.iter().map(words).collect()
     }
 
-    /// The files that it sees; none means all of them.
+    /// The files that it sees. `None` means all of them.
     pub fn sees(&self) -> Option<Vec<&RepoPath>> {
         match &self.shown {
             Shown::All => None,

@@ -1,21 +1,20 @@
-//! Python: uv where the project has its lock file, else pip with what the project lists, into an environment of its own.
+//! Python: uv where the project has its lock file, else pip with what the project lists, into its own environment.
 
 mod listed;
 
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::plan::{Phase, Place, Plan, Project, Shown, Step, owned};
+use super::plan::{Phase, Plan, Project, Shown, Step, StepDirectory, owned};
 use crate::domain::id::RepoPath;
-use crate::suite::Framework;
-use crate::suite::find::tox_requirements;
+use crate::suite::discover::tox_requirements;
 
 /// Makes the environment that everything else is installed to.
 pub(super) fn environment() -> Step {
     let directory = format!("{INSTALLED}/venv");
     Step::new(
         Phase::Offline,
-        Place::Workspace(None),
+        StepDirectory::Workspace(None),
         &["python3", "-m", "venv", &directory],
     )
 }
@@ -39,7 +38,7 @@ fn uv(project: &Project<'_>) -> Option<Plan> {
     let mut built = owned(&sync);
     built.insert(2, "--no-build".into());
     let built: Vec<&str> = built.iter().map(String::as_str).collect();
-    let place = Place::Workspace(project.directory.clone());
+    let place = StepDirectory::Workspace(project.directory.clone());
     let step = Step::new(Phase::Online, place, &built).or(owned(&sync), BUILT);
     let (mut files, empty) = sources(project);
     files.extend(project.named(&["pyproject.toml", "uv.lock", "uv.toml"]));
@@ -53,7 +52,7 @@ fn uv(project: &Project<'_>) -> Option<Plan> {
     })
 }
 
-const BUILT: &str = "not every package has a wheel, so that some were built, which runs code of theirs";
+const BUILT: &str = "not every package has a wheel, so some were built, which runs their code";
 
 fn pip(project: &Project<'_>) -> Option<Plan> {
     let (mut wanted, mut files) = (Vec::new(), BTreeSet::new());
@@ -70,15 +69,15 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     if described.is_empty() && wanted.is_empty() {
         of_tox(project, &listed, &mut wanted, &mut described);
     }
-    let needs_pytest = project.framework == Framework::Pytest;
+    let runner = project.framework.spec().package;
     let own = is_built || is_package(project);
-    if wanted.is_empty() && described.is_empty() && !is_built && !needs_pytest && !own {
+    if wanted.is_empty() && described.is_empty() && !is_built && runner.is_none() && !own {
         return None;
     }
     // After this word, nothing that a file of the tree says is an option.
     wanted.push("--".into());
     wanted.extend(described);
-    wanted.extend(needs_pytest.then(|| "pytest".to_owned()));
+    wanted.extend(runner.map(str::to_owned));
     let has_something = wanted.last().is_some_and(|word| word != "--") || wanted.len() > 1;
     let python = format!("{INSTALLED}/venv/bin/python");
     let pip = [
@@ -97,7 +96,7 @@ fn pip(project: &Project<'_>) -> Option<Plan> {
     };
     let mut steps = vec![environment()];
     if has_something {
-        let mut step = Step::new(Phase::Online, Place::Workspace(project.directory.clone()), &[]);
+        let mut step = Step::new(Phase::Online, StepDirectory::Workspace(project.directory.clone()), &[]);
         step.argv = install("--only-binary=:all:");
         steps.push(step.or(install("--prefer-binary"), BUILT));
     }
@@ -157,7 +156,12 @@ fn in_place(project: &Project<'_>, argv: &[&str]) -> Step {
     let script = IN_PLACE.replace("$KEPT", &format!("{INSTALLED}/generated"));
     let mut words = vec!["sh", "-c", &script, "sh"];
     words.extend(argv);
-    Step::new(Phase::Online, Place::Workspace(project.directory.clone()), &words).optional()
+    Step::new(
+        Phase::Online,
+        StepDirectory::Workspace(project.directory.clone()),
+        &words,
+    )
+    .optional()
 }
 
 /// Whether the project is one that can be installed.

@@ -13,7 +13,7 @@ use url::Url;
 use crate::sandbox::proxy::rules::{host_name, is_github};
 use crate::sandbox::{self, Access, Command, Limits, Mount, Network, Policy, Sandbox};
 
-/// Prints, section by section, what the tools say. Whoever is not there says nothing.
+/// Prints, section by section, what the tools say. Anyone who is not there says nothing.
 const QUESTIONS: &str = r#"has() { case " $wanted " in *" $1 "*) command -v "$1" >/dev/null 2>&1 ;; *) false ;; esac; }
 wanted="$*"; for tool in $wanted; do has $tool && echo "tool $tool"; done
 has python3 && { python3 -V | sed 's/^/version /'; python3 -m pip config list | sed 's/^/pip /'
@@ -126,7 +126,7 @@ impl Tools {
             }
         }
         tools.cargo(&cargo);
-        // An index of one's own stands in the place of the public one.
+        // An index of one's own is in the place of the public one.
         if !tools.env.contains_key("PIP_INDEX_URL")
             && let Some(url) = pip_default
         {

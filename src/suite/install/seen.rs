@@ -21,7 +21,7 @@ pub(super) enum Seen {
 }
 
 impl Seen {
-    /// The files as a tree of their own; `empty` is a directory with nothing in it.
+    /// The files as their own tree; `empty` is a directory with nothing in it.
     pub(super) fn tree(&self, empty: &Path) -> Result<Checkout, checkout::Error> {
         match self {
             Self::All(checkout) => Ok(checkout.clone()),

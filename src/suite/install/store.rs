@@ -47,7 +47,7 @@ impl New {
 impl Drop for New {
     fn drop(&mut self) {
         if let Some(directory) = self.0.take() {
-            // Whatever permissions it was left with.
+            // Anything that permissions it was left with.
             let _ = sandbox::remove_tree(&directory.keep());
         }
     }

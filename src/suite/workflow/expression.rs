@@ -5,12 +5,18 @@
 
 use std::collections::BTreeMap;
 
+use github_actions_expressions::call::{Call, Function};
+use github_actions_expressions::literal::Literal;
+use github_actions_expressions::op::{BinExpr, BinOp, UnOp};
+use github_actions_expressions::{Evaluation as Value, Expr, SpannedExpr};
+
 use super::node::Node;
 
 /// Longest expression, and longest text that comes of one.
 const MAX_EXPRESSION: usize = 2_000;
 const MAX_TEXT: usize = 64 << 10;
-const MAX_DEPTH: usize = 20;
+/// Longest call with its arguments; what it comes to is longer by less than the length of an expression.
+const MAX_CONSTANT: usize = 8 << 10;
 
 /// What expressions may name.
 #[derive(Debug, Clone, Default)]
@@ -22,22 +28,18 @@ pub(super) struct Scope {
     pub(super) runner_os: Option<&'static str>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-enum Value {
-    Null,
-    Bool(bool),
-    Number(f64),
-    Text(String),
-}
-
-/// The text with every `${{ … }}` replaced; none if one of them is not known.
+/// The text with every `${{ … }}` replaced. `None` if one of them is not known.
 pub(super) fn interpolate(text: &str, scope: &Scope) -> Option<String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${{") {
         let end = end_of(after)?;
         whole.push_str(before);
-        whole.push_str(&evaluate(&after[..end], scope)?.shown());
+        let value = evaluate(&after[..end], scope)?;
+        if matches!(value, Value::Array(_) | Value::Object(_)) {
+            return None;
+        }
+        whole.push_str(&value.sema().to_string());
         rest = &after[end + 2..];
         if whole.len() > MAX_TEXT {
             return None;
@@ -74,280 +76,161 @@ fn evaluate(expression: &str, scope: &Scope) -> Option<Value> {
     if expression.len() > MAX_EXPRESSION {
         return None;
     }
-    let mut parser = Parser {
-        rest: expression,
-        scope,
-        depth: 0,
+    let parsed = Expr::parse(expression.trim()).ok()?;
+    value(&parsed, scope)
+}
+
+/// What an expression comes to; the parser bounds how deep it is.
+fn value(expression: &SpannedExpr<'_>, scope: &Scope) -> Option<Value> {
+    match &expression.inner {
+        Expr::Literal(literal) => Some(match literal {
+            Literal::Number(number) => Value::Number(*number),
+            Literal::String(text) => Value::String(text.to_string()),
+            Literal::Boolean(is_true) => Value::Boolean(*is_true),
+            Literal::Null => Value::Null,
+        }),
+        Expr::Context(context) => look_up(&context.parts, scope),
+        Expr::Identifier(_) => look_up(std::slice::from_ref(expression), scope),
+        Expr::BinExpr(BinExpr { lhs, op, rhs }) => {
+            let left = value(lhs, scope)?;
+            match op {
+                // The other side need not be known if it does not count.
+                BinOp::And if !left.as_boolean() => return Some(left),
+                BinOp::Or if left.as_boolean() => return Some(left),
+                BinOp::And | BinOp::Or => return value(rhs, scope),
+                _ => {}
+            }
+            let right = value(rhs, scope)?;
+            let (left, right) = (left.sema(), right.sema());
+            Some(Value::Boolean(match op {
+                BinOp::Eq => left == right,
+                BinOp::Neq => left != right,
+                BinOp::Lt => left < right,
+                BinOp::Le => left <= right,
+                BinOp::Gt => left > right,
+                BinOp::Ge => left >= right,
+                BinOp::And | BinOp::Or => return None,
+            }))
+        }
+        Expr::UnExpr { op: UnOp::Not, expr } => Some(Value::Boolean(!value(expr, scope)?.as_boolean())),
+        Expr::Call(call) => called(call, expression.origin.raw, scope),
+        Expr::Star | Expr::Index(_) => None,
+    }
+}
+
+/// What a function comes to. The crate knows that of constants, so the arguments become constants first.
+fn called(call: &Call<'_>, source: &str, scope: &Scope) -> Option<Value> {
+    if call.func == Function::Always {
+        // A step that failed ran.
+        return Some(Value::Boolean(true));
+    }
+    let arguments: Vec<Value> = call
+        .args
+        .iter()
+        .map(|argument| value(argument, scope))
+        .collect::<Option<_>>()?;
+    // The order of an object's members is lost.
+    if call.func == Function::ToJSON && matches!(arguments.as_slice(), [Value::Array(_) | Value::Object(_)]) {
+        return None;
+    }
+    // There, the crate takes places of bytes for places of characters.
+    if call.func == Function::Format && matches!(arguments.first(), Some(Value::String(text)) if !text.is_ascii()) {
+        return None;
+    }
+    let (name, _) = source.split_once('(')?;
+    let arguments: Vec<String> = arguments.into_iter().map(literal).collect::<Option<_>>()?;
+    let constant = format!("{name}({})", arguments.join(", "));
+    if constant.len() > MAX_CONSTANT {
+        return None;
+    }
+    Expr::parse(&constant).ok()?.consteval()
+}
+
+/// A value as source.
+fn literal(value: Value) -> Option<String> {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    Some(match value {
+        Value::String(text) => quoted(&text),
+        Value::Number(number) if number.is_finite() => number.to_string(),
+        Value::Boolean(is_true) => is_true.to_string(),
+        Value::Null => "null".into(),
+        Value::Array(_) | Value::Object(_) => {
+            let json: serde_json::Value = value.try_into().ok()?;
+            format!("fromJSON({})", quoted(&json.to_string()))
+        }
+        Value::Number(_) => return None,
+    })
+}
+
+/// What a context such as `matrix.os` or `fromJSON(…)[0].name` names.
+fn look_up(parts: &[SpannedExpr<'_>], scope: &Scope) -> Option<Value> {
+    let (head, rest) = parts.split_first()?;
+    let mut names = Vec::new();
+    for part in rest {
+        names.push(match &part.inner {
+            Expr::Identifier(name) => Value::String(name.as_str().to_string()),
+            Expr::Index(index) => value(index, scope)?,
+            _ => return None,
+        });
+    }
+    let Expr::Identifier(head) = &head.inner else {
+        return names.iter().try_fold(value(head, scope)?, member);
     };
-    let value = parser.either()?;
-    parser.rest.trim().is_empty().then_some(value)?
+    let head = head.as_str().to_ascii_lowercase();
+    let (first, rest) = names.split_first()?;
+    let Value::String(name) = first else { return None };
+    if head == "matrix" {
+        let own = scope.matrix.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let value = own.map_or(Value::Null, |(_, node)| of_node(node));
+        return rest.iter().try_fold(value, member);
+    }
+    if !rest.is_empty() {
+        return None;
+    }
+    let text = match (head.as_str(), name.to_ascii_lowercase().as_str()) {
+        // A step before may have set more.
+        ("env", _) => scope.env.get(name)?.clone(),
+        ("inputs", _) => scope.inputs.get(name)?.clone(),
+        ("github", "workspace") => super::WORKSPACE.into(),
+        ("github", "event_name") => "pull_request".into(),
+        ("runner", "os") => scope.runner_os?.into(),
+        _ => return None,
+    };
+    Some(Value::String(text))
 }
 
-/// A value that may be unknown; the outer `Option` of the parser's functions says that it cannot be read at all.
-type Known = Option<Value>;
-
-struct Parser<'a> {
-    rest: &'a str,
-    scope: &'a Scope,
-    depth: usize,
+/// A member of an object or an array; null if there is none, as to GitHub.
+fn member(value: Value, name: &Value) -> Option<Value> {
+    let found = match (value, name) {
+        (Value::Object(members), Value::String(name)) => {
+            let mut members = members.into_iter();
+            members
+                .find(|(own, _)| own.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value)
+        }
+        (Value::Array(values), Value::Number(at)) => {
+            let mut values = values.into_iter().zip(0_u32..);
+            values
+                .find(|(_, own)| f64::from(*own) == at.floor())
+                .map(|(value, _)| value)
+        }
+        _ => None,
+    };
+    Some(found.unwrap_or(Value::Null))
 }
 
-impl<'a> Parser<'a> {
-    fn eat(&mut self, token: &str) -> bool {
-        let rest = self.rest.trim_start().strip_prefix(token);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
-    }
-
-    fn either(&mut self) -> Option<Known> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return None;
-        }
-        let mut left = self.both()?;
-        while self.eat("||") {
-            let right = self.both()?;
-            left = left.and_then(|left| if left.is_true() { Some(left) } else { right });
-        }
-        self.depth -= 1;
-        Some(left)
-    }
-
-    fn both(&mut self) -> Option<Known> {
-        let mut left = self.equal()?;
-        while self.eat("&&") {
-            let right = self.equal()?;
-            left = left.and_then(|left| if left.is_true() { right } else { Some(left) });
-        }
-        Some(left)
-    }
-
-    fn equal(&mut self) -> Option<Known> {
-        let left = self.single()?;
-        let wanted = match (self.eat("=="), self.rest.trim_start().starts_with("!=")) {
-            (true, _) => true,
-            (false, true) => {
-                self.eat("!=");
-                false
-            }
-            (false, false) => return Some(left),
-        };
-        let right = self.single()?;
-        Some(
-            left.zip(right)
-                .map(|(left, right)| Value::Bool(left.equals(&right) == wanted)),
-        )
-    }
-
-    fn single(&mut self) -> Option<Known> {
-        if self.rest.trim_start().starts_with("!=") {
-            return None;
-        }
-        if self.eat("!") {
-            self.depth += 1;
-            if self.depth > MAX_DEPTH {
-                return None;
-            }
-            let value = self.single()?;
-            self.depth -= 1;
-            return Some(value.map(|value| Value::Bool(!value.is_true())));
-        }
-        if self.eat("(") {
-            let value = self.either()?;
-            return self.eat(")").then_some(value);
-        }
-        if self.eat("'") {
-            return self.text().map(|text| Some(Value::Text(text)));
-        }
-        let word = self.word()?;
-        if self.eat("(") {
-            return self.call(word);
-        }
-        if let Ok(number) = word.parse::<f64>() {
-            return Some(Some(Value::Number(number)));
-        }
-        Some(match word.to_ascii_lowercase().as_str() {
-            "true" => Some(Value::Bool(true)),
-            "false" => Some(Value::Bool(false)),
-            "null" => Some(Value::Null),
-            _ => {
-                let path = self.path(word)?;
-                self.look_up(&path)
-            }
-        })
-    }
-
-    /// The rest of a string after its opening quote; two quotes are one.
-    fn text(&mut self) -> Option<String> {
-        let mut text = String::new();
-        loop {
-            let (part, rest) = self.rest.split_once('\'')?;
-            text.push_str(part);
-            self.rest = rest;
-            if let Some(rest) = rest.strip_prefix('\'') {
-                text.push('\'');
-                self.rest = rest;
-            } else {
-                return Some(text);
-            }
+fn of_node(node: &Node) -> Value {
+    match node {
+        Node::Null => Value::Null,
+        Node::Bool(value) => Value::Boolean(*value),
+        Node::Number(value) => Value::Number(*value),
+        Node::Text(text) => Value::String(text.clone()),
+        Node::List(nodes) => Value::Array(nodes.iter().map(of_node).collect()),
+        Node::Map(entries) => {
+            let entries = entries.iter().map(|(name, node)| (name.clone(), of_node(node)));
+            Value::Object(entries.collect())
         }
     }
-
-    /// A name, or a number.
-    fn word(&mut self) -> Option<&'a str> {
-        let rest = self.rest.trim_start();
-        let number = rest.starts_with(|c: char| c.is_ascii_digit());
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-') || (number && c == '.');
-        let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
-        let (word, rest) = rest.split_at(end);
-        self.rest = rest;
-        (!word.is_empty()).then_some(word)
-    }
-
-    /// The names after the first one: `.name` and `['name']`.
-    fn path(&mut self, first: &str) -> Option<Vec<String>> {
-        let mut path = vec![first.to_ascii_lowercase()];
-        loop {
-            if self.eat(".") {
-                path.push(self.word()?.to_string());
-            } else if self.eat("[") {
-                if !self.eat("'") {
-                    return None;
-                }
-                path.push(self.text()?);
-                if !self.eat("]") {
-                    return None;
-                }
-            } else {
-                return Some(path);
-            }
-        }
-    }
-
-    fn look_up(&self, path: &[String]) -> Known {
-        let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        match names.as_slice() {
-            ["matrix", first, rest @ ..] => {
-                let own = self
-                    .scope
-                    .matrix
-                    .iter()
-                    .find(|(name, _)| name.eq_ignore_ascii_case(first));
-                let mut node = own.map_or(&Node::Null, |(_, node)| node);
-                for name in rest {
-                    node = node.get(name).unwrap_or(&Node::Null);
-                }
-                Some(match node {
-                    Node::Null => Value::Null,
-                    Node::Bool(value) => Value::Bool(*value),
-                    Node::Number(value) => Value::Number(*value),
-                    Node::Text(text) => Value::Text(text.clone()),
-                    Node::List(_) | Node::Map(_) => return None,
-                })
-            }
-            // A step before may have set more.
-            ["env", name] => self.scope.env.get(*name).cloned().map(Value::Text),
-            ["inputs", name] => self.scope.inputs.get(*name).cloned().map(Value::Text),
-            ["github", "workspace"] => Some(Value::Text(super::WORKSPACE.into())),
-            ["github", "event_name"] => Some(Value::Text("pull_request".into())),
-            ["runner", "os"] => self.scope.runner_os.map(|os| Value::Text(os.into())),
-            _ => None,
-        }
-    }
-
-    fn call(&mut self, function: &str) -> Option<Known> {
-        let mut arguments: Vec<Known> = Vec::new();
-        if !self.eat(")") {
-            loop {
-                arguments.push(self.either()?);
-                if self.eat(")") {
-                    break;
-                }
-                if !self.eat(",") {
-                    return None;
-                }
-            }
-        }
-        let Some(arguments) = arguments.into_iter().collect::<Option<Vec<Value>>>() else {
-            return Some(None);
-        };
-        let texts: Vec<String> = arguments.iter().map(Value::shown).collect();
-        let lower = |at: usize| texts.get(at).map(|text| text.to_lowercase());
-        let two = lower(0).zip(lower(1));
-        Some(match function.to_ascii_lowercase().as_str() {
-            "format" => texts
-                .split_first()
-                .and_then(|(pattern, values)| format(pattern, values))
-                .map(Value::Text),
-            "contains" => two.map(|(all, part)| Value::Bool(all.contains(&part))),
-            "startswith" => two.map(|(all, part)| Value::Bool(all.starts_with(&part))),
-            "endswith" => two.map(|(all, part)| Value::Bool(all.ends_with(&part))),
-            // A step that failed ran.
-            "always" => Some(Value::Bool(true)),
-            _ => None,
-        })
-    }
-}
-
-impl Value {
-    fn shown(&self) -> String {
-        match self {
-            Self::Null => String::new(),
-            Self::Bool(value) => value.to_string(),
-            Self::Number(value) => value.to_string(),
-            Self::Text(text) => text.clone(),
-        }
-    }
-
-    fn is_true(&self) -> bool {
-        match self {
-            Self::Null => false,
-            Self::Bool(value) => *value,
-            Self::Number(value) => *value != 0.0,
-            Self::Text(text) => !text.is_empty(),
-        }
-    }
-
-    /// As GitHub compares: texts without case, and values of two kinds as numbers.
-    fn equals(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Text(one), Self::Text(other)) => one.to_lowercase() == other.to_lowercase(),
-            _ => self.number() == other.number(),
-        }
-    }
-
-    fn number(&self) -> f64 {
-        match self {
-            Self::Null => 0.0,
-            Self::Bool(value) => f64::from(u8::from(*value)),
-            Self::Number(value) => *value,
-            Self::Text(text) if text.trim().is_empty() => 0.0,
-            Self::Text(text) => text.trim().parse().unwrap_or(f64::NAN),
-        }
-    }
-}
-
-/// `format('{0} {1}', …)`; doubled braces are literal ones.
-fn format(pattern: &str, values: &[String]) -> Option<String> {
-    let mut text = String::new();
-    let mut rest = pattern;
-    while let Some(at) = rest.find(['{', '}']) {
-        text.push_str(&rest[..at]);
-        let found = &rest[at..];
-        if let Some(after) = found.strip_prefix("{{").or_else(|| found.strip_prefix("}}")) {
-            text.push_str(&found[..1]);
-            rest = after;
-        } else {
-            let (number, after) = found.strip_prefix('{')?.split_once('}')?;
-            text.push_str(values.get(number.trim().parse::<usize>().ok()?)?);
-            rest = after;
-        }
-        if text.len() > MAX_TEXT {
-            return None;
-        }
-    }
-    text.push_str(rest);
-    Some(text)
 }
 
 #[cfg(test)]

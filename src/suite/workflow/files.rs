@@ -28,7 +28,7 @@ impl<'r, 'f> Files<'r, 'f> {
         }
     }
 
-    /// The document in a file; none if there is none, or it cannot be read, or it is one too many.
+    /// The document in a file. `None` if there is none, or it cannot be read, or it is one too many.
     pub(super) fn document(&mut self, path: &str) -> Option<Rc<Node>> {
         if let Some(known) = self.known.get(path) {
             return known.clone();
@@ -41,7 +41,7 @@ impl<'r, 'f> Files<'r, 'f> {
         document
     }
 
-    /// Counts jobs or steps that are about to be looked at; none if they are too many.
+    /// Counts jobs or steps that are about to be looked at. `None` if they are too many.
     pub(super) fn look_at(&mut self, count: usize) -> Option<()> {
         self.looks = self.looks.saturating_add(count);
         (self.looks <= MAX_LOOKS).then_some(())

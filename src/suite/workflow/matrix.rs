@@ -12,7 +12,7 @@ const MAX_VALUES: usize = 200_000;
 /// The values of one job, in the order in which its name shows them.
 pub(super) type Combination = Vec<(String, Node)>;
 
-/// All combinations of a matrix; none if it is not written down but computed, or has too many.
+/// All combinations of a matrix. `None` if it is not written down but computed, or has too many.
 pub(super) fn combinations(matrix: &Node, scope: &Scope) -> Option<Vec<Combination>> {
     let Node::Map(entries) = resolved(matrix, scope)? else {
         return None;

@@ -22,7 +22,7 @@ use crate::domain::id::RepoPath;
 pub(super) const WORKSPACE: &str = "$GITHUB_WORKSPACE";
 /// How deep workflows may call workflows; GitHub has a limit, too.
 const MAX_CALLS: usize = 5;
-/// A job's name on GitHub is cut after so many characters.
+/// A job's name on GitHub is cut after this many characters.
 const MAX_SHOWN_NAME: usize = 100;
 
 /// The failed step of a job, as GitHub names it.
@@ -38,10 +38,10 @@ pub struct Failed<'a> {
     pub failed: usize,
 }
 
-/// Reads a file of the base branch; none if there is none.
+/// Reads a file of the base branch. `None` if there is none.
 pub type ReadFile<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
-/// The step as the files of the base branch describe it; none if they do not tell.
+/// The step as the files of the base branch describe it. `None` if they do not tell.
 ///
 /// Files are asked for as they are needed; a reader that does not have one yet may note it, get it, and ask again.
 pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiStep> {
@@ -58,7 +58,7 @@ pub fn failed_step(failed: &Failed<'_>, read: &mut ReadFile<'_>) -> Option<CiSte
     step
 }
 
-/// A job that may be the one that failed, with the workflow it stands in.
+/// A job that may be the one that failed, with the workflow it is in.
 struct Place {
     workflow: Rc<Node>,
     /// Which of its jobs.

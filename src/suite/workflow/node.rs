@@ -22,7 +22,7 @@ pub(super) enum Node {
     Map(Vec<(String, Node)>),
 }
 
-/// Reads a document; none if it is no YAML, or is built to be expensive.
+/// Reads a document. `None` if it is no YAML, or is built to be expensive.
 pub(super) fn parse(text: &str) -> Option<Node> {
     if text.len() > MAX_BYTES {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str) -> Option<Node> {
 }
 
 impl Node {
-    /// The value of a key; none if there is none, or it says nothing.
+    /// The value of a key. `None` if there is none, or it says nothing.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Map(entries) = self else { return None };
         let entry = entries.iter().find(|(name, _)| name == key);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Failed, Files, Node, Place, Scope, WORKSPACE, inputs, interpolate, literals, local};
 use crate::domain::ci_step::CiStep;
 use crate::domain::id::RepoPath;
-use crate::suite::find::runs_tests;
+use crate::suite::discover::runs_tests;
 
 /// How deep local actions may use local actions.
 const MAX_ACTIONS: usize = 4;
@@ -30,7 +30,7 @@ struct Script {
     env: BTreeMap<String, String>,
 }
 
-/// The step that failed; none if the workflow does not tell what it ran.
+/// The step that failed. `None` if the workflow does not tell what it ran.
 pub(super) fn resolve(failed: &Failed<'_>, place: &Place, files: &mut Files<'_, '_>) -> Option<CiStep> {
     let workflow = &place.workflow;
     let (_, job) = workflow.get("jobs")?.entries().get(place.job)?;

@@ -244,7 +244,7 @@ fn hostile_files_are_bounded() {
     assert_eq!(failed_step(&failed, &mut |_| Some(own.into())), None);
 }
 
-/// Files that name each other over and over are given up, whatever that would come to.
+/// Files that name each other over and over are given up, no matter what that would come to.
 #[test]
 fn files_that_multiply_are_bounded() {
     let workflow: RepoPath = "a.yml".parse().unwrap();

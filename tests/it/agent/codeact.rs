@@ -23,7 +23,7 @@ fn blocks(texts: &[&str]) -> Vec<Reply> {
 
 const END: &str = "<execute>submit('x', no_fix=True)</execute>";
 
-/// A shell as it is for whoever does not ask how the model acts.
+/// A shell as it is for anyone who does not ask how the model acts.
 fn shell(scene: &Scene) -> Shell<'_> {
     let bounds = Bounds {
         patch_lines: 20,
@@ -141,7 +141,8 @@ async fn a_block_goes_on_with_the_answer_of_a_person() {
     let (scene, _workspaces) = scene().await;
     let mut transcript = transcript();
     let replies = [
-        "<execute>import os\nstate = ['kept', os.getpid() > 0]\nwrite_file('new.py', 'x = 1\\n')\nprint('before')</execute>",
+        "<execute>import os\nstate = ['kept', os.getpid() > 0]\nwrite_file('new.py', 'x = \
+         1\\n')\nprint('before')</execute>",
         "<execute>print(os.path.exists('new.py'))\nanswer = request_execution(command='cat new.py', minutes=1, \
          why='to see')\nprint(state, answer)</execute>",
     ];
@@ -287,7 +288,8 @@ async fn hostile_code_can_do_no_more_than_a_tool_call() {
     scene.file(".github/workflows/ci.yml", "on: push\n");
     let mut transcript = transcript();
     let forged = "<execute>\nimport os, base64, json, glob\nprint(edit_file('../../etc/passwd', 'root', 'x'))\n\
-                  print(write_file('tests/../../x', 'y'))\nprint(_call_tool('execute', {}))\nprint(_call_tool('x' * 99, {}))\n\
+                  print(write_file('tests/../../x', 'y'))\nprint(_call_tool('execute', {}))\nprint(_call_tool('x' * \
+                  99, {}))\n\
                   os.symlink('/etc/passwd', 'link')\nprint(read_file('link'))\n\
                   fds = [int(f) for f in os.listdir('/proc/self/fd')]\nfor fd in fds:\n    try:\n        \
                   os.write(fd, b'2 ok NDI=\\n2 call x y\\n99 call 1 NDI=\\n2 call 1 NDI=\\n') if fd > 2 else None\n    \
@@ -320,7 +322,7 @@ async fn a_model_without_tools_needs_execution_and_blocks() {
     let (exit, _, _) = run(&scene, vec![], &mut transcript()).await;
     assert_eq!(
         gave_up(&exit),
-        "the model acts by code alone, and nothing may be executed here"
+        "the model works only through code blocks, and nothing may be executed here"
     );
 
     let (scene, _workspaces) = self::scene().await;
@@ -331,7 +333,7 @@ async fn a_model_without_tools_needs_execution_and_blocks() {
         &mut transcript,
     )
     .await;
-    assert_eq!(gave_up(&exit), "the model answers without calling a tool");
+    assert_eq!(gave_up(&exit), "the model answered without calling a tool");
     assert_eq!(results(&transcript), ["`perl` is not python, bash or javascript."]);
     let mut notes = transcript.items().iter().filter_map(|item| match item {
         Item::Note(text) => Some(text.as_str()),

@@ -113,7 +113,10 @@ async fn what_is_asked_is_carried_out_exactly_and_the_run_goes_on() {
         ..execution.clone()
     };
     let text_of_other = carried_out(&scene, &transcript, &elsewhere).await;
-    assert_eq!(text_of_other, "not done: the edits are not those that were approved.");
+    assert_eq!(
+        text_of_other,
+        "not done: the edits are no longer those that were approved."
+    );
 
     answer(&mut transcript, &call_id, &text, true);
     let (exit, diff) = run(&scene, 0, vec![no_fix()], &mut transcript).await;
@@ -148,11 +151,11 @@ async fn what_cannot_be_granted_is_refused_at_once() {
         ),
         (
             json!({ "code": "a", "packages": ["--index-url=http://x"], "minutes": 1, "why": "y" }),
-            "plain name",
+            "plain package name",
         ),
         (
             json!({ "code": "a", "packages": ["git+https://x/y"], "minutes": 1, "why": "y" }),
-            "plain name",
+            "plain package name",
         ),
         (
             json!({ "code": "a", "language": "perl", "minutes": 1, "why": "y" }),
@@ -208,7 +211,7 @@ async fn every_call_beyond_the_policy_waits_in_the_same_way() {
         if arguments["packages"].is_array() {
             assert_eq!(execution.network, ["registries"]);
         }
-        // The same again after a word against it, or when nobody can be asked.
+        // The same again after a word against it, or when no more requests are possible.
         answer(&mut transcript, "a", &agent::prompt::rejected(Some("no")), false);
         let again = vec![call("b", name, &arguments), no_fix()];
         let (exit, _) = run(scene, 1, again, &mut transcript).await;
@@ -226,7 +229,7 @@ async fn every_call_beyond_the_policy_waits_in_the_same_way() {
         &json!({ "command": "x", "minutes": 1, "why": "y" }),
     );
     run(&red, 0, vec![request, no_fix()], &mut transcript).await;
-    assert!(results(&transcript)[1].starts_with("nobody can be asked"));
+    assert!(results(&transcript)[1].starts_with("no more requests are possible"));
 }
 
 #[tokio::test]

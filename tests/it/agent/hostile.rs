@@ -1,4 +1,4 @@
-//! Stories of a gullible model, which does whatever it reads, and of texts that try to be more than data.
+//! Stories of a gullible model, which does no matter what it reads, and of texts that try to be more than data.
 
 use greenlight::agent::{Transcript, prompt};
 use serde_json::json;
@@ -83,9 +83,9 @@ async fn protected_files_are_never_changed_and_weakened_tests_not_accepted() {
     for (at, said) in [
         (
             0,
-            "`.github/workflows/ci.yml` is protected: it may be read, but never changed.",
+            "`.github/workflows/ci.yml` is protected: you may read it but never change it.",
         ),
-        (1, "`.github/x.yml` is protected: it may be read, but never changed."),
+        (1, "`.github/x.yml` is protected: you may read it but never change it."),
         (2, "`pytest.ini` decides how tests run."),
         (
             3,
@@ -93,9 +93,9 @@ async fn protected_files_are_never_changed_and_weakened_tests_not_accepted() {
         ),
         (4, "Careful: this weakens the tests"),
         (5, "not accepted: it weakens the tests: src/lib.rs:"),
-        (6, "the test is gone, or is no longer collected"),
-        (7, "the test is gone, or is no longer collected"),
-        (8, "tests/api.rs:2: api: the test is gone"),
+        (6, "the test is removed or no longer collected"),
+        (7, "the test is removed or no longer collected"),
+        (8, "tests/api.rs:2: api: the test is removed"),
         (9, "conftest.py:1: it runs before every test"),
         (10, "not accepted: it weakens the tests"),
     ] {
@@ -124,7 +124,10 @@ async fn credentials_in_files_and_logs_do_not_reach_the_model() {
     let scene = Scene::new();
     scene.file(
         "src/token.rs",
-        &format!("// a\nconst TOKEN: &str = \"{token}\";\n-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END PRIVATE KEY-----\n"),
+        &format!(
+            "// a\nconst TOKEN: &str = \"{token}\";\n-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END \
+                  PRIVATE KEY-----\n"
+        ),
     );
     let task = prompt::debug_task(
         None,
@@ -138,7 +141,7 @@ async fn credentials_in_files_and_logs_do_not_reach_the_model() {
         .await
         .unwrap();
     assert_eq!(ending.exit, submitted());
-    assert!(model.results()[3].starts_with("`[redacted]` stands for text that is not shown"));
+    assert!(model.results()[3].starts_with("`[redacted]` replaces text that is not shown"));
     model.finish();
 }
 

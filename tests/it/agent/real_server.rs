@@ -76,7 +76,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts it; none where nobody says that it can be had.
+    /// Starts it. `None` where nobody says that it can be had.
     #[expect(clippy::disallowed_methods, reason = "the server is a program of its own")]
     fn start() -> Option<Self> {
         let python = std::env::var_os("GREENLIGHT_TEST_LLAMA_PYTHON").filter(|python| !python.is_empty())?;

@@ -1,4 +1,4 @@
-//! Stories of the tools that look and edit: patches, checks and the history, whatever a model passes to them.
+//! Stories of the tools that look and edit: patches, checks and the history, no matter what a model passes to them.
 
 use std::sync::Arc;
 

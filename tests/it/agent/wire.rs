@@ -45,10 +45,7 @@ async fn malformed_calls_are_answered_then_given_up_on() {
 
     let model = ScriptedModel::start((0..4).map(|_| wrong("[]"))).await;
     let ending = Scene::new().run(&client(&model)).await;
-    assert_eq!(
-        gave_up(&ending.exit),
-        "the model calls the tools in a way that cannot be understood"
-    );
+    assert_eq!(gave_up(&ending.exit), "the model's tool calls could not be parsed");
     model.finish();
 }
 
@@ -56,7 +53,7 @@ async fn malformed_calls_are_answered_then_given_up_on() {
 async fn a_model_that_only_talks_is_nudged_twice() {
     let model = ScriptedModel::start([says("Hello."), says(""), says("I would edit the file.")]).await;
     let ending = Scene::new().run(&client(&model)).await;
-    assert_eq!(gave_up(&ending.exit), "the model answers without calling a tool");
+    assert_eq!(gave_up(&ending.exit), "the model answered without calling a tool");
     let messages = model.requests()[2]["messages"].clone();
     let roles: Vec<_> = messages
         .as_array()
@@ -119,7 +116,7 @@ async fn what_does_not_pass_is_said_in_a_sentence_one_can_act_on() {
         (vec![long_wait], "its quota or rate limit is used up"),
         (
             (0..5).map(|_| fails(500, "oops\u{202e}\n@admin")).collect(),
-            "status 500 (oops @admin); the fault is",
+            "status 500 (oops @admin); the endpoint failed",
         ),
         (vec![fails(307, "moved")], "it redirects"),
     ];

@@ -1,4 +1,4 @@
-//! `greenlight action` as steps of workflow runs: each a process of its own on an empty disk, with the token that
+//! `greenlight action` as steps of workflow runs: each a separate process on an empty disk, with the token that
 //! `workflows/*.yml` ask for. What one of them leaves for the next is in a git ref of the repository.
 
 mod account;
@@ -14,7 +14,7 @@ mod unreadable;
 
 use std::path::PathBuf;
 
-use greenlight::demo::{AUTHOR, Delivery, MAINTAINER, STRANGER};
+use github_double::{AUTHOR, Delivery, MAINTAINER, STRANGER};
 use serde_json::Value;
 
 use super::stage::Stage;
@@ -226,7 +226,7 @@ async fn a_rejection_is_remembered_by_the_next_workflow_run() {
             .last()
             .unwrap()
             .body
-            .contains("Nothing waits for an answer"),
+            .contains("No request is waiting for an answer"),
         "{}",
         stage.told()
     );
@@ -284,7 +284,7 @@ async fn what_is_not_greenlights_business_ends_well_and_silently() {
     assert_eq!(stage.double.reference("refs/greenlight/pr-1"), None);
 }
 
-/// One line a text, each with words for whoever set the workflow up.
+/// One line a text, each with words for anyone who set the workflow up.
 #[tokio::test]
 async fn a_step_that_is_set_up_wrong_says_what_is_missing() {
     let stage = Stage::new("").await;

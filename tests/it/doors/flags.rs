@@ -143,7 +143,7 @@ async fn what_was_used_is_named() {
     door.run(["serve"])
         .await
         .with(2)
-        .saying("GREENLIGHT_LISTEN: it is no address");
+        .saying("GREENLIGHT_LISTEN: it is not an address");
     // A name is an address; what is missing is something else.
     let named = Door::new().run(["serve", "--listen", "localhost:8099"]).await.with(2);
     assert!(

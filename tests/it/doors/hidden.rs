@@ -33,7 +33,7 @@ async fn a_service_does_not_start_where_code_under_test_could_read_what_it_keeps
     ] {
         let door = stage.app().with(setting, value);
         let ended = door.run(["serve", "--listen", "127.0.0.1:0"]).await.with(2);
-        let ended = ended.saying("lies in a folder that the sandbox shows to the code under test");
+        let ended = ended.saying("is in a folder that the sandbox shows to the code under test");
         ended.saying(&format!("set {setting} to another place"));
     }
     for place in ["/usr/share", "/usr/local/share", "/usr/lib"] {
@@ -51,7 +51,7 @@ async fn a_local_run_keeps_nothing_in_the_checkout() {
     for folder in [inside.clone(), link.join("own")] {
         let door = Door::new().with("GREENLIGHT_DATA_DIR", folder.to_str().unwrap());
         let ended = door.run(["fix".as_ref(), checkout.path().as_os_str()]).await.with(2);
-        ended.saying("(GREENLIGHT_DATA_DIR) lies in the checkout, and the tests in it could read it");
+        ended.saying("(GREENLIGHT_DATA_DIR) is inside the checkout, where the tests could read it");
     }
     // A key, too, which would be in every copy that tests run in.
     std::fs::write(checkout.path().join("key"), "sk-canary").unwrap();
@@ -113,7 +113,7 @@ async fn others_can_no_longer_open_what_they_could() {
     assert_eq!((mode(&bundles.join("notes")), mode(&bundles)), (0o664, mode(&bundles)));
 }
 
-/// The rule holds for what is made, whatever the umask.
+/// The rule holds for what is made, regardless of the umask.
 #[tokio::test]
 async fn what_a_run_leaves_is_for_its_user_alone() {
     let checkout = sums(RED, &[]);

@@ -1,4 +1,4 @@
-//! The four doors as people meet them: the real program, in a process and with an environment of its own.
+//! The four doors as people meet them: the real program, in a process and with its own environment.
 
 mod action;
 mod demo;

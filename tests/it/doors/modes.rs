@@ -251,7 +251,7 @@ async fn a_refactoring_says_what_is_better() {
     let checkout = sums(RED, &[]);
     let model = ScriptedModel::start([]).await;
     let refused = run(&door(&model), &["refactor", "tidy"], checkout.path()).await.with(3);
-    refused.saying("red before the refactoring");
+    refused.saying("fail before the refactoring");
     model.finish();
 }
 
@@ -321,7 +321,7 @@ async fn what_is_missing_is_said() {
         (vec!["tdd".into(), "--spec".into(), file("empty.md")], "is empty"),
         (
             vec!["tdd".into(), "--spec".into(), file("spec.md")],
-            "`tdd` takes a model",
+            "`tdd` needs a model",
         ),
         (vec!["refactor".into(), " ".into()], "the goal is empty"),
         (

@@ -40,7 +40,7 @@ async fn a_fix_that_was_written_is_tried_first_when_the_failure_comes_back() {
         "scripted"
     );
     let program = checkout.path().join("sums.py");
-    // The same mistake, in a file that went on.
+    // The same mistake, in a file that continued.
     std::fs::write(&program, format!("{RED}\n\ndef nothing():\n    return 0\n")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let bundle = folder.path().join("run.zip");
@@ -82,7 +82,8 @@ async fn what_somebody_turns_down_is_not_proposed_to_them_again() {
     model.finish();
 }
 
-const INVOICE: &str = "DISCOUNT_FROM = 10_000\nDISCOUNT = 500\n\n\ndef total(amount):\n    if amount > DISCOUNT_FROM:\n        amount = amount - DISCOUNT\n    return amount\n";
+const INVOICE: &str = "DISCOUNT_FROM = 10_000\nDISCOUNT = 500\n\n\ndef total(amount):\n    if amount > \
+                       DISCOUNT_FROM:\n        amount = amount - DISCOUNT\n    return amount\n";
 const MENDED: &str = "amount >= DISCOUNT_FROM";
 const INVOICE_TESTS: &str = "
 import unittest
@@ -132,14 +133,14 @@ async fn what_was_turned_down_comes_back_in_no_other_words_until_it_is_forgotten
     let (code, shown) = terminal.ends().await;
     assert_eq!(code, Some(1), "{shown}");
     assert!(shown.contains("looking for another fix"), "{shown}");
-    assert!(shown.contains("1 fix that was turned down is left out"), "{shown}");
+    assert!(shown.contains("1 rejected fix is left out"), "{shown}");
     assert!(!is_the_same_again(&shown), "{shown}");
 
     let again = door.run(["fix", "--yes", "--json", root]).await.with(1);
     let again = again
         .saying("note: 1 fix turned down earlier is left out; `greenlight memory list ")
         .saying("no fix found")
-        .saying("1 fix that was turned down is left out: `greenlight memory list ");
+        .saying("1 rejected fix is left out: `greenlight memory list ");
     let told = document(&again);
     assert_eq!((&told["outcome"], &told["turned_down"]), (&json!("no_fix"), &json!(1)));
     assert_eq!(told["search"]["unverified"], json!([]), "{told}");
@@ -205,7 +206,7 @@ async fn a_fix_that_was_turned_down_still_competes_with_less_likely_ones() {
         patch.contains("+    if amount == DISCOUNT_FROM:")
     });
     let risks = equal.unwrap()["risks"].to_string();
-    assert!(risks.contains("less likely than a fix that was turned down"), "{risks}");
+    assert!(risks.contains("less likely than a fix that was rejected"), "{risks}");
     let kept = std::fs::read_to_string(checkout.path().join("invoice.py")).unwrap();
     assert_eq!(kept, INVOICE);
 }

@@ -173,7 +173,7 @@ async fn a_changed_reply_comes_to_something_else() {
         lines.collect::<Vec<_>>().join("\n")
     });
     let ended = run(&recorded.door, &["replay"], &recorded.file).await.with(1);
-    let ended = ended.saying("things came out differently");
+    let ended = ended.saying("steps differed");
     for part in [
         "attempt 1, item",
         "recorded:",
@@ -214,12 +214,13 @@ async fn a_changed_tree_and_what_is_no_bundle_are_refused() {
     refused.saying("it was changed");
     std::fs::write(&recorded.file, "no").unwrap();
     let refused = run(&recorded.door, &["replay", "--json"], &recorded.file).await.with(2);
-    refused.saying("it is not a bundle of greenlight");
+    refused.saying("it is not a greenlight bundle");
 }
 
 #[tokio::test]
 async fn tests_and_their_code_are_the_same_again() {
-    let test = "import unittest\nimport sums\n\nclass MeanTest(unittest.TestCase):\n    def test_mean(self):\n        self.assertEqual(sums.mean([1, 3]), 2)\n";
+    let test = "import unittest\nimport sums\n\nclass MeanTest(unittest.TestCase):\n    def test_mean(self):\n        \
+                self.assertEqual(sums.mean([1, 3]), 2)\n";
     let code = format!("{GREEN}\n\ndef mean(numbers):\n    return sum(numbers) / len(numbers)\n");
     let checkout = sums(GREEN, &[("spec.md", "The mean of numbers.\n")]);
     let model = ScriptedModel::start([]).await;

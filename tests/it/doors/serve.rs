@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, chown};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use greenlight::demo::MAINTAINER;
+use github_double::MAINTAINER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -344,7 +344,7 @@ async fn a_run_goes_on_after_a_kill() {
     interrupted_at_work(Signal::KILL, None).await;
 }
 
-/// Whatever ends the process ends what it started, and the next one starts it again.
+/// No matter what ends the process ends what it started, and the next one starts it again.
 #[tokio::test]
 async fn tests_under_way_end_with_the_process() {
     let never_ends = format!("sleep 97{}", std::process::id());
@@ -378,7 +378,7 @@ async fn its_environment_is_closed_to_other_processes() {
     let door = stage.app();
     let mut command = door.command(ARGUMENTS);
     let serving = if rustix::process::geteuid().is_root() {
-        // For root nothing is closed; so it becomes somebody else, who needs a program and a folder of his own.
+        // For root nothing is closed; so it becomes somebody else, who needs a program and his own folder.
         let program = door.data().join("greenlight");
         std::fs::copy(env!("CARGO_BIN_EXE_greenlight"), &program).unwrap();
         for path in [door.data(), &door.data().join("app.pem")] {

@@ -1,6 +1,6 @@
 //! A pull request with one wrong operator on the double, for doors that talk to GitHub.
 
-use greenlight::demo::{AUTHOR, CommentView, Double, JobLog, NewPullRequest, World};
+use github_double::{AUTHOR, CommentView, Double, JobLog, NewPullRequest, World};
 
 use super::{Door, PATIENCE};
 use crate::harness::story::{CHANGE, FIXED, LOG, SECRET, TESTS};

@@ -12,7 +12,8 @@ use super::stage::Stage;
 use super::{Door, Ended, ended, git, written};
 
 const BASE: &str = "def fare(stops):\n    return 200 + 50 * stops\n";
-const HEAD: &str = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef total(trips):\n    paid = 0\n    for stops in trips:\n        paid = paid - fare(stops)\n    return paid\n";
+const HEAD: &str = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef total(trips):\n    paid = 0\n    for stops \
+                    in trips:\n        paid = paid - fare(stops)\n    return paid\n";
 
 /// A checkout of two commits: the pull request changes `src/a fare.py` and adds `windows.txt`.
 fn checkout() -> TempDir {
@@ -72,7 +73,7 @@ async fn suggest(root: &Path, arguments: &[&str], patch: &str) -> Ended {
     let mut command = door.command([&["suggest", "--patch", "-"], arguments].concat());
     let mut child = command.current_dir(root).stdin(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
-    // Whoever refuses early does not read it all.
+    // Anyone who refuses early does not read it all.
     let _ = input.write_all(patch.as_bytes()).await;
     drop(input);
     ended(child).await
@@ -117,7 +118,7 @@ async fn a_patch_becomes_comments_and_a_remainder_that_give_its_tree() {
         assert_eq!(comment["line"], line);
         let body = comment["body"].as_str().unwrap();
         assert!(
-            body.starts_with(block) && body.contains("only right together"),
+            body.starts_with(block) && body.contains("only correct together"),
             "{body}"
         );
         let one = Suggestion {
@@ -158,7 +159,7 @@ async fn the_one_line_of_the_review_applies_the_remainder() {
         .lines()
         .find(|line| line.contains("| base64 -d | gunzip | git "))
         .unwrap();
-    // Wherever in the checkout, and whatever git does to white space.
+    // Wherever in the checkout, and anything that git does to white space.
     said(root, &["config", "apply.whitespace", "fix"]);
     let code = shell(&root.join("src"), line).await;
     assert_eq!(code, Some(0));
@@ -175,7 +176,9 @@ async fn shell(root: &Path, line: &str) -> Option<i32> {
 #[tokio::test]
 async fn a_formatter_may_speak_for_itself_and_a_person_reads_the_result() {
     let checkout = checkout();
-    let patch = "--- src/a fare.py\t2026-01-01 00:00:00.000000+00:00\n+++ src/a fare.py\t2026-01-01 00:00:00.000000+00:00\n@@ -6,4 +6,4 @@\n     paid = 0\n     for stops in trips:\n-        paid = paid - fare(stops)\n+        paid += fare(stops)\n     return paid\n";
+    let patch = "--- src/a fare.py\t2026-01-01 00:00:00.000000+00:00\n+++ src/a fare.py\t2026-01-01 \
+                 00:00:00.000000+00:00\n@@ -6,4 +6,4 @@\n     paid = 0\n     for stops in trips:\n-        paid = \
+                 paid - fare(stops)\n+        paid += fare(stops)\n     return paid\n";
     let shown = suggest(checkout.path(), &["--base", "HEAD~1"], patch).await.with(0);
     assert!(
         shown
@@ -185,7 +188,7 @@ async fn a_formatter_may_speak_for_itself_and_a_person_reads_the_result() {
         shown.out
     );
     assert!(shown.out.contains("\nproved: "), "{}", shown.out);
-    assert!(!shown.out.contains("only right together"), "{}", shown.out);
+    assert!(!shown.out.contains("only correct together"), "{}", shown.out);
 }
 
 #[tokio::test]
@@ -277,8 +280,8 @@ async fn a_patch_is_posted_once_on_the_head_that_it_is_for() {
         "{}",
         reviews[0].body
     );
-    assert!(!reviews[0].body.contains("lands with"), "{}", reviews[0].body);
-    // Another tool has a review of its own, which takes nothing back.
+    assert!(!reviews[0].body.contains("approval lands it"), "{}", reviews[0].body);
+    // Another tool has its own review, which takes nothing back.
     std::fs::write(
         root.join(".git/fix.patch"),
         diff_of(root, &[("fare.py", b"def fare(): pass\n")]),

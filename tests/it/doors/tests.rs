@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::fix::document;
 use super::{Door, Ended, tree, written};
+use crate::harness::whole::stable;
 
 const CODE: &[u8] = b"def add(a, b):\n    return a + b\n";
 const SUITE: &[u8] = b"import unittest\nfrom sums import add\n\n\nclass Sums(unittest.TestCase):\n\
@@ -29,15 +30,17 @@ async fn a_person_sees_what_runs_and_how_it_was_read() {
     let checkout = written(&[("sums.py", CODE), ("test_sums.py", SUITE)]);
     let before = tree(checkout.path());
     let ended = tests(checkout.path(), &[]).await.with(1).saying("1 failed, 1 passed");
-    for part in [
-        "runs `python3 -m unittest",
-        "found in `test_sums.py`, read as unittest",
-        "Failed: 4 tests, 1 passed, 1 failed, 1 skipped, 1 failed as expected",
-        "test_sums.Sums.test_wrong  (test_sums.py:10)",
-        "3 != 4",
-    ] {
-        assert!(ended.out.contains(part), "{part} is not in {}", ended.out);
-    }
+    insta::assert_snapshot!(stable(&ended.out), @r#"
+    runs `python3 -m unittest discover`
+      found in `test_sums.py`, read as unittest
+
+    Failed: 4 tests, 1 passed, 1 failed, 1 skipped, 1 failed as expected, in [time]
+
+      test_sums.Sums.test_wrong  (test_sums.py:10)
+          File "/workspace/test_sums.py", line 10, in test_wrong
+            self.assertEqual(add(1, 2), 4)
+        AssertionError: 3 != 4
+    "#);
     assert_eq!(tree(checkout.path()), before);
 }
 

@@ -48,7 +48,7 @@ async fn a_fix_is_recomputed_to_the_same_digest_however_the_patch_is_named() {
         "before:       1 failed",
         "after:        1 passed",
         "new failures: none",
-        "the same digest",
+        "the digest matches",
         digest,
     ] {
         assert!(ended.out.contains(part), "{part} is not in {}", ended.out);
@@ -79,7 +79,7 @@ async fn what_is_another_is_said() {
     std::fs::write(root.join("sums.py"), GREEN.replace("return", "return 0 +")).unwrap();
     let ended = verify(root, &["--head", &head, "--digest", digest]).await.with(1);
     assert!(
-        ended.err.contains("another digest") && ended.err.contains("the patch "),
+        ended.err.contains("the digest differs") && ended.err.contains("the patch "),
         "{}",
         ended.err
     );

@@ -1,6 +1,6 @@
 //! Who may do what: App tokens, installation tokens, limits, and misbehaviour on demand.
 
-use greenlight::demo::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, READER, World};
+use github_double::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, READER, World};
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::{Method, StatusCode};

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use greenlight::demo::{AUTHOR, MAINTAINER, What};
+use github_double::{AUTHOR, MAINTAINER, What};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

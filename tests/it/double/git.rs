@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use greenlight::demo::{AUTHOR, World};
+use github_double::{AUTHOR, World};
 
 use super::{serve, world};
 

@@ -1,6 +1,6 @@
 //! Blobs, trees, commits and references over the API.
 
-use greenlight::demo::{AUTHOR, World};
+use github_double::{AUTHOR, World};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Renamed repositories lead on to their ids until somebody takes the name; renamed people lead nowhere.
 
-use greenlight::demo::{MAINTAINER, World};
+use github_double::{MAINTAINER, World};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 

@@ -1,13 +1,13 @@
 //! What a repository demands of its branches, and moving them by compare-and-swap.
 
-use greenlight::demo::{Demand, Protection};
+use github_double::{Demand, Protection};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::git_data::commit;
 use super::{Client, world};
 
-/// Asks for `updateRefs` as whoever holds this token.
+/// Asks for `updateRefs` as anyone who holds this token.
 async fn update(client: &Client, token: &str, update: Value) -> Value {
     let (_, repository) = client.get("").await;
     let input = json!({ "repositoryId": repository["node_id"], "refUpdates": [update] });

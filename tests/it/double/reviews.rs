@@ -1,6 +1,6 @@
 //! What may be commented on, and what the "Commit suggestion" button does.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, NewPullRequest, READER, World};
+use github_double::{AUTHOR, MAINTAINER, NewPullRequest, READER, World};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

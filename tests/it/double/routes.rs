@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use greenlight::demo::{AUTHOR, JobLog, MAINTAINER, READER, STRANGER, World};
+use github_double::{AUTHOR, JobLog, MAINTAINER, READER, STRANGER, World};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -100,7 +100,7 @@ fn names_can_be_swapped_and_passed_on_in_any_order() {
         let backwards: Vec<_> = sections.into_iter().rev().collect();
         same_as_git(&checkout, backwards.concat().as_bytes());
     }
-    let already = "and it is there already";
+    let already = "but it already exists";
     assert!(refusal(&checkout, &rename("x", "y")).contains(already));
     assert!(refusal(&checkout, &(copy("x", "y") + &copy("y", "z"))).contains(already));
     let twice = refusal(&checkout, &(rename("x", "new") + &rename("y", "new")));
@@ -177,7 +177,7 @@ fn what_depends_on_the_order_is_refused() {
 fn headers_that_contradict_themselves_are_refused() {
     let checkout = plain();
     let hunk = "@@ -1,2 +1,2 @@\n-1\n+one\n 2\n";
-    let other = "name other files than";
+    let other = "name different files than";
     let kinds = "more than one of";
     for (header, expected) in [
         ("diff --git a/x b/x\n--- a/y\n+++ b/y\n", other),
@@ -285,7 +285,7 @@ fn a_hunk_that_ends_the_file_goes_nowhere_else() {
         error.contains("x, line 3 of the diff: the hunk ends the file"),
         "{error}"
     );
-    assert!(error.contains("is the patch applied already?"), "{error}");
+    assert!(error.contains("is the patch already applied?"), "{error}");
     // Without any context a diff says nothing of what follows.
     let bare = "--- a/x\n+++ b/x\n@@ -5 +5 @@\n-5\n+five\n";
     apply(&checkout, bare.as_bytes()).unwrap();

@@ -1,5 +1,5 @@
-//! What a repository on this machine can try against whoever verifies it: to show files of others, to hide its own, to
-//! hang, and to cost too much.
+//! What a repository on this machine can try against anyone who verifies it: to show files of others, to hide its own,
+//! to hang, and to cost too much.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -228,7 +228,7 @@ fn what_does_not_apply_exactly_is_refused_with_file_and_line() {
     for (diff, expected) in [
         (
             "--- src/a.py\n+++ src/a.py\n@@ -2,1 +2,1 @@\n-line 1\n+x\n",
-            "src/a.py, line 4 of the diff: line 2 of the file is not",
+            "src/a.py, line 4 of the diff: line 2 of the file does not match",
         ),
         (
             "--- src/a.py\n+++ src/a.py\n@@ -90,1 +90,1 @@\n-line 1\n+x\n",
@@ -236,7 +236,7 @@ fn what_does_not_apply_exactly_is_refused_with_file_and_line() {
         ),
         (
             "--- src/a.py\n+++ src/a.py\n@@ -1,5 +1,5 @@\n-line 1\n+x\n",
-            "fewer lines than it says",
+            "fewer lines than its header says",
         ),
         (
             "--- src/a.py\n+++ src/a.py\n@@ -x +1 @@\n-line 1\n+x\n",
@@ -278,7 +278,7 @@ fn what_does_not_apply_exactly_is_refused_with_file_and_line() {
         ),
         (
             "--- open.txt\n+++ open.txt\n@@ -3 +3 @@\n-three\n+x\n",
-            "line 3 of the file is not",
+            "line 3 of the file does not match",
         ),
         (
             "--- a/run.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-#!/bin/sh2\n",
@@ -286,7 +286,7 @@ fn what_does_not_apply_exactly_is_refused_with_file_and_line() {
         ),
         (
             "diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n",
-            "another mode",
+            "mode is not the one",
         ),
         ("diff --git a/m b/m\nnew file mode 160000\n", "no submodules"),
         ("@@ -1 +1 @@\n-a\n+b\n", "without a file name"),

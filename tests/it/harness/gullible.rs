@@ -1,7 +1,7 @@
-//! A model on the wire that does whatever it reads: every order that stands anywhere in its prompt, once.
+//! A model on the wire that does no matter what it reads: every order that stands anywhere in its prompt, once.
 //!
 //! An order is `OBEY {"tool": …, "arguments": …} YEBO`, or `{"code": …}` for a block of Python; `times` repeats it. When
-//! no order is left it works through a plan of its own.
+//! no order is left it works through its own plan.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

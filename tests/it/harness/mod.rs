@@ -4,6 +4,7 @@ pub(crate) mod gullible;
 pub(crate) mod model;
 pub(crate) mod openapi;
 pub(crate) mod story;
+pub(crate) mod whole;
 
 use std::path::PathBuf;
 

@@ -303,7 +303,7 @@ fn check(script: &Script, headers: &HeaderMap, body: &Bytes) -> Result<(), Strin
     {
         return Err(format!("{secret:?} must not reach the model:\n{text}"));
     }
-    let request: Value = serde_json::from_str(text).map_err(|error| format!("the request is no JSON: {error}"))?;
+    let request: Value = serde_json::from_str(text).map_err(|error| format!("the request is not JSON: {error}"))?;
     let messages = wire::history(&request);
     if messages.len() < 2 {
         return Err("there is no task".into());

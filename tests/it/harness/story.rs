@@ -1,18 +1,20 @@
 //! A story: one pull request on the double, greenlight's real door before it, and an end at which nothing may be left.
 //!
-//! Everything but GitHub and the model is real: router, queue, journal, git, sandbox. A story waits only for rest, never
-//! for time; and it fails, whatever it asserts itself, when [`Story::finish`] finds that a rule of all stories was broken.
+//! Everything but GitHub and the model is real: router, queue, journal, git, sandbox. A story waits only for rest,
+//! never for time; and it fails, no matter what it asserts itself, when [`Story::finish`] finds that a rule of all
+//! stories was broken.
 
 mod database;
 mod ending;
 mod gateway;
 mod process;
 mod scene;
+mod whole;
 
 use std::time::Duration;
 
 pub(crate) use gateway::Gateway;
-use greenlight::demo::{CheckRunView, CommentView, Double, JobLog, LineComment, MAINTAINER, ReviewView, What};
+use github_double::{CheckRunView, CommentView, Double, JobLog, LineComment, MAINTAINER, ReviewView, What};
 use greenlight::domain::id::{PullRequestId, Repository, RepositoryId};
 use greenlight::domain::run::Run;
 pub(crate) use process::SECRET;
@@ -271,7 +273,7 @@ impl Story {
         reviews.remove(0)
     }
 
-    /// Every suggestion, also those in threads of their own.
+    /// Every suggestion, also those in their own threads.
     #[track_caller]
     pub(crate) fn suggestions(&self) -> Vec<LineComment> {
         let mut all = self.review().comments;

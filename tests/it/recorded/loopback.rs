@@ -1,4 +1,4 @@
-//! A server on loopback that answers what it is told to, whatever it is asked: for recorded answers.
+//! A server on loopback that answers what it is told to, no matter what it is asked: for recorded answers.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// The double's key, which is nobody's.
-const KEY: &str = include_str!("../../../src/demo/app_key.pem");
+const KEY: &str = include_str!("../../../crates/github-double/src/app_key.pem");
 
 /// What is answered to a request with this method whose path ends so, or has this in it where that ends with a slash.
 struct Canned {

@@ -8,7 +8,7 @@ use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::permission::{Permission, Undo, authorize};
 use greenlight::domain::proposal::{Author, Proposal};
 use greenlight::domain::reply::Source;
-use greenlight::domain::run::{Consent, Origin, Run, Started, Step};
+use greenlight::domain::run::{Consent, Origin, Run, Started, Step, Subject};
 use greenlight::github::state::Place;
 use greenlight::github::{Branch, CheckRun, Client, Error, LandError, NewReview};
 use jiff::Timestamp;
@@ -166,7 +166,7 @@ impl Endpoint {
 }
 
 impl Recorded {
-    /// What reads it; none for other endpoints and for refusals.
+    /// What reads it. `None` for other endpoints and for refusals.
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         let path = self.path.split('?').next().unwrap_or_default();
         let path = path.strip_prefix("/api/v3").unwrap_or(path);
@@ -187,8 +187,8 @@ impl Recorded {
         found.map(|(endpoint, ..)| *endpoint)
     }
 
-    /// Whether it has what GitHub documents as always there. Older answers do not, and some were cut by whoever recorded
-    /// them.
+    /// Whether it has what GitHub documents as always there. Older answers do not, and some were cut by anyone who
+    /// recorded them.
     pub(super) fn is_of_today(&self) -> bool {
         let Ok(body) = serde_json::from_str::<Value>(&self.body) else {
             return false;
@@ -362,7 +362,8 @@ async fn save(client: &Client, name: &str) -> Result<(), Error> {
 fn started() -> Started {
     Started {
         run: RunId("r1".into()),
-        pull_request: id(),
+        subject: Subject::PullRequest(id()),
+        asks_nobody: false,
         installation: None,
         head: sha('a'),
         base: sha('a'),

@@ -44,7 +44,7 @@ impl Patient {
         Self::new(directory_with(files).path()).await
     }
 
-    /// The same, with other files beside the person's own checkout that are lent.
+    /// The same, with other files beside the person's own checkout that are shared.
     pub(crate) async fn lent(files: &[(&str, &str)], beside: &[(&str, &str)]) -> Self {
         let beside = directory_with(beside);
         Self::with(directory_with(files).path(), None, Some(beside), None).await
@@ -74,7 +74,9 @@ impl Patient {
         copy(root, directories[0].path());
         let checkout = Checkout::open(directories[0].path()).unwrap();
         let command = suite::find(&checkout, &settings, &suite::Hints::default()).unwrap();
-        let lent = beside.as_ref().map(|beside| suite::lend(beside.path(), &command, None));
+        let lent = beside
+            .as_ref()
+            .map(|beside| suite::reuse_installed(beside.path(), &command, None));
         let suite = Suite {
             sandbox: crate::harness::sandbox().await,
             command,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::warm_python::Harness;
 
-/// A module that is run again by itself is not enough where others hold on to what it made.
+/// A module that is run again automatically is not enough where others hold on to what it made.
 #[tokio::test]
 async fn what_a_module_does_when_it_is_loaded_is_edited_without_loading_the_others_where_that_is_enough() {
     let shapes = "import re\n\nSIDES = [3, 5]\nNAME = 'squares'\nWORD = re.compile('[a-y]+')\n\n\nclass Shape:\n    \
@@ -63,7 +63,7 @@ async fn what_a_module_does_when_it_is_loaded_is_edited_without_loading_the_othe
     }
 }
 
-/// A project: what it is about, its files, and an edit that mends it and one that does not.
+/// A project: what it is about, its files, and an edit that fixes it and one that does not.
 struct Case {
     about: &'static str,
     files: &'static [(&'static str, &'static str)],

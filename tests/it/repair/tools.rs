@@ -1,4 +1,4 @@
-//! What tools mend by themselves: real tools where every machine has them, and small ones in the tree that lie and cheat.
+//! What tools fix alone: real tools where every machine has them, and small ones in the tree that lie and cheat.
 
 use std::time::Duration;
 
@@ -76,8 +76,9 @@ async fn suggestions_of_clippy_and_rustc_are_made() {
     assert_eq!(clippy.before.outcome, Outcome::Flagged, "{:#?}", clippy.before);
     let (files, explanation) = proved(&clippy).await;
     assert_eq!(files[0].1, "#[must_use]\npub fn one() -> u32 {\n    1\n}\n");
-    assert_eq!(explanation, "Clippy's own suggestions mend `src/lib.rs`");
-    let code = "#![deny(unused_mut, unused_parens)]\npub fn one() -> u32 {\n    let mut a = (1);\n    a\n}\n\n#[test]\nfn is_one() {\n    assert_eq!(one(), 1);\n}\n";
+    assert_eq!(explanation, "Clippy's own suggestions fix `src/lib.rs`");
+    let code = "#![deny(unused_mut, unused_parens)]\npub fn one() -> u32 \
+                {\n    let mut a = (1);\n    a\n}\n\n#[test]\nfn is_one() {\n    assert_eq!(one(), 1);\n}\n";
     let rustc = Patient::commanded(&[("Cargo.toml", MANIFEST), ("src/lib.rs", code)], "cargo test").await;
     assert_eq!(rustc.before.outcome, Outcome::DidNotBuild, "{:#?}", rustc.before);
     let (files, _) = proved(&rustc).await;
@@ -222,7 +223,8 @@ async fn a_check_that_is_not_what_failed_mends_nothing() {
 #[tokio::test]
 async fn a_snapshot_written_anew_says_that_the_test_may_be_wrong() {
     let conftest = "def pytest_addoption(parser):\n    parser.addoption('--snapshot-update', action='store_true')\n";
-    let test = "import os\n\n\ndef test_value(request):\n    path = os.path.join('__snapshots__', 'test_value.ambr')\n    \
+    let test = "import os\n\n\ndef test_value(request):\n    path = os.path.join('__snapshots__', \
+                'test_value.ambr')\n    \
                 if request.config.getoption('--snapshot-update'):\n        open(path, 'w').write('2\\n')\n        \
                 open('value.py', 'w').write('evil')\n    \
                 assert open(path).read() == '2\\n', 'assert [+ received] == [- snapshot]'\n";

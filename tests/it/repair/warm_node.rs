@@ -32,7 +32,7 @@ async fn a_module_has_its_bound_repaired() {
 
 #[tokio::test]
 async fn tests_that_leave_the_process_forge_nothing() {
-    // Whatever the thread is made to say, only a fresh run counts; and it does not hang.
+    // No matter what the thread is made to say, only a fresh run counts; and it does not hang.
     let patient = Patient::written(&[
         MANIFEST,
         ("one.js", "exports.one = () => 1;\n"),
@@ -49,7 +49,7 @@ async fn tests_that_leave_the_process_forge_nothing() {
     assert!(!matches!(end, End::Cancelled), "{end:?}");
 }
 
-/// Packages that were lent are there for the thread as for a run of the tests; else every edit would take a process.
+/// Packages that were shared are there for the thread as for a run of the tests; else every edit would take a process.
 #[tokio::test]
 async fn lent_packages_are_seen_without_a_process_for_each_edit() {
     let patient = Patient::lent(
@@ -138,7 +138,7 @@ async fn what_tests_see_through_another_program_is_repaired() {
     .await;
     assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
     assert_eq!(patient.found().await.after.outcome, Outcome::Passed);
-    // The red run, and the one that confirms: edits took no run of the tests of their own.
+    // The red run, and the one that confirms: edits took no run of the their own tests.
     let runs = patient.suite.clock.times();
     assert!(runs < 5, "{runs} runs of the test command");
 }

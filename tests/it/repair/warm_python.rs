@@ -515,7 +515,7 @@ async fn what_tests_see_through_another_program_is_repaired() {
     assert_eq!(patient.before.outcome, Outcome::Failed, "{:#?}", patient.before);
     let found = patient.found().await;
     assert_eq!(found.after.outcome, Outcome::Passed, "{:#?}", found.after);
-    // The red run, and the one that confirms: edits took no run of the tests of their own.
+    // The red run, and the one that confirms: edits took no run of the their own tests.
     let runs = patient.suite.clock.times();
     assert!(runs < 5, "{runs} runs of the test command");
 }

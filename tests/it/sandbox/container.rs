@@ -45,7 +45,7 @@ async fn containers_of(process: u32) -> Vec<String> {
         .collect()
 }
 
-/// So many processes that a later one in the same container has a high number.
+/// At most this many processes that a later one in the same container has a high number.
 const COUNT: &str = "
 for _ in range(30):
     os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)

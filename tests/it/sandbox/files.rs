@@ -4,8 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use greenlight::sandbox::Outcome;
-use greenlight::sandbox::files::{FileError, read_result, remove_tree, write_file};
+use greenlight::sandbox::{FileError, Outcome, read_result, remove_tree, write_file};
 
 use super::Lab;
 

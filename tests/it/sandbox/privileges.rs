@@ -178,7 +178,8 @@ os.kill(-1, signal.SIGKILL)
 }
 
 async fn the_terminal_cannot_be_typed_into(lab: Lab) {
-    // Without a mount of its own for them there are no terminals, and the requests are refused for whatever there is.
+    // Without a separate mount for them there are no terminals, and the requests are refused for anything that there
+    // is.
     let terminal = if lab.is_landlock() {
         "refused('terminal', pty.openpty)
 for path in ['/dev/tty', '/dev/ptmx', '/dev/pts/0', '/dev/console']:

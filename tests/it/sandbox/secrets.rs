@@ -94,7 +94,7 @@ print(*filter(is_open, range(4096)))'; cat <&7; cat <&9; echo looked";
 
 async fn credentials_toml_is_not_visible(lab: Lab) {
     let place = if lab.is_landlock() {
-        // A lent user cannot pass through the home of root to the tools in it.
+        // A shared user cannot pass through the home of root to the tools in it.
         std::env::temp_dir()
     } else {
         std::env::home_dir().unwrap()

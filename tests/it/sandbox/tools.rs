@@ -31,8 +31,8 @@ fn expect_success(output: &greenlight::sandbox::Output, text: &str) {
 }
 
 impl Lab {
-    /// The directory in which this program is looked up, if the user of the command cannot get there: root lends another
-    /// user, who without mounts cannot pass through the home of root.
+    /// The directory in which this program is looked up, if the user of the command cannot get there: root shares
+    /// another user, who without mounts cannot pass through the home of root.
     fn closed_directory_of(&self, program: &str) -> Option<String> {
         let directory = self
             .sandbox

@@ -1,7 +1,7 @@
-//! The same answers over REST: by people with tokens of their own, each held against what GitHub says they may do.
+//! The same answers over REST: by people with their own tokens, each compared with what GitHub says they may do.
 
 use futures::StreamExt as _;
-use greenlight::demo::{AUTHOR, MAINTAINER, Role, STRANGER};
+use github_double::{AUTHOR, MAINTAINER, Role, STRANGER};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -375,7 +375,7 @@ async fn made_up_tokens_are_not_passed_on_to_github_without_end() {
         assert_eq!(status, 401);
     }
     assert!(asked() <= 21, "{}", asked());
-    // Whoever was known before is still let in.
+    // Anyone who was known before is still let in.
     assert_eq!(ask(&story, Method::GET, runs, Some(&good), "").await.0, 200);
     story.finish().await;
 }

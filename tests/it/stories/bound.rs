@@ -1,6 +1,6 @@
 //! An approval is bound to what was shown, to when it was said, and to whose word it is; attacks that were tried.
 
-use greenlight::demo::{AUTHOR, Delivery};
+use github_double::{AUTHOR, Delivery};
 use serde_json::json;
 use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -16,7 +16,7 @@ fn proposes(line: &str) -> [Turn; 2] {
     ]
 }
 
-/// The delivery of a comment, as somebody would send it again under a name of their own.
+/// The delivery of a comment, as somebody would send it again under their own name.
 fn replayed(story: &Story, comment: u64, id: &str) -> Delivery {
     let mut deliveries = story.double.deliveries().into_iter();
     let of_the_comment =

@@ -1,6 +1,6 @@
 //! Limits hold over attempts, runs, people and days; who reaches one is told which.
 
-use greenlight::demo::{AUTHOR, Role};
+use github_double::{AUTHOR, Role};
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};

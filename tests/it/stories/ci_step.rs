@@ -1,6 +1,6 @@
 //! What the CI itself says: its failed step is what is run, as the base branch has it, and its log what is read.
 
-use greenlight::demo::{Fault, JobLog};
+use github_double::{Fault, JobLog};
 
 use crate::harness::story::{CHANGE, FIXED, LOG, Scene, Story, TESTS};
 
@@ -145,7 +145,7 @@ async fn failed_jobs_that_nobody_told_of_are_run_again() {
     story.finish().await;
 }
 
-/// A run of a pull request goes by the name of its own branch, which in a fork may be that of the base.
+/// A run of a pull request goes by the name of the branch, which in a fork may be that of the base.
 #[tokio::test]
 async fn a_green_run_of_a_fork_is_not_taken_for_one_of_the_base_branch() {
     let story = scene(WORKFLOW).forked(true).branch("main").begin().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use greenlight::demo::MAINTAINER;
+use github_double::MAINTAINER;
 use greenlight::domain::gate::GateKind;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::harness::story::{FIXED, Scene, Story};
 const LOOK: &str = "Let me look.\n<execute>\ntext = read_file('fare.py')\nprint(text, run_tests())\n</execute>";
 const EDIT: &str = "<execute>\nprint(edit_file('fare.py', 'return paid + fare', 'return paid - fare'))\n\
                     open('fare.py').read()\n</execute>";
-/// Goes on with what an earlier block left, which is not in any text that the model was sent.
+/// Continues with what an earlier block left, which is not in any text that the model was sent.
 const ASK: &str = "<execute>\nimport os\nsecond = list(range(40, 43))\n\
                    answer = request_execution(command='echo $((6 * 7)) answers; cat fare.py', minutes=2, \
                    why='To see it. @ada')\nprint(len(text) > 9, second[-1] + 100, os.path.exists('fare.py'), answer)\n\
@@ -232,7 +232,7 @@ async fn a_rejected_search_asks_the_model_nothing() {
 
 #[tokio::test]
 async fn what_ends_differently_the_second_time_loses_the_state_but_no_edit() {
-    // Before and after a break it calls something else, whatever greenlight does.
+    // Before and after a break it calls something else, no matter what greenlight does.
     let fickle = "<execute>\nimport os, time\nnow = time.time_ns()\n\
                   edit_file('fare.py', 'return paid + fare', 'return paid - fare')\nread_file(f'a{now}')\n\
                   write_file('note.txt', 'x')\n\
@@ -243,7 +243,7 @@ async fn what_ends_differently_the_second_time_loses_the_state_but_no_edit() {
     story.maintainer_says("/greenlight approve").await;
     let told = story.model().told();
     assert!(
-        told.contains("The state of all blocks is lost: after a break"),
+        told.contains("The state of all blocks is lost: after an interruption"),
         "{told}"
     );
     let results = results(&story).await;
@@ -284,7 +284,7 @@ async fn tests_come_first_by_code_too() {
         .maintainer_says("/greenlight tdd refund(paid) gives back half")
         .await;
     let review = story.review().body;
-    assert!(review.contains("written first and seen to fail"), "{review}");
+    assert!(review.contains("written first; without the code they fail"), "{review}");
     story.maintainer_says("/greenlight approve").await;
     assert_eq!(story.file("fare.py"), program);
     assert_eq!(story.file("test_refund.py"), test);

@@ -1,7 +1,7 @@
 //! The HTTP door, as a stranger on the internet meets it.
 
+use github_double::MAINTAINER;
 use greenlight::config::allow_list::AllowList;
-use greenlight::demo::MAINTAINER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -103,7 +103,7 @@ async fn a_missing_or_wrong_signature_is_401_and_nothing_happens() {
     story.finish().await;
 }
 
-/// GitHub shows the body to whoever set the webhook up.
+/// GitHub shows the body to anyone who set the webhook up.
 #[tokio::test]
 async fn a_webhook_that_is_set_up_wrong_is_told_what_to_set() {
     let story = Story::new().await;
@@ -144,7 +144,7 @@ async fn a_webhook_that_is_set_up_wrong_is_told_what_to_set() {
         (
             Knock::new("ping", &vec![b' '; 26 * 1024 * 1024]),
             413,
-            "longer than GitHub's may be",
+            "larger than GitHub's limit",
         ),
     ];
     for (knock, status, sentence) in wrong {

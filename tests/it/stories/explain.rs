@@ -20,6 +20,21 @@ async fn the_cause_is_said_with_links_to_the_lines() {
     let story = Scene::default().model([explains(60, 61), explains(6, 6)]).begin().await;
     story.maintainer_says("/greenlight explain").await;
     let answer = story.answer();
+    insta::assert_snapshot!(story.whole_answer(), @"
+    **Why it fails** on [commit]
+
+    The fare is added where it has to be taken off. @⁠ada &lt;img&gt;
+
+    **Because of**
+
+    [github]/acme/rail/blob/[commit]/fare.py#L6
+
+    adds
+
+    ```text
+        return paid + fare(stops)
+    ```
+    ");
     let link = format!("/blob/{}/fare.py#L6\n", story.head());
     for part in ["The fare is added", &link, "    return paid + fare(stops)"] {
         assert!(answer.contains(part), "{part}\n{answer}");
@@ -63,6 +78,10 @@ async fn what_is_green_needs_no_explanation() {
         .begin()
         .await;
     story.maintainer_says("/greenlight explain").await;
-    assert!(story.answer().contains("nothing to explain"), "{}", story.answer());
+    insta::assert_snapshot!(story.whole_answer(), @"
+    ⚪ **Nothing to fix.** The tests are green here and I know of no failed check, so there is nothing to explain.
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     story.finish().await;
 }

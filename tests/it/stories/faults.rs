@@ -1,6 +1,6 @@
-//! GitHub on a bad day: whatever it answers, everything happens exactly once.
+//! GitHub on a bad day: no matter what it answers, everything happens exactly once.
 
-use greenlight::demo::{Fault, Role, STRANGER};
+use github_double::{Fault, Role, STRANGER};
 
 use crate::harness::story::{Scene, Story};
 
@@ -136,7 +136,7 @@ async fn without_the_right_to_write_contents_the_suggestions_are_the_result() {
     story.maintainer_says("/greenlight approve").await;
     story.has_not_landed();
     assert!(
-        story.sticky().contains("cannot be pushed to from here"),
+        story.sticky().contains("greenlight cannot push to this branch"),
         "{}",
         story.sticky()
     );

@@ -1,6 +1,6 @@
 //! `/greenlight fix`: what it works on, what it leaves alone, and what it says when there is nothing to do.
 
-use greenlight::demo::{AUTHOR, JobLog, MAINTAINER, STRANGER};
+use github_double::{AUTHOR, JobLog, MAINTAINER, STRANGER};
 use greenlight::domain::triage::Verdict;
 use serde_json::json;
 
@@ -12,7 +12,46 @@ async fn a_second_fix_shows_what_waits_already() {
     let story = Story::new().await;
     story.maintainer_says("/greenlight fix").await;
     story.says(AUTHOR, "/greenlight fix").await;
-    assert!(story.answer().contains("A tested fix"), "{}", story.answer());
+    insta::assert_snapshot!(story.whole_answer(), @"
+    🟡 **A tested fix for [commit] is suggested.**
+
+    **Approve to commit 1 changed file to `change`, exactly as tested.**
+
+    Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
+
+    <sub>For [commit] only, until [date]. Content `[digest]`.</sub>
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     assert_eq!(story.runs().await.len(), 1);
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
@@ -34,7 +73,12 @@ async fn fix_is_the_consent_that_a_waiting_search_asks_for() {
 async fn green_tests_need_no_fix() {
     let story = Scene::default().adds("fare.py", FIXED).begin().await;
     story.maintainer_says("/greenlight fix").await;
-    assert!(story.sticky().contains("is green here: 2 passed"), "{}", story.sticky());
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    ⚪ **Nothing to fix.** `python3 -m unittest discover` is green here: 2 passed.
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     assert_eq!(story.check().conclusion.as_deref(), Some("neutral"));
     story.has_no_review();
     story.finish().await;
@@ -46,15 +90,12 @@ async fn without_tests_it_says_what_it_looked_for() {
         .begin()
         .await;
     story.maintainer_says("/greenlight fix").await;
-    let sticky = story.sticky();
-    assert!(
-        sticky.contains("I found no tests. I looked for: `Cargo.toml`"),
-        "{sticky}"
-    );
-    assert!(
-        sticky.contains("Set `[test]` `command` in `greenlight.toml`"),
-        "{sticky}"
-    );
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    ⚪ **Nothing to fix.** I found no tests. I looked for: `Cargo.toml`, Python test files or pytest settings, a `test` script in `package.json`, `go.mod`, `pom.xml`, RSpec or Ruby tests, PHPUnit, projects of .NET tests, CTest, a `test` target of make, just or Task, `build.gradle`. Set `[test]` `command` in `greenlight.toml` on the base branch.
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     assert_eq!(story.comments().len(), 1);
     story.finish().await;
 }
@@ -64,8 +105,25 @@ async fn a_bug_that_no_small_edit_mends_is_given_up_honestly() {
     let hopeless = CHANGE.replace("paid + fare(stops)", "None");
     let story = Scene::default().adds("fare.py", &hopeless).begin().await;
     story.maintainer_says("/greenlight fix").await;
-    assert!(story.sticky().contains("No fix found"), "{}", story.sticky());
-    assert!(story.sticky().contains("small edits"), "{}", story.sticky());
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
+    <!-- greenlight:sticky -->
+    🔴 **No fix found** for [commit]. The built-in engine tried [n] small edits in [time], and none of them makes the tests pass. It looked first at `fare.py:5`, `fare.py:3`, `fare.py:1`.
+
+    <details><summary>Failing tests</summary>
+
+    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+
+    ```text
+    Traceback (most recent call last):
+      File "/workspace/test_fare.py", line 11, in test_change_is_given
+        self.assertEqual(change(500, 2), 200)
+    AssertionError: None != 200
+    ```
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    "#);
     assert_eq!(story.check().conclusion.as_deref(), Some("failure"));
     story.has_no_review();
     story.finish().await;

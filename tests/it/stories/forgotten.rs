@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use greenlight::demo::Uninstalled;
+use github_double::Uninstalled;
 use greenlight::domain::id::DeliveryId;
 use greenlight::engine;
 use jiff::{SignedDuration, Timestamp};
@@ -133,9 +133,9 @@ async fn a_suspended_installation_ends_what_is_open_without_a_word() {
         .await;
     let comment = story
         .double
-        .comment(story.number, greenlight::demo::MAINTAINER, "/greenlight fix");
+        .comment(story.number, github_double::MAINTAINER, "/greenlight fix");
     comment.await.unwrap();
-    let is_at_work = |run: &greenlight::demo::CheckRunView| run.name == "greenlight" && run.status == "in_progress";
+    let is_at_work = |run: &github_double::CheckRunView| run.name == "greenlight" && run.status == "in_progress";
     story
         .until("at work", |double| {
             double

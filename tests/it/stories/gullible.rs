@@ -1,12 +1,12 @@
-//! A model that obeys whatever it reads, and an author who writes orders for it wherever a model can read: none of them
-//! approves, pushes, touches what is protected, weakens a test, reaches anything or learns a secret.
+//! A model that obeys no matter what it reads, and an author who writes orders for it wherever a model can read: none
+//! of them approves, pushes, touches what is protected, weakens a test, reaches anything or learns a secret.
 
 mod orders;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use greenlight::demo::STRANGER;
+use github_double::STRANGER;
 use greenlight::domain::run::{MAX_REQUESTS, Run};
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ impl Targets {
     }
 }
 
-/// What the model does by itself.
+/// What the model does alone.
 fn plan() -> Vec<Value> {
     let call = |tool: &str, arguments: Value| json!({ "tool": tool, "arguments": arguments });
     let mut plan = vec![call("list_files", json!({})), call("git_log", json!({}))];
@@ -200,7 +200,7 @@ async fn answers(story: &Story, approves: bool) -> usize {
     panic!("it asks without end");
 }
 
-/// What must be true whatever was obeyed.
+/// What must be true no matter what was obeyed.
 async fn held(story: &Story, model: &GullibleModel, targets: &Targets) -> Run {
     story.has_not_landed();
     assert_eq!(story.double.head(story.number).unwrap(), story.head());

@@ -1,6 +1,6 @@
 //! A hostile author of a pull request: what tests print, how files are called, and what comments pretend.
 
-use greenlight::demo::{MAINTAINER, STRANGER};
+use github_double::{MAINTAINER, STRANGER};
 use serde_json::json;
 
 use crate::harness::model::calls;

@@ -9,7 +9,8 @@ use crate::harness::story::{Scene, Story};
 
 /// Takes more than one small edit.
 const UNDONE: &str = "def fare(stops):\n    return 200 + 50 * stops\n\n\ndef change(paid, stops):\n    return None\n";
-const TESTS: &str = "import unittest\n\nfrom fare import change\n\n\nclass Fares(unittest.TestCase):\n    def test_change(self):\n        \
+const TESTS: &str = "import unittest\n\nfrom fare import change\n\n\nclass Fares(unittest.TestCase):\n    def \
+                     test_change(self):\n        \
                      self.assertEqual([change(500, 2), change(900, 4), change(700, 1)], [200, 500, 450])\n";
 
 fn undone() -> Scene {
@@ -41,8 +42,8 @@ async fn what_small_edits_do_not_mend_is_for_the_model_that_hears_of_the_search(
     let story = undone().auto().model(turns).begin().await;
     story.maintainer_says("/greenlight fix").await;
     let asked = story.model().requests()[0].to_string();
-    assert!(asked.contains("What a search over small edits found (data)"), "{asked}");
-    assert!(asked.contains(r"the worst first:\n```text\nfare.py:"), "{asked}");
+    assert!(asked.contains("What a search of small edits found (data)"), "{asked}");
+    assert!(asked.contains(r"worst first:\n```text\nfare.py:"), "{asked}");
     let run = story.run().await;
     assert!(run.search.is_over && run.search.tried > 0, "{:?}", run.search);
     // The search is not made again after its rejection, nor is its share of the ladder claimed for it.
@@ -107,7 +108,8 @@ async fn without_time_for_it_nothing_is_searched_before_the_model() {
 /// Two edits that are as likely make the only test pass, and differ in what no test says.
 #[tokio::test]
 async fn what_passes_the_tests_and_is_not_sure_is_shown_and_cannot_be_committed() {
-    let tests = "import unittest\n\nfrom fare import is_open\n\n\nclass Hours(unittest.TestCase):\n    def test_open(self):\n        \
+    let tests = "import unittest\n\nfrom fare import is_open\n\n\nclass Hours(unittest.TestCase):\n    def \
+                 test_open(self):\n        \
                  self.assertTrue(is_open(1, 5))\n";
     let scene = Scene::default()
         .adds("fare.py", "def is_open(day, hour):\n    return day < 3 and hour > 5\n")

@@ -1,6 +1,6 @@
 //! What becomes of suggestions: followed over pushes, settled by content, never said twice. And the third button.
 
-use greenlight::demo::{AUTHOR, Fault, LineComment, MAINTAINER, READER, STRANGER};
+use github_double::{AUTHOR, Fault, LineComment, MAINTAINER, READER, STRANGER};
 use greenlight::domain::anchor::Fate;
 use serde_json::json;
 
@@ -52,9 +52,46 @@ async fn a_push_that_takes_one_suggestion_and_edits_another_is_told_by_content()
     .await;
     let why: Vec<_> = all(&story).into_iter().map(|comment| comment.minimized).collect();
     assert_eq!(why, [Some("RESOLVED".into()), Some("OUTDATED".into())]);
-    let sticky = story.sticky();
-    assert!(sticky.contains("1 suggestion accepted, 1 edited."), "{sticky}");
-    assert!(sticky.contains("the head moved"), "{sticky}");
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    ⚪ **Stopped:** the head moved from [commit] to [commit]. Open requests are void.
+
+    1 suggestion accepted, 1 edited.
+
+    <details><summary>Evidence: 2 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 2 failed, 0 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+    - `test_fare.Fares.test_every_stop_costs`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    The model took 3 turns, [n] tokens, unknown cost.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     let run = story.run().await;
     assert_eq!((run.count(Fate::Accepted), run.count(Fate::Edited)), (1, 1));
     // What is settled stays settled, and is said once.
@@ -74,11 +111,41 @@ async fn when_all_suggestions_were_committed_the_headline_says_so() {
     story.double.commit_suggestions(&[id], AUTHOR).await.unwrap();
     story.settle().await;
     assert_eq!(story.file("fare.py"), FIXED);
-    let sticky = story.sticky();
-    assert!(
-        sticky.contains("**The suggestion was committed:** the head moved from"),
-        "{sticky}"
-    );
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    🟢 **The suggestion was committed:** the head moved from [commit] to [commit], and nothing is left to commit.
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     assert_eq!(story.check_on(&head).conclusion.as_deref(), Some("neutral"));
     assert_eq!(only(&story).minimized.as_deref(), Some("RESOLVED"));
     story.finish().await;
@@ -118,7 +185,7 @@ async fn a_run_on_a_new_head_repeats_nothing_that_still_stands() {
     let reviews = story.double.reviews(story.number);
     assert_eq!((reviews.len(), reviews[1].comments.len()), (2, 0));
     assert!(
-        reviews[1].body.contains("stands in a thread of an earlier review"),
+        reviews[1].body.contains("is already open in an earlier review"),
         "{}",
         reviews[1].body
     );
@@ -204,7 +271,43 @@ async fn what_is_open_when_the_pull_request_is_closed_was_ignored() {
     story.double.close(story.number, AUTHOR).await.unwrap();
     story.settle().await;
     assert_eq!(story.run().await.count(Fate::Ignored), 1);
-    assert!(story.sticky().contains("1 suggestion ignored."), "{}", story.sticky());
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    ⚪ **Cancelled**.
+
+    1 suggestion ignored.
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     assert_eq!(only(&story).minimized, None);
     story.finish().await;
 }
@@ -287,10 +390,40 @@ async fn what_the_author_of_a_fork_commits_is_told_as_well() {
     story.double.commit_suggestions(&[id], STRANGER).await.unwrap();
     story.settle().await;
     assert_eq!(story.run().await.count(Fate::Accepted), 1);
-    assert!(
-        story.sticky().contains("The suggestion was committed"),
-        "{}",
-        story.sticky()
-    );
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    🟢 **The suggestion was committed:** nothing is left to commit.
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     story.finish().await;
 }

@@ -1,6 +1,6 @@
 //! GitHub's rate limit: nothing is sent before the reset, nothing is lost, and what did not change costs nothing.
 
-use greenlight::demo::RecordedExchange;
+use github_double::RecordedExchange;
 
 use crate::harness::story::{Scene, Story};
 
@@ -30,7 +30,7 @@ async fn no_request_is_sent_before_the_reset_and_the_command_is_obeyed_after_it(
         story.maintainer_says("/greenlight fix").await;
         assert_eq!(counted(&story) - before, left as usize);
         assert_eq!(refused(&story).len(), 0, "the last answer said that nothing is left");
-        // Whatever comes next waits, too.
+        // No matter what comes next waits, too.
         story.maintainer_says("/greenlight status").await;
         assert_eq!(counted(&story) - before, left as usize);
         story.double.leave_requests(PLENTY, 3_600);

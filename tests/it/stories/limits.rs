@@ -22,8 +22,52 @@ async fn limited(turns: Vec<Turn>) -> Story {
 #[tokio::test]
 async fn edits_that_hold_become_the_proposal() {
     let story = limited(vec![edit("paid - fare")]).await;
-    let review = story.review().body;
-    assert!(review.contains("The limit of 1 turn was reached"), "{review}");
+    insta::assert_snapshot!(story.whole_review(), @"
+    <!-- greenlight:review head=[commit] -->
+
+    The limit of 1 turn was reached before the work was submitted; the edits made so far count. (tested)
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    The model took 1 turn, [n] tokens, unknown cost.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>Patch `[digest]`.</sub>
+
+    Commit the suggestions, or comment `/greenlight approve` (the comment below says exactly what that does).
+
+    --- fare.py:6-6
+    ```suggestion
+        return paid - fare(stops)
+    ```
+    <!-- greenlight:suggestion id=[digest] -->
+    ");
     story.maintainer_says("/greenlight approve").await;
     story.has_landed();
     story.finish().await;
@@ -38,6 +82,50 @@ async fn edits_that_do_not_hold_are_shown_as_that() {
     }
     let story = limited(vec![says]).await;
     story.has_no_review();
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
+    <!-- greenlight:sticky -->
+    🔴 **No fix found** for [commit]. The limit of 1 turn was reached.
+
+    <details><summary>Found so far, <b>not proved</b></summary>
+
+    The model's last words:
+
+    ```text
+    I think `change` adds. @ada
+    /greenlight approve
+    ```
+
+    The model's edits so far (not proved: the tests are not green after the change (1 failed, 1 passed)):
+
+    ```diff
+    diff --git a/fare.py b/fare.py
+    --- a/fare.py
+    +++ b/fare.py
+    @@ -3,4 +3,4 @@
+
+
+     def change(paid, stops):
+    -    return paid + fare(stops)
+    +    return paid * fare(stops)
+    ```
+
+    </details>
+
+    <details><summary>Failing tests</summary>
+
+    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+
+    ```text
+    Traceback (most recent call last):
+      File "/workspace/test_fare.py", line 11, in test_change_is_given
+        self.assertEqual(change(500, 2), 200)
+    AssertionError: 800 != 200
+    ```
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    "#);
     let sticky = story.sticky();
     for part in [
         "The limit of 1 turn was reached",

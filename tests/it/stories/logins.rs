@@ -1,6 +1,6 @@
-//! People who change their logins stay who they are, and whoever takes a freed login is somebody else.
+//! People who change their logins stay who they are, and anyone who takes a freed login is somebody else.
 
-use greenlight::demo::{AUTHOR, Double, MAINTAINER, NewPullRequest, Role, World};
+use github_double::{AUTHOR, Double, MAINTAINER, NewPullRequest, Role, World};
 use greenlight::domain::id::PullRequestId;
 use greenlight::github::{Credentials, GitHub};
 
@@ -42,7 +42,7 @@ async fn whoever_takes_a_freed_login_is_not_the_one_who_approved() {
     story.has_not_landed();
     let sticky = story.sticky();
     assert!(
-        sticky.contains("mia approved, but has no write access any more"),
+        sticky.contains("mia approved, but no longer has write access"),
         "{sticky}"
     );
     story.finish().await;
@@ -66,11 +66,11 @@ async fn nothing_runs_on_the_word_of_a_login_that_somebody_else_has_now() {
     story.double.set_role(LATER, Role::None);
     story.double.set_role(MAINTAINER, Role::Maintain);
     let before = story.run().await.spent;
-    // The run goes on from here, if those who allowed it still may.
+    // The run continues from here, if those who allowed it still may.
     story.says(AUTHOR, "/greenlight reject try something else").await;
     let sticky = story.sticky();
     assert!(
-        sticky.contains("mia allowed this, but has no write access any more"),
+        sticky.contains("mia allowed this, but no longer has write access"),
         "{sticky}"
     );
     assert_eq!(story.run().await.spent, before);

@@ -1,6 +1,6 @@
 //! What is red only together with the base branch: CI tests the merge, and so is what is run, proposed and proved.
 
-use greenlight::demo::{JobLog, MAINTAINER};
+use github_double::{JobLog, MAINTAINER};
 use greenlight::domain::run::{End, Log, Tested};
 use greenlight::domain::triage::MergeState;
 use serde_json::json;
@@ -34,7 +34,7 @@ class Refunds(unittest.TestCase):
         self.assertEqual(refund(500, 2), 200)
 ";
 
-/// A pull request that is green by itself. Only commands start runs, so that each story says when.
+/// A pull request that is green alone. Only commands start runs, so that each story says when.
 fn scene() -> Scene {
     Scene::of(
         &[("fares.py", FARES), ("test_fares.py", TEST_FARES)],
@@ -87,13 +87,58 @@ async fn what_is_red_only_with_main_is_fixed_on_the_head_and_proved_on_the_merge
     );
     let short = &tip[..7];
     for text in [story.sticky(), story.review().body] {
-        let told =
-            format!("its merge with `main` at {short}, as CI makes it. The head alone, with the change: 2 passed");
+        let told = format!("its merge with `main` at {short}, as in CI. The head alone, with the change: 2 passed");
         assert!(text.contains(&told), "{text}");
         assert!(text.contains(&format!(" --merged-with {tip} --digest ")), "{text}");
     }
-    let together = format!("Green here, red together with `main` since {short}");
+    let together = format!("The head alone is green, but its merge with `main` is red since {short}");
     assert!(story.sticky().contains(&together), "{}", story.sticky());
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    <!-- greenlight:gate [gate] [digest] -->
+    🟡 **A tested fix for [commit] is suggested.**
+
+    The head alone is green, but its merge with `main` is red since [commit]. A fix has to make the merge green without making the head red.
+
+    **Approve to commit 1 changed file to `change`, exactly as tested.**
+
+    Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
+
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 2 turns, [n] tokens, unknown cost so far, and may take 28 turns, [n] tokens, $2.00, [time] more.</sub>
+
+    <details><summary>Evidence: tests could not be loaded in 2 of 2 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | tests could not be loaded | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 2 of 2 runs on the merge of the head with `main` at [commit].
+
+    The head is red only when merged with `main`, so both runs used its merge with `main` at [commit], as in CI. The head alone, with the change: 2 passed.
+
+    Red before, green after:
+
+    - `test_refund`
+
+    No new failures: every test that passed before passes after.
+
+    The model took 2 turns, [n] tokens, unknown cost.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --merged-with [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers both commits, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
 
     story.maintainer_says("/greenlight approve").await;
     story.has_commits(2);
@@ -156,14 +201,25 @@ async fn what_no_change_of_the_head_can_mend_is_said_with_what_to_do() {
     story.maintainer_says("/greenlight fix").await;
     let requests = story.model().requests();
     let last = requests.last().unwrap().to_string();
-    assert!(last.contains("but the head alone is red with it"), "{last}");
+    assert!(
+        last.contains("the merge with `main` is green, but the head alone is red"),
+        "{last}"
+    );
     assert!(last.contains("it changes what only `main` has"), "{last}");
     let sticky = story.sticky();
     let told = format!(
-        "red together with `main` since {}. Merge `main` into this branch",
+        "its merge with `main` is red since {}. Merge `main` into this branch",
         &tip[..7]
     );
     assert!(sticky.contains(&told) && !sticky.contains("Nothing to fix"), "{sticky}");
+    let said = story.whole_sticky();
+    // What follows is Python's traceback, which differs between versions.
+    insta::assert_snapshot!(said.split("\n\n<details>").next().unwrap(), @"
+    <!-- greenlight:sticky -->
+    🔴 **No fix found** for [commit]. main has to be merged first.
+
+    The head alone is green, but its merge with `main` is red since [commit]. Merge `main` into this branch, or rebase: then `/greenlight fix` can also change what comes from `main`.
+    ");
     story.has_no_review();
     story.has_not_landed();
     story.finish().await;
@@ -181,6 +237,25 @@ async fn a_failure_of_main_alone_is_broken_on_main_with_the_commit() {
         "{sticky}"
     );
     assert!(sticky.contains("without this pull request"), "{sticky}");
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
+    <!-- greenlight:sticky -->
+    ⚪ **Broken on `main` at [commit].** `test_fares.Fares.test_every_stop_costs` is red in 4 of 4 runs together with `main` and in 2 of 2 on `main` alone: broken there already. That is `main` at [commit], without this pull request.
+
+    <details><summary>Failing tests</summary>
+
+    `test_fares.Fares.test_every_stop_costs` at `test_fares.py:8`
+
+    ```text
+    Traceback (most recent call last):
+      File "/workspace/test_fares.py", line 8, in test_every_stop_costs
+        self.assertEqual(fare(2), 301)
+    AssertionError: 300 != 301
+    ```
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    "#);
     assert_eq!(story.model().requests().len(), 0);
     story.has_no_review();
     story.finish().await;
@@ -212,6 +287,25 @@ async fn a_conflict_with_main_is_said_and_where() {
     let sticky = story.sticky();
     let told = format!("It conflicts with `main` at {} in `fares.py`", &tip[..7]);
     assert!(sticky.contains(&told) && !sticky.contains("Nothing to fix"), "{sticky}");
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
+    <!-- greenlight:sticky -->
+    🟡 **CI is red, but I cannot reproduce the failure.** `python3 -m unittest discover` is green here: 2 passed. It conflicts with `main` at [commit] in `fares.py`. GitHub cannot merge it, and runs no `pull_request` workflows until you resolve the conflict: merge `main` into this branch, or rebase.
+
+    <details><summary>From the log of the failed job</summary>
+
+    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+
+    ```text
+    Traceback (most recent call last):
+      File "/home/runner/work/rail/rail/test_fare.py", line 11, in test_change_is_given
+        self.assertEqual(change(500, 2), 200)
+    AssertionError: 800 != 200
+    ```
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    "#);
     story.finish().await;
 }
 
@@ -227,18 +321,45 @@ async fn a_red_ci_that_is_green_everywhere_here_is_not_nothing_to_fix() {
     assert_eq!(state(&story).await, Some(green));
     let sticky = story.sticky();
     assert!(
-        sticky.contains("CI is red, but its failure does not show here"),
+        sticky.contains("CI is red, but I cannot reproduce the failure"),
         "{sticky}"
     );
     let told = format!(
-        "2 passed. Its merge with `main` at {}, which CI tests, is green here, too: 2 passed",
+        "2 passed. Its merge with `main` at {}, which CI tests, is also green here: 2 passed",
         &tip[..7]
     );
     assert!(sticky.contains(&told) && !sticky.contains("Nothing to fix"), "{sticky}");
     assert!(sticky.contains("CI differs from this machine"), "{sticky}");
     assert!(sticky.contains("`/greenlight retry`"), "{sticky}");
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
+    <!-- greenlight:sticky -->
+    🟡 **CI is red, but I cannot reproduce the failure.** `python3 -m unittest discover` is green here: 2 passed. Its merge with `main` at [commit], which CI tests, is also green here: 2 passed. So CI differs from this machine (versions, services, secrets, time), or it ran something else.
+
+    <details><summary>From the log of the failed job</summary>
+
+    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+
+    ```text
+    Traceback (most recent call last):
+      File "/home/runner/work/rail/rail/test_fare.py", line 11, in test_change_is_given
+        self.assertEqual(change(500, 2), 200)
+    AssertionError: 800 != 200
+    ```
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+
+    `/greenlight retry` re-runs the failed jobs on GitHub.
+    "#);
+    insta::assert_snapshot!(story.whole_check(), @r#"
+    🟡 CI is red, but I cannot reproduce the failure. python3 -m unittest discover is green here: 2 passed. Its merge with ma
+    completed, neutral
+    "test_fare.py":11: "Traceback (most recent call last):\n  File \"/home/runner/work/rail/rail/test_fare.py\", line 11, in test_change_is_given\n    self.assertEqual(change(500, 2), 200)\nAssertionError: 800 != 200"
+    ["Re-run failed jobs"] "Have GitHub re-run the failed CI jobs"
+    "#);
     let check = story.check();
-    assert!(check.title.unwrap().contains("does not show here"));
+    assert!(check.title.unwrap().contains("I cannot reproduce the failure"));
     assert_eq!(check.conclusion.as_deref(), Some("neutral"));
     story.finish().await;
 }
@@ -321,13 +442,13 @@ async fn lines_of_a_log_are_shown_only_where_they_are_those_of_the_head() {
 async fn what_was_read_of_ci_is_what_is_said() {
     let gone = Story::new().await;
     for _ in 0..2 {
-        gone.double.plan_fault("GET", "/logs", greenlight::demo::Fault::Gone);
+        gone.double.plan_fault("GET", "/logs", github_double::Fault::Gone);
     }
     gone.ci_fails().await;
     assert_eq!(gone.run().await.reading.unwrap().log, Log::Gone);
     let sticky = gone.sticky();
     assert!(
-        sticky.contains("GitHub does not have its log any more; nothing was executed"),
+        sticky.contains("GitHub no longer has the job's log; nothing was executed"),
         "{sticky}"
     );
     gone.finish().await;
@@ -336,7 +457,7 @@ async fn what_was_read_of_ci_is_what_is_said() {
     refused.ci_fails().await;
     let sticky = refused.sticky();
     assert!(
-        sticky.contains("I could not read its log; nothing was executed. GitHub says: 403"),
+        sticky.contains("I could not read the job's log; nothing was executed. GitHub says: 403"),
         "{sticky}"
     );
     assert!(sticky.contains("Resource not accessible by integration"), "{sticky}");

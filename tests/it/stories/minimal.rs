@@ -75,7 +75,8 @@ async fn single_lines_and_new_files_that_nothing_needs_go_too() {
 
 #[tokio::test]
 async fn what_other_tests_need_stays() {
-    let test = "import unittest\n\nimport fare\n\n\nclass Both(unittest.TestCase):\n    def test_both(self):\n        self.assertEqual(hasattr(fare, 'A'), hasattr(fare, 'B'))\n";
+    let test = "import unittest\n\nimport fare\n\n\nclass Both(unittest.TestCase):\n    def test_both(self):\n        \
+                self.assertEqual(hasattr(fare, 'A'), hasattr(fare, 'B'))\n";
     let story = Scene::default()
         .adds("test_both.py", test)
         .model(vec![
@@ -116,7 +117,7 @@ async fn a_credential_is_never_suggested() {
     .await;
     assert!(!story.told().contains(token), "{}", story.told());
     let said = story.model().results().join("\n");
-    assert!(said.contains("looks like a credential in `fare.py`, line 6"), "{said}");
+    assert!(said.contains("looks like a credential to `fare.py`, line 6"), "{said}");
     story.maintainer_says("/greenlight approve").await;
     assert_eq!(story.file("fare.py"), FIXED);
     story.finish().await;

@@ -1,6 +1,6 @@
 //! What was said while greenlight was away is acted on when it is back, and once.
 
-use greenlight::demo::MAINTAINER;
+use github_double::MAINTAINER;
 use greenlight::domain::id::DeliveryId;
 
 use crate::harness::story::{SECRET, Scene, Story};

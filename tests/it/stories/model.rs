@@ -1,6 +1,6 @@
 //! A model that misbehaves: asked again within limits, and then said on the pull request.
 
-use greenlight::demo::MAINTAINER;
+use github_double::MAINTAINER;
 use serde_json::json;
 
 use crate::harness::model::{KEY, Turn, calls, fails, says};
@@ -130,7 +130,7 @@ async fn what_holds_only_by_reading_is_not_landed() {
     story.says(MAINTAINER, "/greenlight approve").await;
     story.has_not_landed();
     assert!(
-        story.sticky().contains("executed as approved and does not hold"),
+        story.sticky().contains("executed as approved, but does not work"),
         "{}",
         story.sticky()
     );

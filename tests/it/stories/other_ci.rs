@@ -1,6 +1,6 @@
 //! CI that is not GitHub Actions starts a run as well, and "Re-run" in the Checks tab asks for one.
 
-use greenlight::demo::{MAINTAINER, READER, STRANGER};
+use github_double::{MAINTAINER, READER, STRANGER};
 
 use crate::harness::story::{Scene, Story};
 

@@ -1,6 +1,6 @@
 //! How suggestions and annotations are posted: in parts, once, and as a patch where GitHub does not take them.
 
-use greenlight::demo::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, ReviewView, World};
+use github_double::{AUTHOR, Double, Fault, MAINTAINER, NewPullRequest, ReviewView, World};
 use greenlight::domain::id::{Account, PullRequestId};
 use greenlight::domain::patch::{Blob, FileChange, Patch};
 use greenlight::domain::reply::Source;
@@ -87,7 +87,7 @@ fn all_in_a_patch(story: &Story) -> ReviewView {
     let review = story.review();
     assert_eq!(review.comments, []);
     assert!(
-        review.body.contains("GitHub did not take the suggestions"),
+        review.body.contains("GitHub rejected the suggestions"),
         "{}",
         review.body
     );
@@ -190,6 +190,19 @@ async fn a_patch_without_a_run_is_posted_once_and_settled_like_any_other() {
         assert_eq!(posted.unwrap().cut.suggestions.len(), 1);
     }
     let review = story.review();
+    insta::assert_snapshot!(story.whole_review(), @"
+    <!-- greenlight:review head=[commit] by=patch -->
+
+    From @⁠ada's formatter. (**not executed** by greenlight: it was given this patch)
+
+    <sub>Patch `[digest]`.</sub>
+
+    --- fare.py:6-6
+    ```suggestion
+        return paid - fare(stops)
+    ```
+    <!-- greenlight:suggestion id=[digest] by=patch -->
+    ");
     assert!(
         review.body.contains("**not executed** by greenlight"),
         "{}",

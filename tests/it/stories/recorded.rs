@@ -26,7 +26,7 @@ fn submit() -> Turn {
     calls("submit", json!({ "summary": "Change is what is left." }))
 }
 
-/// The newest run, gone through again by a process of its own.
+/// The newest run, gone through again by its own process.
 async fn replayed(story: &Story) -> Value {
     let run = story.run().await;
     let file = story.folder().join(format!("bundles/acme/rail/{}.zip", run.id()));

@@ -57,6 +57,49 @@ async fn refactor(turns: Vec<Turn>) -> Story {
 #[tokio::test]
 async fn it_is_better_and_behaves_as_before() {
     let story = refactor(vec![write("zones.py", FLAT), submit()]).await;
+    insta::assert_snapshot!(story.whole_review(), @"
+    <!-- greenlight:review head=[commit] -->
+
+    Zones are counted. (tested)
+
+    **Measured** in the files that change:
+
+    | | before | after |
+    |---|---|---|
+    | cyclomatic complexity, highest | 4 | 2 |
+    | lines of the longest function | 11 | 2 |
+    | duplicated lines | 0 | 0 |
+    | lines of code | 11 | 2 |
+
+    Most complex before: `zones.py: zone`.
+
+    <details><summary>Evidence: 1 passed → 1 of 1 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 passed | [time] |
+    | after | 1 passed | [time] |
+
+    No new failures: every test that passed before passes after.
+
+    The model took 2 turns, [n] tokens, unknown cost.
+
+    Tested with `python3 -m unittest discover`
+
+    Digest `[digest]`
+
+    </details>
+
+    <sub>Patch `[digest]`.</sub>
+
+    Commit the suggestions, or comment `/greenlight approve` (the comment below says exactly what that does).
+
+    --- zones.py:2-11
+    ```suggestion
+        return sum(stops > limit for limit in (0, 10, 20))
+    ```
+    <!-- greenlight:suggestion id=[digest] -->
+    ");
     let review = story.review().body;
     for part in [
         "| cyclomatic complexity, highest | 4 | 2 |",
@@ -95,14 +138,14 @@ async fn what_breaks_a_rule_is_sent_back() {
     let story = refactor(turns).await;
     story.review();
     let results = story.model().results().join("\n");
-    for part in ["a refactoring leaves tests as they are", "is not part of the goal"] {
+    for part in ["a refactoring must not change tests", "is outside of the goal"] {
         assert!(results.contains(part), "{part}\n{results}");
     }
     let told = story.model().told();
     for part in [
-        "public interface has to stay as it is: `zones.py` offers `zone(stops)`",
+        "public interface must not change: `zones.py` exports `zone(stops)`",
         "not green after it",
-        "did not get better (cyclomatic complexity, highest: 4 before, 4 after",
+        "did not improve (cyclomatic complexity, highest: 4 before, 4 after",
     ] {
         assert!(told.contains(part), "{part}\n{told}");
     }
@@ -113,8 +156,27 @@ async fn what_breaks_a_rule_is_sent_back() {
 async fn red_tests_are_mended_first() {
     let story = Scene::default().model([]).begin().await;
     story.maintainer_says("/greenlight refactor tidy").await;
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
+    <!-- greenlight:sticky -->
+    🔴 **Refused.** The tests fail before the refactoring (1 failed, 1 passed): `test_fare.Fares.test_change_is_given`. Use `/⁠greenlight fix` first
+
+    <details><summary>Failing tests</summary>
+
+    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+
+    ```text
+    Traceback (most recent call last):
+      File "/workspace/test_fare.py", line 11, in test_change_is_given
+        self.assertEqual(change(500, 2), 200)
+    AssertionError: 800 != 200
+    ```
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    "#);
     let sticky = story.sticky();
-    for part in ["Refused", "red before the refactoring", "test_change_is_given"] {
+    for part in ["Refused", "fail before the refactoring", "test_change_is_given"] {
         assert!(sticky.contains(part), "{part}\n{sticky}");
     }
     story.finish().await;

@@ -1,6 +1,6 @@
 //! What GitHub refuses is told to people in words that help: the permission that is missing, the field that is wrong.
 
-use greenlight::demo::{Fault, JobLog};
+use github_double::{Fault, JobLog};
 
 use crate::harness::story::{LOG, Scene, Story};
 
@@ -11,7 +11,7 @@ async fn a_missing_permission_is_named_in_the_answer_and_in_the_log() {
     story.maintainer_says("/greenlight fix").await;
     let answer = story.answer();
     assert!(answer.contains("the App lacks `pull_requests: write`"), "{answer}");
-    assert!(!answer.contains("Something broke"), "{answer}");
+    insta::assert_snapshot!(story.whole_answer(), @"GitHub does not let me do this: the App lacks `pull_requests: write`. For a GitHub App, an owner grants it in the App's settings under *Permissions & events* and then accepts the change for this installation. For a workflow, add it under `permissions:`. Then repeat the command.");
     assert!(story.log().contains("the App lacks `pull_requests: write`"));
     story.finish().await;
 }
@@ -22,7 +22,41 @@ async fn without_the_right_to_review_the_end_of_the_run_names_it() {
     story.maintainer_says("/greenlight fix").await;
     let sticky = story.sticky();
     assert!(sticky.contains("lacks `pull_requests: write`"), "{sticky}");
-    assert!(sticky.contains("The fix could not be posted"), "{sticky}");
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    🔴 **The fix could not be posted** on [commit]. GitHub could not be used: GitHub refused /repos/acme/rail/pulls/1/reviews with 403: Resource not accessible by integration; the App lacks `pull_requests: write`.
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     story.has_no_review();
     story.finish().await;
 }

@@ -1,7 +1,8 @@
-//! Repositories that change their name or owner: nothing of theirs is lost, and whoever takes the old name gets none of it.
+//! Repositories that change their name or owner: nothing of theirs is lost, and anyone who takes the old name gets none
+//! of it.
 
+use github_double::{AUTHOR, Fault, MAINTAINER};
 use greenlight::config::allow_list::AllowList;
-use greenlight::demo::{AUTHOR, Fault, MAINTAINER};
 use greenlight::domain::id::{Account, InstallationId};
 use greenlight::github::{Credentials, GitHub};
 use reqwest::Method;
@@ -183,7 +184,7 @@ async fn whoever_takes_the_old_name_sees_nothing_and_lands_nothing() {
         story.settle().await;
     }
     let said = story.double.said_in(strangers, story.number).join("\n");
-    assert!(said.contains("No open request is called"), "{said}");
+    assert!(said.contains("There is no open request"), "{said}");
     assert!(!said.contains("fare(stops)"), "{said}");
     assert_eq!(story.double.head_in(strangers, story.number), head);
     story.has_not_landed();
@@ -268,7 +269,7 @@ async fn a_journal_of_names_is_not_for_a_repository_that_is_younger() {
     story.double.comment_in(strangers, story.number, EVE, &approve).await;
     story.settle().await;
     let said = story.double.said_in(strangers, story.number).join("\n");
-    assert!(said.contains("No open request is called"), "{said}");
+    assert!(said.contains("There is no open request"), "{said}");
     assert_eq!(listed(&story, "acme/rail", EVE).await, []);
     story.has_not_landed();
     story.finish().await;

@@ -1,6 +1,7 @@
-//! What a model may not do by itself: asked for at a gate, shown exactly, done exactly, once; or not, and the run goes on.
+//! What a model may not do without asking: asked for at a gate, shown exactly, done exactly, once; or not, and the run
+//! continues.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, Role, STRANGER};
+use github_double::{AUTHOR, MAINTAINER, Role, STRANGER};
 use greenlight::domain::gate::GateKind;
 use serde_json::json;
 
@@ -54,15 +55,68 @@ async fn resolved(story: &Story) -> Vec<String> {
 async fn what_is_approved_is_shown_and_done_exactly_and_the_run_goes_on() {
     let story = asked(vec![edit(), asks(COMMAND), submit()]).await;
     let sticky = story.sticky();
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
+    <!-- greenlight:sticky -->
+    <!-- greenlight:gate [gate] [digest] -->
+    🟡 **The model asks to run a command** while it works on [commit], and waits for an answer.
+
+    **Approve to run this command once in the sandbox on [commit] with 1 changed file of the model's, without network, for at most 2 minutes.**
+
+    ```sh
+    echo $((6 * 7)) answers; cat fare.py
+    ```
+
+    <details><summary>The model's edits: 1 changed file</summary>
+
+    ```diff
+    diff --git a/fare.py b/fare.py
+    --- a/fare.py
+    +++ b/fare.py
+    @@ -3,4 +3,4 @@
+
+
+     def change(paid, stops):
+    -    return paid + fare(stops)
+    +    return paid - fare(stops)
+    ```
+
+    </details>
+
+    The model's reason, unchecked:
+
+    > To see how it behaves. @⁠ada
+
+    If you approve, exactly this is done, once, and the model sees the result. If you reject it, the model sees your reason; if nobody answers, it is told so. Either way it continues, and nothing lands because of your answer.
+
+    Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
+
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 2 turns, [n] tokens, unknown cost so far, and may take 28 turns, [n] tokens, $2.00, [time] more.</sub>
+
+    <details><summary>Failing tests</summary>
+
+    `test_fare.Fares.test_change_is_given` at `test_fare.py:11`
+
+    ```text
+    Traceback (most recent call last):
+      File "/workspace/test_fare.py", line 11, in test_change_is_given
+        self.assertEqual(change(500, 2), 200)
+    AssertionError: 800 != 200
+    ```
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    "#);
     let head = &story.head()[..7];
     for shown in [
         "The model asks to run a command".to_string(),
         format!(
-            "Approve to run this command once in the sandbox on {head} with 1 changed file of the model's, without network, for at most 2 minutes."
+            "Approve to run this command once in the sandbox on {head} with 1 changed file of the model's, without \
+             network, for at most 2 minutes."
         ),
         format!("```sh\n{COMMAND}\n```"),
         "+    return paid - fare(stops)".to_string(),
-        "in the model's own words".to_string(),
+        "The model's reason, unchecked:".to_string(),
     ] {
         assert!(sticky.contains(&shown), "{shown}\n{sticky}");
     }
@@ -122,7 +176,7 @@ async fn nobody_answers_and_the_clock_lets_the_run_go_on() {
     assert!(told.contains("no answer"), "{told}");
     story.review();
     story.maintainer_says(&format!("/greenlight approve {id}")).await;
-    assert!(story.answer().contains("went on without it"), "{}", story.answer());
+    insta::assert_snapshot!(story.whole_answer(), @"Nobody answered `[gate]` in time, so the run continued without it.");
     story.has_not_landed();
     story.restart().await;
     story.maintainer_says("/greenlight approve").await;
@@ -136,7 +190,7 @@ async fn an_approval_that_comes_too_late_does_nothing_and_the_run_goes_on() {
     let id = gate(&story).await;
     story.days_pass().await;
     story.maintainer_says(&format!("/greenlight approve {id}")).await;
-    assert!(story.answer().contains("went on without it"), "{}", story.answer());
+    assert!(story.answer().contains("continued without it"), "{}", story.answer());
     assert!(story.model().results()[0].contains("no answer"));
     story.review();
     story.has_not_landed();
@@ -287,10 +341,10 @@ async fn whoever_allowed_it_has_to_be_allowed_to_when_it_is_done() {
     assert!(
         story
             .sticky()
-            .contains("`bob` allowed this, but has no write access any more")
+            .contains("`bob` allowed this, but no longer has write access")
             || story
                 .sticky()
-                .contains("bob allowed this, but has no write access any more"),
+                .contains("bob allowed this, but no longer has write access"),
         "{}",
         story.sticky()
     );
@@ -321,7 +375,7 @@ async fn the_same_thing_asked_twice_is_two_requests() {
     assert_ne!(first, second);
     story.maintainer_says(&format!("/greenlight approve {first}")).await;
     assert!(
-        story.answer().contains("No open request is called"),
+        story.answer().contains("There is no open request"),
         "{}",
         story.answer()
     );

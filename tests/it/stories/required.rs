@@ -1,6 +1,6 @@
 //! What has to be confined before anything runs, and whose code runs nowhere without it.
 
-use greenlight::demo::MAINTAINER;
+use github_double::MAINTAINER;
 
 use crate::harness::story::{Scene, Story};
 use crate::harness::unconfined;

@@ -1,7 +1,7 @@
 //! Killed anywhere, started again on the same data folder: nothing is lost, and nothing is done twice.
 
 use axum::http::Method;
-use greenlight::demo::{AUTHOR, MAINTAINER};
+use github_double::{AUTHOR, MAINTAINER};
 use serde_json::json;
 
 use crate::harness::model::{Turn, calls};
@@ -218,7 +218,7 @@ async fn a_cancel_that_comes_while_the_request_is_posted_is_obeyed() {
         .comment(story.number, MAINTAINER, "/greenlight cancel")
         .await
         .unwrap();
-    let asked = |double: &greenlight::demo::Double| {
+    let asked = |double: &github_double::Double| {
         let comments = double.comments(1);
         comments
             .iter()

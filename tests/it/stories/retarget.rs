@@ -1,7 +1,7 @@
-//! Whoever opens a pull request chooses its base branch, and can change it at any time: no rule of the default branch gets
-//! looser by that, and no approval outlives it.
+//! Anyone who opens a pull request chooses its base branch, and can change it at any time: no rule of the default
+//! branch gets looser by that, and no approval outlives it.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, STRANGER};
+use github_double::{AUTHOR, MAINTAINER, STRANGER};
 use greenlight::domain::run::End;
 use reqwest::Method;
 
@@ -28,11 +28,9 @@ async fn is_retargeted(story: &Story) {
     };
     assert_eq!(run.end, Some(retargeted));
     assert!(run.open_gates().is_empty());
-    let sticky = story.sticky();
-    assert!(
-        sticky.contains("the base branch changed from `main` to `old-release`") && sticky.contains("void"),
-        "{sticky}"
-    );
+    let stopped = story.whole_sticky();
+    let stopped = stopped.lines().nth(1).unwrap();
+    insta::allow_duplicates! { insta::assert_snapshot!(stopped, @"⚪ **Stopped:** the base branch changed from `main` to `old-release`, where other rules apply. Open requests are void; `/greenlight fix` starts again."); }
     assert_eq!(story.check().conclusion.as_deref(), Some("cancelled"));
     story.has_not_landed();
     assert_eq!(story.file("fare.py"), CHANGE);
@@ -90,11 +88,13 @@ async fn a_mistake_on_the_default_branch_is_said() {
     with_an_old_release(&story, Some(LOOSE)).await;
     story.double.change_base(story.number, AUTHOR, OLD).await.unwrap();
     story.maintainer_says("/greenlight fix").await;
-    assert!(
-        story.answer().contains("on `main`, the default branch"),
-        "{}",
-        story.answer()
-    );
+    insta::assert_snapshot!(story.whole_answer(), @"
+    `greenlight.toml` on the base branch cannot be used, so I did nothing:
+
+    ```text
+    on `main`, the default branch, which also counts: greenlight.toml line 2, `gate.aprovers`: there is no such field; did you mean `approvers`?
+    ```
+    ");
     assert!(story.runs().await.is_empty());
     story.finish().await;
 }

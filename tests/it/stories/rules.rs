@@ -1,7 +1,7 @@
-//! Rules of a branch that take no commit from greenlight, known beforehand or found at landing; and branches that were
+//! Branch rules that do not let greenlight commit, known beforehand or found at landing; and branches that were
 //! moved between an approval and its commit.
 
-use greenlight::demo::{AUTHOR, Demand, Fault, MAINTAINER, Protection, Role};
+use github_double::{AUTHOR, Demand, Fault, MAINTAINER, Protection, Role};
 use greenlight::domain::run::End;
 use reqwest::Method;
 
@@ -32,7 +32,7 @@ async fn is_seen_beforehand(demand: Demand, words: &str) {
     story.maintainer_says("/greenlight fix").await;
     is_not_taken(&story, words).await;
     assert!(
-        story.sticky().contains("take no commit from greenlight"),
+        story.sticky().contains("do not let greenlight commit"),
         "{}",
         story.sticky()
     );
@@ -41,7 +41,7 @@ async fn is_seen_beforehand(demand: Demand, words: &str) {
         "nobody is asked for what cannot land"
     );
     story.maintainer_says("/greenlight approve").await;
-    assert!(story.answer().contains("Nothing waits"), "{}", story.answer());
+    assert!(story.answer().contains("No request is waiting"), "{}", story.answer());
     story.has_not_landed();
     story.finish().await;
 }
@@ -119,7 +119,7 @@ async fn is_found_at_landing(protection: Protection, words: &str) {
     story.maintainer_says("/greenlight approve").await;
     is_not_taken(&story, words).await;
     assert!(
-        story.sticky().contains("GitHub did not take the commit, and says:"),
+        story.sticky().contains("GitHub rejected the commit and says:"),
         "{}",
         story.sticky()
     );
@@ -151,7 +151,8 @@ async fn a_pull_request_that_waits_in_a_merge_queue_is_found_at_landing() {
 
 #[tokio::test]
 async fn a_ruleset_that_came_after_the_request_is_found_at_landing() {
-    let words = "Repository rule violations found\n\nChanges must be made through a pull request.\n\nChanges must be made \
+    let words = "Repository rule violations found\n\nChanges must be made through a pull request.\n\nChanges must be \
+                 made \
                  through the merge queue";
     let demands = [Demand::PullRequest, Demand::MergeQueue];
     is_found_at_landing(Protection::ruleset(BRANCH, demands), words).await;
@@ -170,9 +171,51 @@ async fn a_rule_about_messages_is_found_at_landing() {
     story.maintainer_says("/greenlight fix").await;
     story.double.protect(Protection::ruleset(BRANCH, [hostile]));
     story.maintainer_says("/greenlight approve").await;
-    // Whoever writes rules writes into greenlight's comment: fenced, and without what looks like a secret.
+    // Anyone who writes rules writes into greenlight's comment: fenced, and without what looks like a secret.
     is_not_taken(&story, "````text\nRepository rule violations found").await;
-    assert!(story.sticky().contains("[redacted]"), "{}", story.sticky());
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    🟡 **A tested fix is suggested.** GitHub rejected the commit and says:
+
+    ````text
+    Repository rule violations found
+
+    Commit message must start with a matching pattern: @mia ``` <!-- greenlight:sticky --> [redacted]
+    ````
+
+    Anyone who may push to the branch can commit the suggestions. Once the rules allow greenlight's account, `/greenlight fix` starts again.
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     assert_eq!(story.comments().len(), 1, "{}", story.told());
     story.finish().await;
 }
@@ -187,11 +230,47 @@ async fn commits_of_a_person_are_not_signed_and_that_is_seen_beforehand() {
     story.double.protect(Protection::ruleset(BRANCH, [Demand::Signatures]));
     story.maintainer_says("/greenlight fix").await;
     story.has_not_landed();
-    assert!(
-        story.sticky().contains("Commits must have verified signatures."),
-        "{}",
-        story.sticky()
-    );
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    🟡 **A tested fix is suggested.** The rules of this branch do not let greenlight commit:
+
+    ```text
+    Commits must have verified signatures. (a rule of acme/rail)
+    ```
+
+    Anyone who may push to the branch can commit the suggestions. Once the rules allow greenlight's account, `/greenlight fix` starts again.
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     assert!(story.run().await.gates.is_empty());
     story.finish().await;
 }
@@ -275,7 +354,41 @@ async fn a_push_that_came_first_supersedes() {
     .await;
     story.has_commits(3);
     assert_eq!(story.file("fare.py"), CHANGE);
-    assert!(story.sticky().contains("the head moved"), "{}", story.sticky());
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    ⚪ **Stopped:** the head moved from [commit] to [commit]. Open requests are void.
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     story.finish().await;
 }
 
@@ -290,11 +403,13 @@ async fn what_cannot_be_taken_back_stays_and_github_says_why() {
         .protect(Protection::classic(BRANCH, [Demand::NotAuthorized]));
     story.maintainer_says("/greenlight undo").await;
     story.has_commits(2);
-    assert!(
-        story.answer().contains("You're not authorized to push"),
-        "{}",
-        story.answer()
-    );
+    insta::assert_snapshot!(story.whole_answer(), @"
+    [commit] was not reverted. GitHub rejected the commit and says:
+
+    ```text
+    You're not authorized to push to this branch. Visit https://docs.github.com/articles/about-protected-branches/ for more information.
+    ```
+    ");
     story.finish().await;
 }
 
@@ -303,11 +418,41 @@ async fn the_branch_of_a_fork_is_its_owners() {
     let story = Scene::default().forked(true).begin().await;
     story.maintainer_says("/greenlight fix").await;
     story.has_not_landed();
-    assert!(
-        story.sticky().contains("its author commits the suggestions"),
-        "{}",
-        story.sticky()
-    );
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    🟡 **A tested fix is suggested.** greenlight cannot push to this branch, so its author commits the suggestions.
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     let requests = story.double.requests();
     assert!(
         !requests.iter().any(|one| one.path.contains("/rules/branches/")),

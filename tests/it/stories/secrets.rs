@@ -102,7 +102,7 @@ async fn a_failing_fetch_is_said_without_the_token() {
     for _ in 0..12 {
         story
             .double
-            .plan_fault("*", "/acme/rail.git", greenlight::demo::Fault::BadCredentials);
+            .plan_fault("*", "/acme/rail.git", github_double::Fault::BadCredentials);
     }
     story.maintainer_says("/greenlight fix").await;
     let sticky = story.sticky();

@@ -149,10 +149,11 @@ fn run(text: &str) -> Run {
     let ada = Account::new(text);
     let started = Started {
         run: RunId("r1".into()),
-        pull_request: greenlight::domain::id::PullRequestId {
+        subject: greenlight::domain::run::Subject::PullRequest(greenlight::domain::id::PullRequestId {
             repository: "a/b".parse().unwrap(),
             number: 1,
-        },
+        }),
+        asks_nobody: false,
         installation: None,
         head: sha("a"),
         base: sha("b"),

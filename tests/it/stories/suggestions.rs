@@ -1,6 +1,6 @@
 //! What is suggested is what was tested: applied the way GitHub does, it gives the tree that was verified.
 
-use greenlight::demo::AUTHOR;
+use github_double::AUTHOR;
 use serde_json::json;
 
 use crate::harness::model::calls;
@@ -67,13 +67,72 @@ async fn a_bug_on_the_base_branch_travels_as_a_patch() {
     story.maintainer_says("/greenlight fix").await;
     let review = story.review();
     assert_eq!(review.comments, []);
-    assert!(
-        review
-            .body
-            .contains("No changed line of this pull request can carry the fix"),
-        "{}",
-        review.body
-    );
+    insta::assert_snapshot!(story.whole_review(), @r#"
+    <!-- greenlight:review head=[commit] -->
+
+    `paid + fare(stops)` became `paid - fare(stops)` in `fare.py:6` (`change`) (tested)
+
+    Found without a model: a small edit; [n] edits tried in [time].
+
+    The fix cannot be attached to changed lines as suggestions, so here it is as a patch. The same approval lands it.
+
+    <details><summary>Patch of 1 changed file</summary>
+
+    - `fare.py`: not shown in the diff of this pull request
+
+    ```diff
+    diff --git a/fare.py b/fare.py
+    --- a/fare.py
+    +++ b/fare.py
+    @@ -3,4 +3,4 @@
+
+
+     def change(paid, stops):
+    -    return paid + fare(stops)
+    +    return paid - fare(stops)
+    ```
+
+    In a checkout of this head:
+
+    ```sh
+    echo [patch] | base64 -d | gunzip | git -C "$(git rev-parse --show-toplevel)" apply --whitespace=nowarn
+    ```
+
+    </details>
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 1 passed | [time] |
+    | after | 2 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_change_is_given`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>Patch `[digest]`.</sub>
+
+    Commit the suggestions, or comment `/greenlight approve` (the comment below says exactly what that does).
+    "#);
     assert!(
         review.body.contains("+    return paid - fare(stops)"),
         "{}",
@@ -88,7 +147,8 @@ async fn a_bug_on_the_base_branch_travels_as_a_patch() {
 async fn a_fix_of_several_files_is_right_only_together() {
     let price = "PRICE = 20\n\n\ndef price(stops):\n    return PRICE * stops\n";
     let fare = "from price import price\n\n\ndef fare(stops):\n    return 200 - price(stops)\n";
-    let test = "import unittest\n\nfrom fare import fare\n\n\nclass Fares(unittest.TestCase):\n    def test_every_stop_costs(self):\n        self.assertEqual(fare(2), 300)\n";
+    let test = "import unittest\n\nfrom fare import fare\n\n\nclass Fares(unittest.TestCase):\n    def \
+                test_every_stop_costs(self):\n        self.assertEqual(fare(2), 300)\n";
     // All three files are needed: what is not would be left out.
     let cents = "10 * len(open('notes/new file.md').read())";
     let turns = [
@@ -119,10 +179,88 @@ async fn a_fix_of_several_files_is_right_only_together() {
     assert!(
         review.comments.iter().all(|comment| comment
             .body
-            .contains("One of 2 suggestions that are only right together, and with the patch")),
+            .contains("One of 2 suggestions that are only correct together, and with the patch")),
         "{review:#?}"
     );
-    assert!(review.body.contains("outside the changed lines"), "{}", review.body);
+    insta::assert_snapshot!(story.whole_review(), @r#"
+    <!-- greenlight:review head=[commit] -->
+
+    Stops cost fifty, and add up. (tested)
+
+    This part is outside the changed lines, or cannot be expressed as a suggestion. The same approval lands it.
+
+    <details><summary>Patch of 1 changed file</summary>
+
+    - `notes/new file.md`: a new file
+
+    ```diff
+    diff --git a/notes/new file.md b/notes/new file.md
+    new file mode 100644
+    --- /dev/null
+    +++ b/notes/new file.md
+    @@ -0,0 +1,1 @@
+    +Fares are in cents.
+    ```
+
+    In a checkout with the suggestions committed:
+
+    ```sh
+    echo [patch] | base64 -d | gunzip | git -C "$(git rev-parse --show-toplevel)" apply --whitespace=nowarn
+    ```
+
+    </details>
+
+    <details><summary>Evidence: 1 red in 5 of 5 runs → 1 of 1 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 0 passed | [time] |
+    | after | 1 passed | [time] |
+
+    Red in 5 of 5 runs on the head.
+
+    Red before, green after:
+
+    - `test_fare.Fares.test_every_stop_costs`
+
+    They were run 4 more times with the change, and passed every time.
+
+    No new failures: every test that passed before passes after.
+
+    The model took 4 turns, [n] tokens, unknown cost.
+
+    Tested with `python3 -m unittest discover`
+
+    Check it yourself, in a checkout with the suggestions committed or applied:
+
+    ```sh
+    greenlight verify --head [commit] --digest [digest]
+    ```
+
+    <sub>The digest covers head, patch, test command and both results.</sub>
+
+    </details>
+
+    <sub>Patch `[digest]`.</sub>
+
+    Commit the suggestions, or comment `/greenlight approve` (the comment below says exactly what that does).
+
+    --- fare.py:5-5
+    ```suggestion
+        return 10 * len(open('notes/new file.md').read()) + price(stops)
+    ```
+
+    <sub>One of 2 suggestions that are only correct together, and with the patch in the text of this review.</sub>
+    <!-- greenlight:suggestion id=[digest] -->
+
+    --- price.py:1-1
+    ```suggestion
+    PRICE = 50
+    ```
+
+    <sub>One of 2 suggestions that are only correct together, and with the patch in the text of this review.</sub>
+    <!-- greenlight:suggestion id=[digest] -->
+    "#);
     story.maintainer_says("/greenlight approve").await;
     story.has_commits(2);
     assert_eq!(story.file("notes/new file.md"), "Fares are in cents.\n");

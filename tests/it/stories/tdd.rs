@@ -42,9 +42,127 @@ async fn tdd(turns: Vec<Turn>) -> Story {
 async fn tests_come_first_and_both_land_together() {
     let turns = vec![write("test_refund.py", TEST), submit(), code(CODE), submit()];
     let story = tdd(turns).await;
+    insta::assert_snapshot!(story.whole_review(), @r#"
+    <!-- greenlight:review head=[commit] -->
+
+    Half of it is given back. (tested)
+
+    **Tests**, written first; without the code they fail (1 failed, 2 passed):
+
+    - `test_refund.py`
+
+    New tests:
+
+    - `test_refund.Refund.test_half_is_given_back`
+
+    <details><summary>How the first one failed</summary>
+
+    ```text
+    Traceback (most recent call last):
+      File "/workspace/test_refund.py", line 8, in test_half_is_given_back
+        self.assertEqual(fare.refund(501), 250)
+                         ^^^^^^^^^^^
+    AttributeError: module 'fare' has no attribute 'refund'
+    ```
+
+    </details>
+
+    <details><summary>The tests</summary>
+
+    ```diff
+    diff --git a/test_refund.py b/test_refund.py
+    new file mode 100644
+    --- /dev/null
+    +++ b/test_refund.py
+    @@ -0,0 +1,8 @@
+    +import unittest
+    +
+    +import fare
+    +
+    +
+    +class Refund(unittest.TestCase):
+    +    def test_half_is_given_back(self):
+    +        self.assertEqual(fare.refund(501), 250)
+    ```
+
+    </details>
+
+    **Code**, written afterwards:
+
+    - `fare.py`
+
+    This part is outside the changed lines, or cannot be expressed as a suggestion. The same approval lands it.
+
+    <details><summary>Patch of 1 changed file</summary>
+
+    - `test_refund.py`: a new file
+
+    ```diff
+    diff --git a/test_refund.py b/test_refund.py
+    new file mode 100644
+    --- /dev/null
+    +++ b/test_refund.py
+    @@ -0,0 +1,8 @@
+    +import unittest
+    +
+    +import fare
+    +
+    +
+    +class Refund(unittest.TestCase):
+    +    def test_half_is_given_back(self):
+    +        self.assertEqual(fare.refund(501), 250)
+    ```
+
+    In a checkout with the suggestions committed:
+
+    ```sh
+    echo [patch] | base64 -d | gunzip | git -C "$(git rev-parse --show-toplevel)" apply --whitespace=nowarn
+    ```
+
+    </details>
+
+    <details><summary>Evidence: 1 red in 1 of 1 run → 3 of 3 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 2 passed | [time] |
+    | after | 3 passed | [time] |
+
+    Red in 1 of 1 run on the head.
+
+    Red before, green after:
+
+    - `test_refund.Refund.test_half_is_given_back`
+
+    No new failures: every test that passed before passes after.
+
+    The model took 4 turns, [n] tokens, unknown cost.
+
+    Tested with `python3 -m unittest discover`
+
+    Digest `[digest]`
+
+    </details>
+
+    <sub>Patch `[digest]`.</sub>
+
+    Commit the suggestions, or comment `/greenlight approve` (the comment below says exactly what that does).
+
+    --- fare.py:6-6
+    ```suggestion
+        return paid - fare(stops)
+
+
+    def refund(paid):
+        return paid // 2
+    ```
+
+    <sub>Only correct together with the patch in the text of this review.</sub>
+    <!-- greenlight:suggestion id=[digest] -->
+    "#);
     let review = story.review().body;
     for part in [
-        "**Tests**, written first and seen to fail without the code (1 failed, 2 passed)",
+        "**Tests**, written first; without the code they fail (1 failed, 2 passed)",
         "- `test_refund.py`",
         "test_half_is_given_back",
         "no attribute 'refund'",
@@ -53,7 +171,42 @@ async fn tests_come_first_and_both_land_together() {
     ] {
         assert!(review.contains(part), "{part}\n{review}");
     }
-    assert!(story.sticky().contains("A tested change for"), "{}", story.sticky());
+    insta::assert_snapshot!(story.whole_sticky(), @"
+    <!-- greenlight:sticky -->
+    <!-- greenlight:gate [gate] [digest] -->
+    🟡 **A tested change for [commit] is suggested.**
+
+    **Approve to commit 2 changed files to `change`, exactly as tested.**
+
+    Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
+
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 4 turns, [n] tokens, unknown cost so far, and may take 26 turns, [n] tokens, $2.00, [time] more.</sub>
+
+    <details><summary>Evidence: 1 red in 1 of 1 run → 3 of 3 green, no new failures</summary>
+
+    | | result | time |
+    |---|---|---|
+    | before | 1 failed, 2 passed | [time] |
+    | after | 3 passed | [time] |
+
+    Red in 1 of 1 run on the head.
+
+    Red before, green after:
+
+    - `test_refund.Refund.test_half_is_given_back`
+
+    No new failures: every test that passed before passes after.
+
+    The model took 4 turns, [n] tokens, unknown cost.
+
+    Tested with `python3 -m unittest discover`
+
+    Digest `[digest]`
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    ");
     let run = story.run().await;
     let proposal = run.proposal.unwrap();
     assert_eq!(
@@ -66,7 +219,7 @@ async fn tests_come_first_and_both_land_together() {
     assert_eq!(story.file("fare.py"), format!("{FIXED}{CODE}"));
     let message = story.double.commits(story.number).unwrap().pop().unwrap().message;
     assert!(
-        message.contains("Tests, written first and seen to fail:\n- "),
+        message.contains("Tests, written first; without the code they fail:\n- "),
         "{message}"
     );
     assert!(message.contains("test_half_is_given_back"), "{message}");
@@ -96,10 +249,10 @@ async fn tests_that_demand_nothing_are_sent_back() {
     let requests = story.model().requests();
     let last_of_tests = requests[8].to_string();
     for part in [
-        "passes at once: that does not demand anything new",
+        "passes without any new code: that does not demand anything new",
         "has a syntax error at line",
-        "fails whatever the code does",
-        "In this step only tests are written",
+        "fails no matter what the code does",
+        "Write only tests in this step",
     ] {
         assert!(last_of_tests.contains(part), "{part}\n{last_of_tests}");
     }
@@ -153,7 +306,7 @@ async fn existing_tests_stay_as_strict_as_they_are() {
     let requests = story.model().requests();
     assert!(requests[4].to_string().contains("weakens the tests"), "{}", requests[4]);
     let results = story.model().results().join("\n");
-    for part in ["no test is changed in this step", "not accepted"] {
+    for part in ["tests must not change in this step", "not accepted"] {
         assert!(results.contains(part), "{part}\n{results}");
     }
     story.finish().await;
@@ -225,12 +378,95 @@ async fn the_tests_have_a_gate_of_their_own_where_that_is_wanted() {
     let scene = Scene::default().adds("fare.py", FIXED).config("[gate]\ntests = true\n");
     let story = scene.model(turns).begin().await;
     story.maintainer_says(&format!("/greenlight tdd {SPECIFICATION}")).await;
-    assert!(
-        story.sticky().contains("are written, and fail as they should"),
-        "{}",
-        story.sticky()
-    );
-    assert!(story.sticky().contains("fare.refund(501), 250"), "{}", story.sticky());
+    insta::assert_snapshot!(story.whole_sticky(), @r#"
+    <!-- greenlight:sticky -->
+    <!-- greenlight:gate [gate] [digest] -->
+    🟡 **New tests for [commit] are written, and fail as they should.**
+
+    **Approve to continue with one new test in 1 changed file, and write the code that makes them pass; nothing lands.**
+
+    Answer with `/greenlight approve [gate]` or `/greenlight reject [gate] <reason>`.
+
+    <sub>For [commit] only, until [date]. Content `[digest]`. The model took 2 turns, [n] tokens, unknown cost so far, and may take 28 turns, [n] tokens, $2.00, [time] more.</sub>
+
+    What they demand, according to the model: Half of it is given back.
+
+    <details><summary>The tests: 1 changed file</summary>
+
+    ```diff
+    diff --git a/test_refund.py b/test_refund.py
+    new file mode 100644
+    --- /dev/null
+    +++ b/test_refund.py
+    @@ -0,0 +1,8 @@
+    +import unittest
+    +
+    +import fare
+    +
+    +
+    +class Refund(unittest.TestCase):
+    +    def test_half_is_given_back(self):
+    +        self.assertEqual(fare.refund(501), 250)
+    ```
+
+    </details>
+
+    <details><summary>How they fail</summary>
+
+    `test_refund.Refund.test_half_is_given_back` at `test_refund.py:8`
+
+    ```text
+    Traceback (most recent call last):
+      File "/workspace/test_refund.py", line 8, in test_half_is_given_back
+        self.assertEqual(fare.refund(501), 250)
+                         ^^^^^^^^^^^
+    AttributeError: module 'fare' has no attribute 'refund'
+    ```
+
+    </details>
+
+    **Tests**, written first; without the code they fail (1 failed, 2 passed):
+
+    - `test_refund.py`
+
+    New tests:
+
+    - `test_refund.Refund.test_half_is_given_back`
+
+    <details><summary>How the first one failed</summary>
+
+    ```text
+    Traceback (most recent call last):
+      File "/workspace/test_refund.py", line 8, in test_half_is_given_back
+        self.assertEqual(fare.refund(501), 250)
+                         ^^^^^^^^^^^
+    AttributeError: module 'fare' has no attribute 'refund'
+    ```
+
+    </details>
+
+    <details><summary>The tests</summary>
+
+    ```diff
+    diff --git a/test_refund.py b/test_refund.py
+    new file mode 100644
+    --- /dev/null
+    +++ b/test_refund.py
+    @@ -0,0 +1,8 @@
+    +import unittest
+    +
+    +import fare
+    +
+    +
+    +class Refund(unittest.TestCase):
+    +    def test_half_is_given_back(self):
+    +        self.assertEqual(fare.refund(501), 250)
+    ```
+
+    </details>
+
+    <sub>greenlight · run `[run]` · [commit]</sub>
+    "#);
     story.has_no_review();
     story.maintainer_says("/greenlight reject take another number").await;
     assert!(story.model().requests()[2].to_string().contains("take another number"));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use greenlight::demo::{AUTHOR, Fault, MAINTAINER, STRANGER};
+use github_double::{AUTHOR, Fault, MAINTAINER, STRANGER};
 use greenlight::github::webhook::WebhookSecret;
 use greenlight::server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -1,6 +1,6 @@
 //! What starts a run besides a command: red CI, a label, and what the base branch says about running things.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, READER, STRANGER};
+use github_double::{AUTHOR, MAINTAINER, READER, STRANGER};
 use serde_json::json;
 
 use crate::harness::model::calls;
@@ -115,11 +115,7 @@ async fn a_fork_that_is_pushed_to_after_the_command_is_not_what_the_command_was_
     story.double.push(story.number, STRANGER, &change).await.unwrap();
     gateway.release();
     story.settle().await;
-    assert!(
-        story.answer().contains("was pushed to after this comment"),
-        "{}",
-        story.answer()
-    );
+    insta::assert_snapshot!(story.whole_answer(), @"According to GitHub, the branch was pushed to after this comment, so nothing was started. Look at [commit], and repeat the command if that commit may run.");
     story.has_executed_nothing().await;
     assert!(story.runs().await.is_empty());
     story.finish().await;
@@ -190,7 +186,7 @@ async fn a_fork_gets_suggestions_and_no_commit() {
             story.sticky()
         );
         story.maintainer_says("/greenlight approve").await;
-        assert!(story.answer().contains("Nothing waits"), "{}", story.answer());
+        assert!(story.answer().contains("No request is waiting"), "{}", story.answer());
         story.has_not_landed();
         story.finish().await;
     }

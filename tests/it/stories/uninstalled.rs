@@ -1,6 +1,6 @@
 //! An installation that is suspended or removed: greenlight falls silent, and asks for nothing again and again.
 
-use greenlight::demo::Uninstalled;
+use github_double::Uninstalled;
 
 use crate::harness::story::Story;
 

@@ -1,6 +1,6 @@
 //! All workers are busy with tests that never end, and greenlight still answers, stops and takes a no.
 
-use greenlight::demo::{AUTHOR, CheckRunView, Double, JobLog, MAINTAINER, NewPullRequest};
+use github_double::{AUTHOR, CheckRunView, Double, JobLog, MAINTAINER, NewPullRequest};
 
 use crate::harness::story::{Scene, Story};
 
@@ -36,10 +36,7 @@ async fn until_read(story: &Story, number: u64, text: &str) {
 #[tokio::test]
 async fn busy_workers_delay_no_answer_and_no_cancel() {
     for workers in [1, 2] {
-        let story = scene(workers)
-            .person(STRANGER, greenlight::demo::Role::Read)
-            .begin()
-            .await;
+        let story = scene(workers).person(STRANGER, github_double::Role::Read).begin().await;
         let mut busy = Vec::new();
         for branch in ["first", "second"].into_iter().take(workers) {
             let number = endless(&story, branch).await;
@@ -91,7 +88,7 @@ async fn busy_workers_delay_no_answer_and_no_cancel() {
             until_read(&story, number, "**Cancelled** by `mia`").await;
         }
         story.settle().await;
-        until_read(&story, waiting, "cancelled before it began").await;
+        until_read(&story, waiting, "cancelled before it started").await;
         assert!(!is_at_work(&story.double, waiting));
         story.finish().await;
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use greenlight::demo::Files;
+use github_double::Files;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -86,7 +86,7 @@ type Tree = BTreeMap<&'static str, File>;
 /// Lines that come for others, at a place.
 #[derive(Debug, Clone)]
 struct Edit {
-    /// Anywhere, or so many lines below the place where most edits of the case are.
+    /// Anywhere, or this many lines below the place where most edits of the case are.
     place: Result<Index, usize>,
     count: usize,
     lines: Vec<Vec<u8>>,

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use greenlight::demo::Files;
+use github_double::Files;
 
 /// Writes the tree into a folder, runs `git apply` in it, and reads it back.
 #[expect(clippy::disallowed_methods, reason = "it is git itself that has to take the patch")]

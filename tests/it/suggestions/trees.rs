@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use greenlight::demo::{Files, ShownFile};
+use github_double::{Files, ShownFile};
 use greenlight::domain::anchor::{DiffFile, Fingerprint, Suggestion, parse_hunks};
 use greenlight::domain::patch::{Blob, FileChange, FileMode, Patch};
 use greenlight::domain::reply::{self, Source};

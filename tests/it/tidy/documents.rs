@@ -11,7 +11,7 @@ use super::sources::Tree;
 const MAX_README_LINES: usize = 200;
 
 /// The commands that the documents show, and what makes sure that they work.
-const SHOWN_COMMANDS: [(&str, &str); 17] = [
+const SHOWN_COMMANDS: [(&str, &str); 20] = [
     (
         "cargo run --release -- demo",
         "tests/it/doors/demo.rs runs the same binary",
@@ -42,6 +42,9 @@ const SHOWN_COMMANDS: [(&str, &str); 17] = [
         "tests/it/doors/serve.rs, on a free port",
     ),
     ("cargo test", ".ci/run"),
+    ("cargo run --example review", "just examples"),
+    ("cargo run --example confined", "just examples"),
+    ("cargo run --example outline", "just examples"),
     (
         "cargo build --release && cargo bench --bench repair -- --out results.jsonl",
         "takes hours: CI only compiles it",

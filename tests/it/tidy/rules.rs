@@ -1,39 +1,33 @@
 //! The rules. Each is a function from files to complaints.
 
-use super::sources::{Tree, code, first_names, lines_with, named_rooms, room};
+use std::collections::BTreeSet;
+
+use super::sources::{Tree, code, first_names, is_shipped, lines_with, named_rooms, room};
 
 /// Which rooms a room may name, from top to bottom. ARCHITECTURE.md has the picture.
-const ROOMS: [(&str, &str); 20] = [
-    ("main", "cli config sandbox"),
+const ROOMS: [(&str, &str); 18] = [
+    ("main", "cli sandbox"),
     ("lib", ""),
     (
         "cli",
-        "config demo server engine openai agent repair guard suite checkout sandbox git github journal domain private",
+        "config github-double server engine openai agent repair guard suite checkout sandbox git github journal domain private",
     ),
-    (
-        "demo",
-        "config server engine openai agent repair suite checkout sandbox git github journal domain private",
-    ),
-    (
-        "server",
-        "config engine openai agent repair suite checkout sandbox git github journal domain private",
-    ),
+    ("server", "engine github journal domain"),
     (
         "engine",
         "config openai agent repair guard measure suite checkout sandbox git github journal domain private",
     ),
-    ("openai", "agent suite checkout sandbox domain"),
+    ("openai", "agent domain"),
     ("agent", "guard suite checkout sandbox domain"),
-    ("repair", "guard suite checkout sandbox domain"),
-    ("guard", "domain"),
-    ("measure", "guard domain"),
+    ("repair", "guard syntax suite checkout sandbox domain"),
+    ("guard", "syntax domain"),
+    ("measure", "syntax domain"),
     ("suite", "checkout sandbox domain private"),
     ("journal", "github domain private"),
     ("git", "checkout domain private"),
     ("github", "domain"),
     ("checkout", "sandbox domain"),
-    ("sandbox", "domain"),
-    ("config", "domain"),
+    ("config", "sandbox domain"),
     ("private", ""),
     ("domain", ""),
 ];
@@ -42,14 +36,14 @@ const ROOMS: [(&str, &str); 20] = [
 const ONLY_IN: [(&str, &str); 12] = [
     ("octocrab", "github"),
     ("async_openai", "openai"),
-    ("git2", "git demo"),
-    ("axum", "server demo"),
+    ("git2", "git github-double"),
+    ("axum", "server github-double"),
     ("sqlx", "journal"),
     ("clap", "cli config main"),
     ("seccompiler", "sandbox"),
     ("process::Command", "sandbox"),
     ("env::var", "config"),
-    // The sandbox asks for PATH, to find the tools it lends to the code under test.
+    // The sandbox asks for PATH, to find the tools it shares to the code under test.
     ("env::var_os", "config sandbox"),
     ("env::vars", "config"),
     ("env::vars_os", "config"),
@@ -81,26 +75,95 @@ const EMPTY_WORDS: [&str; 6] = ["Manager", "Service", "Helper", "Util", "Data", 
 const MAX_LINES: usize = 400;
 
 pub(super) fn imports_point_downwards(tree: &Tree) -> Vec<String> {
-    let rooms = tree.rooms();
     let mut complaints = Vec::new();
-    for (path, text) in tree.rust("src/") {
+    for (path, _) in tree.rust("src/") {
+        if !ROOMS.iter().any(|(name, _)| *name == room(path)) {
+            let own = room(path);
+            complaints.push(format!(
+                "{path}: {own} is no room of the table in tests/it/tidy/rules.rs"
+            ));
+        }
+    }
+    for (path, line, named) in imports(tree) {
         let own = room(path);
-        let Some((_, may)) = ROOMS.iter().find(|(name, _)| *name == own) else {
-            complaints.push(format!("{path}: {own} is no room of the table in tests/it/tidy.rs"));
-            continue;
-        };
-        for (line, named) in named_rooms(path, &code(text)) {
-            if rooms.contains(named.as_str()) && named != own && !may.split(' ').any(|room| room == named) {
-                complaints.push(format!("{path}:{line}: {own} must not know {named}"));
+        let row = ROOMS.iter().find(|(name, _)| *name == own);
+        if row.is_some_and(|(_, may)| !may.split(' ').any(|room| room == named)) {
+            complaints.push(format!("{path}:{line}: {own} must not know {named}"));
+        }
+    }
+    complaints
+}
+
+pub(super) fn every_arrow_is_used(tree: &Tree) -> Vec<String> {
+    unused_arrows(&ROOMS, tree)
+}
+
+/// What a table allows and nobody does.
+pub(super) fn unused_arrows(table: &[(&str, &str)], tree: &Tree) -> Vec<String> {
+    let used: BTreeSet<(&str, String)> = imports(tree)
+        .into_iter()
+        .map(|(path, _, named)| (room(path), named))
+        .collect();
+    let mut complaints = Vec::new();
+    for (own, may) in table {
+        for named in may.split(' ').filter(|named| !named.is_empty()) {
+            if !used.contains(&(*own, named.to_owned())) {
+                complaints.push(format!(
+                    "tests/it/tidy/rules.rs: {own} may know {named}, but does not: take it out"
+                ));
             }
         }
     }
     complaints
 }
 
-pub(super) fn crates_stay_in_their_rooms(tree: &Tree) -> Vec<String> {
+/// Another framework is one file of the suite, so nothing else may ask which one it is.
+pub(super) fn only_the_suite_names_frameworks(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.rust("src/") {
+        for (index, line) in code(text).lines().enumerate().filter(|_| room(path) != "suite") {
+            let mut uses = line.split("Framework::").skip(1);
+            let names_one = uses.any(|rest| {
+                rest.starts_with(|c: char| c.is_uppercase() || "{*".contains(c)) && !rest.starts_with("ALL")
+            });
+            if names_one {
+                complaints.push(format!(
+                    "{path}:{}: ask for a property of the framework instead",
+                    index + 1
+                ));
+            }
+        }
+    }
+    complaints
+}
+
+/// Every other room or crate that a file of the root names, with the line.
+fn imports(tree: &Tree) -> Vec<(&str, usize, String)> {
+    let (rooms, crates) = (tree.rooms(), tree.crates());
+    let mut imports = Vec::new();
+    for (path, text) in tree.rust("src/") {
+        let code = code(text);
+        for (line, named) in named_rooms(path, &code) {
+            if rooms.contains(named.as_str()) || crates.contains(named.as_str()) {
+                imports.push((path, line, named));
+            }
+        }
+        for name in &crates {
+            let ident = name.replace('-', "_");
+            let prefixed = format!("greenlight_{ident}::");
+            let mut lines = lines_with(&code, &format!("{ident}::"));
+            lines.retain(|_| ident.contains('_'));
+            lines.extend(lines_with(&code, &prefixed));
+            imports.extend(lines.into_iter().map(|line| (path, line, (*name).to_owned())));
+        }
+    }
+    imports.retain(|(path, _, named)| room(path) != named);
+    imports
+}
+
+pub(super) fn crates_stay_in_their_rooms(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (path, text) in tree.shipped() {
         let code = code(text);
         for (name, rooms) in ONLY_IN {
             if !rooms.split(' ').any(|allowed| allowed == room(path)) {
@@ -136,7 +199,7 @@ pub(super) fn files_are_short_and_say_what_they_are_for(tree: &Tree) -> Vec<Stri
     let mut complaints = Vec::new();
     for (path, text) in tree.rust("") {
         let lines = text.lines().count();
-        if path.starts_with("src/") && lines > MAX_LINES {
+        if is_shipped(path) && lines > MAX_LINES {
             complaints.push(format!(
                 "{path}: {lines} lines are more than {MAX_LINES}; split it by idea"
             ));
@@ -150,7 +213,7 @@ pub(super) fn files_are_short_and_say_what_they_are_for(tree: &Tree) -> Vec<Stri
 
 pub(super) fn production_does_not_know_that_it_is_tested(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
-    for (path, text) in tree.rust("src/") {
+    for (path, text) in tree.shipped() {
         let code = code(text);
         let lines: Vec<&str> = code.lines().collect();
         for (index, line) in lines.iter().enumerate() {
@@ -185,7 +248,7 @@ pub(super) fn nothing_is_unfinished_skipped_or_slept_through(tree: &Tree) -> Vec
     let mut complaints = Vec::new();
     for (path, text) in tree.rust("") {
         let code = code(text);
-        let tests = if path.starts_with("src/") {
+        let tests = if is_shipped(path) {
             code.find("\nmod tests {").unwrap_or(code.len())
         } else {
             0
@@ -256,6 +319,11 @@ pub(super) fn the_architecture_names_every_room(tree: &Tree) -> Vec<String> {
     let mut complaints: Vec<String> = missing
         .map(|room| format!("ARCHITECTURE.md: {room} is missing"))
         .collect();
+    let missing = tree
+        .crates()
+        .into_iter()
+        .filter(|name| !text.contains(&format!("crates/{name}/")));
+    complaints.extend(missing.map(|name| format!("ARCHITECTURE.md: {name} is missing")));
     if text.split_whitespace().count() > MAX_ARCHITECTURE_WORDS {
         complaints.push(format!("ARCHITECTURE.md: more than {MAX_ARCHITECTURE_WORDS} words"));
     }
@@ -267,19 +335,19 @@ pub(super) fn the_architecture_names_every_room(tree: &Tree) -> Vec<String> {
 /// A newcomer reads the map in five minutes.
 const MAX_ARCHITECTURE_WORDS: usize = 1_200;
 
-/// The paths below `src` that a document names and that are not there.
+/// The paths below `src` and `crates` that a document names and that are not there.
 fn missing_paths(tree: &Tree, document: &str) -> Vec<String> {
     let mut complaints = Vec::new();
-    for part in tree.document(document).split("src/").skip(1) {
-        let path: String = part
-            .chars()
-            .take_while(|c| c.is_alphanumeric() || "_/.".contains(*c))
-            .collect();
-        let path = format!("src/{}", path.trim_end_matches(['.', '/']));
+    let is_part = |c: char| c.is_alphanumeric() || "_-/.".contains(c);
+    for path in tree.document(document).split(|c| !is_part(c)) {
+        let path = path.trim_end_matches(['.', '/']);
+        if !path.starts_with("src/") && !path.starts_with("crates/") {
+            continue;
+        }
         let there = tree
             .0
             .iter()
-            .any(|(file, _)| *file == path || file.starts_with(&format!("{path}/")));
+            .any(|(file, _)| file == path || file.starts_with(&format!("{path}/")));
         if !there {
             complaints.push(format!("{document}: there is no {path}"));
         }

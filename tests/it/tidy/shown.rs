@@ -10,7 +10,7 @@ const LOGS: [&str; 3] = ["info!(", "warn!(", "error!("];
 
 pub(super) fn nobody_is_shown_rusts_own_notation(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
-    for (path, text) in tree.rust("src/") {
+    for (path, text) in tree.shipped() {
         let code = code(text);
         let tests = code.find("\nmod tests {").unwrap_or(code.len());
         let code = &code[..tests];

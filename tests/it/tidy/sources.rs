@@ -11,7 +11,7 @@ impl Tree {
     /// The sources, tests and documents of this project.
     pub(super) fn of_the_project() -> Self {
         let mut files = Vec::new();
-        for part in ["src", "tests/it", "benches"] {
+        for part in ["src", "crates", "tests/it", "benches"] {
             collect(Path::new(part), &mut files);
         }
         collect(Path::new("docs"), &mut files);
@@ -38,6 +38,11 @@ impl Tree {
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
+    /// What is shipped: the sources of the root and of every crate.
+    pub(super) fn shipped(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rust("").filter(|(path, _)| is_shipped(path))
+    }
+
     pub(super) fn document(&self, path: &str) -> &str {
         self.0
             .iter()
@@ -49,6 +54,11 @@ impl Tree {
     pub(super) fn documents(&self) -> impl Iterator<Item = (&str, &str)> {
         let files = self.0.iter().filter(|(path, _)| path.ends_with(".md"));
         files.map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// Every crate there is besides the root: the folders in `crates`.
+    pub(super) fn crates(&self) -> BTreeSet<&str> {
+        self.rust("crates/").map(|(path, _)| room(path)).collect()
     }
 
     /// Every room there is: the files and folders right under `src`.
@@ -69,9 +79,14 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
     }
 }
 
-/// The room a file belongs to: `src/git.rs` and `src/git/clone.rs` are both `git`.
+pub(super) fn is_shipped(path: &str) -> bool {
+    path.starts_with("src/") || path.starts_with("crates/") && path.contains("/src/")
+}
+
+/// The room a file belongs to: `src/git.rs` and `src/git/clone.rs` are both `git`. A crate is one room.
 pub(super) fn room(path: &str) -> &str {
     let path = path.strip_prefix("src/").unwrap_or(path);
+    let path = path.strip_prefix("crates/").unwrap_or(path);
     path.split(['/', '.']).next().unwrap_or(path)
 }
 
@@ -140,7 +155,7 @@ fn character_length(text: &str) -> usize {
     }
 }
 
-/// Where a word or path stands by itself, as line numbers.
+/// Where a word or path stands alone, as line numbers.
 pub(super) fn lines_with(code: &str, word: &str) -> Vec<usize> {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
     let begins = code.match_indices(word).filter(|(at, _)| {
@@ -155,7 +170,7 @@ pub(super) fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// Every room that a file names, with its line: after `crate::`, after `greenlight::`, and after so many `super::`.
+/// Every room that a file names, with its line: after `crate::`, after `greenlight::`, and after this many `super::`.
 pub(super) fn named_rooms(path: &str, code: &str) -> Vec<(usize, String)> {
     let folders = path.matches('/').count();
     let is_root = path.ends_with("/mod.rs") || path == "src/lib.rs" || path == "src/main.rs";

@@ -28,7 +28,7 @@ type Key = (usize, String);
 
 /// What was noted in one run.
 #[derive(Debug, Default)]
-struct Run {
+struct NotedRun {
     calls: BTreeMap<Key, Calls>,
     /// Functions of which not all calls were noted.
     cut: BTreeSet<usize>,
@@ -49,8 +49,8 @@ type Input = (usize, String, usize);
 /// What was noted of generated inputs: the answers of all candidates to each.
 type Varied = BTreeMap<Input, BTreeMap<usize, Option<String>>>;
 
-/// What so many candidates do, from what is printed of all runs; none where not enough was seen. Of each run but the last
-/// so many bytes are read, and so many of that one.
+/// What this many candidates do, from what is printed of all runs. `None` where not enough was seen. Of each run but
+/// the last this many bytes are read, and that many of that one.
 pub(super) fn read(
     printed: &str,
     candidates: usize,
@@ -59,7 +59,10 @@ pub(super) fn read(
 ) -> Option<Vec<Behaviour>> {
     let noted = split(printed, candidates + 3)?;
     let (vary, noted) = noted.split_last()?;
-    let runs: Vec<Run> = noted.iter().map(|lines| Run::read(lines, most, functions)).collect();
+    let runs: Vec<NotedRun> = noted
+        .iter()
+        .map(|lines| NotedRun::read(lines, most, functions))
+        .collect();
     let varied = varied(vary, most_varied, functions);
     // Without an edit nothing has to be seen.
     if runs.iter().skip(1).any(|run| run.has_opaque) || has_opaque(&varied) {
@@ -113,7 +116,7 @@ fn split(printed: &str, runs: usize) -> Option<Vec<Vec<&str>>> {
     (all.len() == runs).then_some(all)
 }
 
-impl Run {
+impl NotedRun {
     fn read(lines: &[&str], most: usize, functions: &Functions) -> Self {
         let mut run = Self::default();
         let mut open: BTreeMap<(&str, usize, usize), Key> = BTreeMap::new();
@@ -177,13 +180,13 @@ impl Calls {
 }
 
 /// One row for each input that was seen in the tests: what came of it without an edit, and with each candidate.
-fn observed(runs: &[Run], candidates: usize) -> Vec<Vec<String>> {
+fn observed(runs: &[NotedRun], candidates: usize) -> Vec<Vec<String>> {
     let (Some(first), Some(again)) = (runs.get(1), runs.get(candidates + 1)) else {
         return Vec::new();
     };
     let edited = runs.get(1..=candidates).unwrap_or_default();
     let is_same = |key: &Key| first.calls.get(key) == again.calls.get(key);
-    let keys = |run: &Run| run.calls.keys().cloned().collect::<BTreeSet<Key>>();
+    let keys = |run: &NotedRun| run.calls.keys().cloned().collect::<BTreeSet<Key>>();
     let twice = keys(first).into_iter().chain(keys(again));
     // What depends on chance, on the time or on where things lie; and what was not seen to its end.
     let mut loose: BTreeSet<usize> = twice
@@ -203,7 +206,7 @@ fn observed(runs: &[Run], candidates: usize) -> Vec<Vec<String>> {
             continue;
         }
         let runs = runs.iter().take(candidates + 1);
-        let answer = |run: &Run| {
+        let answer = |run: &NotedRun| {
             run.calls
                 .get(key)
                 .map_or("missing".into(), |calls| calls.answer(is_nested))

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use crate::repair::syntax::{Below, Source};
 
-/// What such a function has in front of its own code.
+/// What such a function has in front of the code.
 const HELPER: &str = concat!(include_str!("helper.rs.txt"), include_str!("vary.rs.txt"));
 /// How it looks at values of which nothing is known.
 const PEEK: &str = include_str!("peek.rs.txt");
@@ -57,7 +57,7 @@ enum Passed {
     Mutable,
 }
 
-/// The function with this number and body, and whether it has parameters; none if it cannot be called with other
+/// The function with this number and body, and whether it has parameters. `None` if it cannot be called with other
 /// arguments. `unsafe` is left out where the crate forbids it.
 pub(super) fn observed(
     source: &Source,
@@ -146,7 +146,7 @@ impl<'t> Function<'t> {
                 .map(|it| show(&it.name))
                 .collect(),
         };
-        // A body may give away what it only got for a while; that it would be gone then is no matter of its own.
+        // A body may give away what it only got for a while; that it would be gone then does not matter.
         let taken = self.parameters.iter().filter_map(|it| match &it.pattern {
             Some((pattern, _)) => Some(format!("let {pattern} = {}; ", it.name)),
             None if !is_lent && is_mutable(&it) && it.name != "self" => {
@@ -182,7 +182,7 @@ impl<'t> Function<'t> {
         })
     }
 
-    /// The call with arguments of its own.
+    /// The call with its own arguments.
     fn again(&self, digest: &str, show: &dyn Fn(&str) -> String) -> String {
         let own = |at: usize| format!("greenlight_own_{at}");
         let all = || self.parameters.iter().enumerate();
@@ -212,8 +212,8 @@ impl<'t> Function<'t> {
     }
 }
 
-/// What stands before the name of the function where it is called; none for what a trait gives to all, and for what only
-/// the compiler may call.
+/// What stands before the name of the function where it is called. `None` for what a trait gives to all, and for what
+/// only the compiler may call.
 fn owner(source: &Source, node: Node<'_>) -> Option<String> {
     let list = node.parent().filter(|list| list.kind() == "declaration_list");
     let Some(around) = list.and_then(|list| list.parent()) else {

@@ -1,4 +1,4 @@
-//! Tools that check what they could mend: how the command of a check is known, and what of it becomes another. One file
+//! Tools that check what they could fix: how the command of a check is known, and what of it becomes another. One file
 //! for each ecosystem; here is what they have in common.
 
 mod go;
@@ -39,7 +39,7 @@ const BEFORE: [&[&str]; 19] = [
     &["env"],
 ];
 
-/// Which files a tool mends.
+/// Which files a tool fixes.
 #[derive(Debug, Clone, Copy)]
 enum Files {
     /// Those that its check names, if they end like this; all that it names when empty.
@@ -48,7 +48,7 @@ enum Files {
     Own(&'static [&'static str]),
 }
 
-/// A tool that checks, and can mend what it finds.
+/// A tool that checks, and can fix what it finds.
 #[derive(Debug, Clone, Copy)]
 struct Tool {
     /// The program and its subcommand.
@@ -59,11 +59,11 @@ struct Tool {
     drops: &'static [&'static str],
     /// Words that become others.
     swaps: &'static [(&'static str, &'static str)],
-    /// Options that make it mend, put behind its name. A command that has the first of them mended what it could.
+    /// Options that make it fix, put behind its name. A command that has the first of them fixed what it could.
     adds: &'static [&'static str],
     /// When not empty, all of the command from its name on becomes this.
     instead: &'static [&'static str],
-    /// When not empty, what one line of the failure must say: the tool mends nothing else.
+    /// When not empty, what one line of the failure must say: the tool fixes nothing else.
     says: &'static [&'static str],
     files: Files,
 }
@@ -80,7 +80,7 @@ const TOOL: Tool = Tool {
     files: Files::Named(&[]),
 };
 
-/// A check and what mends what it finds.
+/// A check and what fixes what it finds.
 #[derive(Debug, Clone)]
 pub(super) struct Remedy {
     pub(super) part: Part,
@@ -91,7 +91,7 @@ pub(super) struct Remedy {
     files: Files,
 }
 
-/// What would mend what this part of a command finds; none if that is not known.
+/// What would fix what this part of a command finds. `None` if that is not known.
 pub(super) fn remedy(part: &Part) -> Option<Remedy> {
     let at = program(&part.argv)?;
     let all = [python::TOOLS, javascript::TOOLS, go::TOOLS, rust::TOOLS, others::TOOLS];
@@ -109,7 +109,7 @@ pub(super) fn remedy(part: &Part) -> Option<Remedy> {
     })
 }
 
-/// Where the tool itself stands in a command.
+/// Where the tool itself occurs in a command.
 fn program(argv: &[String]) -> Option<usize> {
     let starts = |before: &&&[&str]| {
         argv.len() > before.len() && argv.iter().zip(**before).all(|(word, part)| base(word) == *part)
@@ -160,7 +160,7 @@ impl Tool {
         (is_check && !mends).then_some(behind)
     }
 
-    /// The command that mends.
+    /// The command that fixes.
     fn fixing(&self, argv: &[String], at: usize, behind: usize) -> Option<Vec<String>> {
         if !self.instead.is_empty() {
             let instead = self.instead.iter().map(ToString::to_string);
@@ -190,7 +190,7 @@ impl Tool {
 }
 
 impl Remedy {
-    /// Whether what failed may be what this mends.
+    /// Whether what failed may be what this fixes.
     pub(super) fn fits(&self, before: &TestRun) -> bool {
         let mut texts = before
             .failures
@@ -200,7 +200,7 @@ impl Remedy {
         self.says.is_empty() || texts.any(|text| self.says.iter().any(|mark| text.contains(mark)))
     }
 
-    /// The files that may be taken over after a run of the check; none when it found nothing, or did not run at all.
+    /// The files that may be taken over after a run of the check. `None` when it found nothing, or did not run at all.
     pub(super) fn named(&self, task: &Task<'_>, check: &Ran) -> Option<BTreeSet<RepoPath>> {
         let lists = check.outcome == Outcome::Exited(0) && self.lists();
         if !lists && !matches!(check.outcome, Outcome::Exited(1..=125)) {
@@ -223,7 +223,7 @@ impl Remedy {
         (!found.is_empty()).then_some(found)
     }
 
-    /// Whether its check succeeds whatever it finds, and the shell around it looks at what it lists.
+    /// Whether its check succeeds no matter what it finds, and the shell around it looks at what it lists.
     fn lists(&self) -> bool {
         let name = self.part.argv.get(self.from).map(|word| base(word));
         matches!(name, Some("gofmt" | "goimports" | "gofumpt"))

@@ -65,7 +65,7 @@ pub(super) const TOOLS: &[Tool] = &[
         files: KINDS,
         ..TOOL
     },
-    // It has no check: it fails when it has mended something.
+    // It has no check: it fails when it has fixed something.
     Tool {
         name: &["pyupgrade"],
         files: KINDS,

@@ -1,4 +1,4 @@
-//! Checks as people write them, and what mends what they find.
+//! Checks as people write them, and what fixes what they find.
 
 use super::*;
 

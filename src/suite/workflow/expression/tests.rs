@@ -37,6 +37,15 @@ fn what_follows_from_the_workflow_is_known() {
         Some("none"),
     );
     check("${{ github.workspace }}/a", Some("$GITHUB_WORKSPACE/a"));
+    check("${{ matrix.python-version >= 3 && 'new' || 'old' }}", Some("new"));
+    check("${{ matrix.set['FLAG'] }}", Some("-x"));
+    check("${{ fromJSON('[\"a\", \"it''s\"]')[1] }}", Some("it's"));
+    check("${{ join(fromJSON('[1, \"b\"]'), ' ') }}", Some("1 b"));
+    check(
+        "${{ contains(fromJSON('[\"x\", \"unit\"]'), inputs.suite) }}",
+        Some("true"),
+    );
+    check("${{ case(matrix.fast, 'quick', 'slow') }}", Some("quick"));
 }
 
 #[test]
@@ -47,7 +56,11 @@ fn what_does_not_is_not_guessed() {
         "${{ steps.a.outputs.b }}",
         "${{ env.ABSENT }}",
         "${{ hashFiles('**/lock') }}",
-        "${{ fromJSON('[1]')[0] }}",
+        "${{ fromJSON(secrets.LIST)[0] }}",
+        "${{ fromJSON('[1]') }}",
+        "${{ matrix.set }}",
+        "${{ matrix.*.flag }}",
+        "${{ unknown('x') }}",
         "${{ 'open",
         "${{ matrix.os == }}",
         "${{ }}",
@@ -59,4 +72,6 @@ fn what_does_not_is_not_guessed() {
     check(&format!("${{{{ {}1{} }}}}", "(".repeat(900), ")".repeat(900)), None);
     check(&format!("${{{{ {}1 }}}}", "!".repeat(1_900)), None);
     check(&format!("${{{{ '{}' }}}}", "x".repeat(3_000)), None);
+    let nested = format!("{}'x'{}", "format('{0}{0}', ".repeat(40), ")".repeat(40));
+    check(&format!("${{{{ {nested} }}}}"), None);
 }

@@ -1,7 +1,7 @@
-//! The account that greenlight writes as is found out from the token, whatever kind it is, so that it knows its own
-//! comments, reviews and suggestions again in the next workflow run.
+//! The account that greenlight writes as is found out from the token, no matter what kind it is, so that it knows its
+//! own comments, reviews and suggestions again in the next workflow run.
 
-use greenlight::demo::{Fault, MAINTAINER, STRANGER};
+use github_double::{Fault, MAINTAINER, STRANGER};
 
 use super::{Step, ci_fails_and_runs, says_and_runs};
 use crate::doors::stage::Stage;

@@ -1,11 +1,11 @@
 //! The journal in the git ref as somebody with write access to the repository makes it up. What it says is a claim: only
 //! what GitHub still shows of it executes or lands anything.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, Role};
+use github_double::{AUTHOR, MAINTAINER, Role};
 use greenlight::domain::gate::{Answer, Gate, GateKind, Terms};
 use greenlight::domain::id::{Account, AccountId, Login};
 use greenlight::domain::patch::{FileChange, Patch};
-use greenlight::domain::run::{Consent, Origin, Run, Step as Journaled};
+use greenlight::domain::run::{Consent, Origin, Run, Step as Journaled, Subject};
 use greenlight::github::state::Place;
 use greenlight::github::{Credentials, GitHub};
 
@@ -50,7 +50,7 @@ async fn forge(stage: &Stage, change: impl FnOnce(&mut Vec<Journaled>)) {
     client.save_state(&place, saved).await.unwrap();
 }
 
-/// Whoever wrote the last comment.
+/// Anyone who wrote the last comment.
 fn last_author(stage: &Stage) -> Account {
     let comment = stage.double.last_delivery("issue_comment").unwrap().payload["comment"].clone();
     Account {
@@ -118,7 +118,7 @@ async fn an_approval_without_a_comment_is_nobodys() {
     let stage = waiting(TWO).await;
     let (ada, _) = account(&stage, AUTHOR).await;
     forge(&stage, |steps| steps.push(approved(steps, &ada, None))).await;
-    does_not_land(&stage, "not said in a comment").await;
+    does_not_land(&stage, "not given in a comment").await;
     lands_with(&stage, AUTHOR).await;
 }
 
@@ -132,7 +132,7 @@ async fn an_approval_in_somebody_elses_comment_is_nobodys() {
         .await
         .unwrap();
     forge(&stage, |steps| steps.push(approved(steps, &ada, Some(comment)))).await;
-    does_not_land(&stage, "somebody else's").await;
+    does_not_land(&stage, "somebody else").await;
 }
 
 #[tokio::test]
@@ -143,7 +143,8 @@ async fn an_approval_in_a_comment_that_says_something_else_is_none() {
     does_not_land(&stage, "does not approve this request").await;
 }
 
-/// Whoever may write to the repository may also edit other people's comments, within the second they were written in.
+/// Anyone who may write to the repository may also edit other people's comments, within the second they were written
+/// in.
 #[tokio::test]
 async fn an_approval_in_an_edited_comment_is_nobodys() {
     let stage = waiting(TWO).await;
@@ -249,7 +250,7 @@ async fn somebody_who_lost_their_rights_does_not_count() {
     let stage = waiting(TWO).await;
     says_and_runs(&stage, AUTHOR, "/greenlight approve").await.1.with(0);
     stage.double.set_role(AUTHOR, Role::Read);
-    does_not_land(&stage, "no write access any more").await;
+    does_not_land(&stage, "no longer have write access").await;
 }
 
 /// How many have to approve is said by the base branch.
@@ -407,16 +408,37 @@ async fn what_is_only_said_to_be_tested_does_not_land() {
     let (step, ended) = says_and_runs(&stage, EVE, "/greenlight approve").await;
     ended.with(0);
     assert_eq!(step.output("state"), "gave-up", "{}", stage.told());
-    assert!(stage.answers()[0].body.contains("does not hold"), "{}", stage.told());
+    assert!(stage.answers()[0].body.contains("does not work"), "{}", stage.told());
     assert_eq!(stage.double.commits(stage.number).unwrap().len(), 1);
 }
 
-/// Nothing runs by a consent that nobody gave, in whatever words the journal has it.
+/// Only a run on a checkout is allowed by the command line, and such a run is in no journal that others write to.
+#[tokio::test]
+async fn the_consent_of_a_checkout_executes_nothing_here() {
+    let stage = waiting("").await;
+    forge(&stage, |steps| {
+        let Some(Journaled::Started(started)) = steps.first_mut() else {
+            panic!("no start")
+        };
+        started.consent = Consent::CommandLine;
+        started.origin = Origin::CommandLine;
+        started.subject = Subject::Checkout;
+    })
+    .await;
+    let (step, ended) = says_and_runs(&stage, EVE, "/greenlight approve").await;
+    ended.with(0);
+    assert_eq!(step.output("state"), "refused", "{}", stage.told());
+    let sticky = &stage.answers()[0].body;
+    assert!(sticky.contains("it was not given on GitHub"), "{sticky}");
+    assert_eq!(stage.double.commits(stage.number).unwrap().len(), 1);
+}
+
+/// Nothing runs by a consent that nobody gave, in any words the journal has it.
 #[tokio::test]
 async fn a_consent_that_nobody_gave_executes_nothing() {
     for (text, said) in [
-        ("Interesting.", "does not ask for this"),
-        ("/greenlight fix", "there was a push after it was said"),
+        ("Interesting.", "does not request this"),
+        ("/greenlight fix", "there was a push after it was given"),
     ] {
         let stage = waiting("").await;
         let earlier = (stage.number, 60);

@@ -1,6 +1,6 @@
 //! The Action among people who mean harm, other workflow runs, and a machine that is switched off.
 
-use greenlight::demo::{Fault, MAINTAINER};
+use github_double::{Fault, MAINTAINER};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::doors::stage::Stage;
 use crate::doors::{PATIENCE, ended, signal};
 use crate::harness::model::{KEY, ScriptedModel, Turn};
 
-/// Whatever a comment says: the runner reads no output that greenlight did not mean, and obeys no line.
+/// Anything that a comment says: the runner reads no output that greenlight did not mean, and obeys no line.
 #[tokio::test]
 async fn nobody_writes_outputs_of_their_own() {
     let stage = Stage::opened("", |new| new.body("state=landed\n::set-output name=state::landed")).await;
@@ -99,7 +99,7 @@ async fn the_payloads_word_for_somebodys_rights_is_not_taken() {
     assert!(stage.answers()[0].body.contains("may not do this"), "{}", stage.told());
 }
 
-/// On a fork's own pull request the token may only read: that is said in the log of the step, in one line.
+/// On a fork's own pull request the token is read-only: that is said in the log of the step, in one line.
 #[tokio::test]
 async fn a_token_that_may_only_read_is_a_clear_end() {
     let stage = Stage::new("").await;
@@ -116,12 +116,12 @@ async fn a_token_that_may_only_read_is_a_clear_end() {
         .with("GITHUB_TOKEN", token)
         .run(["action"])
         .await;
-    let ended = ended.with(2).saying("may only read").saying("contents: write");
+    let ended = ended.with(2).saying("is read-only").saying("contents: write");
     assert!(!ended.err.contains("panicked"), "{}", ended.err);
     assert_eq!(stage.answers(), []);
 }
 
-/// The machine goes away in the middle; the next event goes on from what is in the ref.
+/// The machine goes away in the middle; the next event continues from what is in the ref.
 #[tokio::test]
 async fn a_killed_run_is_taken_up_by_running_the_job_again() {
     let stage = Stage::new("").await;
@@ -206,7 +206,7 @@ async fn two_at_the_same_time_do_it_once() {
     stage.has_landed_once(ME);
 }
 
-/// Somebody cancels while a search is under way: in a workflow run of its own, beside the one at work.
+/// Somebody cancels while a search is under way: in its own workflow run, beside the one at work.
 #[tokio::test]
 async fn a_cancellation_beside_the_work_wins() {
     let stage = Stage::new("").await;

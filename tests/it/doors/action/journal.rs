@@ -1,14 +1,14 @@
 //! The journal in a git ref, with several writers: one place of a run is taken once, and nobody's run is lost.
 
 use greenlight::domain::id::{Account, CommitSha, PullRequestId};
-use greenlight::domain::run::{Consent, End, Origin, Started, Step};
+use greenlight::domain::run::{Consent, End, Origin, Started, Step, Subject};
 use greenlight::github::{Credentials, GitHub};
 use greenlight::journal::{Error, Journal, Refs};
 
 use super::PERMISSIONS;
 use crate::doors::stage::Stage;
 
-/// The journal as a workflow run of its own has it.
+/// The journal as a separate workflow run has it.
 pub(super) async fn journal(stage: &Stage) -> Journal {
     let token = stage.double.actions_token(&PERMISSIONS);
     let github = GitHub::new(&stage.double.url().parse().unwrap(), Credentials::Token(token.into())).unwrap();
@@ -26,7 +26,8 @@ pub(super) fn id() -> PullRequestId {
 fn started(run: &str) -> Started {
     Started {
         run: greenlight::domain::id::RunId(run.into()),
-        pull_request: id(),
+        subject: Subject::PullRequest(id()),
+        asks_nobody: false,
         installation: None,
         head: CommitSha::none(),
         base: CommitSha::none(),

@@ -1,6 +1,6 @@
 //! What people see of the Action on an ordinary day: one approval for a suggestion, limits, missing rights, other CI.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, STRANGER};
+use github_double::{AUTHOR, MAINTAINER, STRANGER};
 
 use super::requests::{run, with_model};
 use super::{ME, PERMISSIONS, Step, says_and_runs};
@@ -46,7 +46,7 @@ async fn a_commit_status_of_another_system_starts_a_run() {
     assert_eq!(step.output("waits-for"), "search", "{}", stage.told());
 }
 
-/// Nothing is sent before the reset; the job says when, and goes on when it is run again.
+/// Nothing is sent before the reset; the job says when, and continues when it is run again.
 #[tokio::test]
 async fn a_rate_limit_ends_the_job_with_its_own_code_and_loses_nothing() {
     for left in [3, 9, 16] {

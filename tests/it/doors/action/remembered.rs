@@ -1,6 +1,6 @@
-//! What one pull request taught is known in the next one, in a workflow run of its own on an empty disk.
+//! What one pull request taught is known in the next one, in a separate workflow run on an empty disk.
 
-use greenlight::demo::{AUTHOR, MAINTAINER, NewPullRequest};
+use github_double::{AUTHOR, MAINTAINER, NewPullRequest};
 
 use super::requests::with_model;
 use crate::doors::stage::Stage;

@@ -1,6 +1,6 @@
 //! A repository that is renamed between two workflow runs: the ref with the journal is renamed along with it.
 
-use greenlight::demo::MAINTAINER;
+use github_double::MAINTAINER;
 
 use super::{ME, Step, ci_fails_and_runs};
 use crate::doors::stage::Stage;

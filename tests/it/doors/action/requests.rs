@@ -1,6 +1,6 @@
 //! What a model asks for in one workflow run, answered and carried out in another.
 
-use greenlight::demo::{MAINTAINER, STRANGER};
+use github_double::{MAINTAINER, STRANGER};
 use serde_json::json;
 
 use super::{Step, says_and_runs};
@@ -8,7 +8,7 @@ use crate::doors::stage::Stage;
 use crate::doors::{Door, Ended};
 use crate::harness::model::{KEY, ScriptedModel, calls};
 
-/// A process of its own with the model.
+/// A separate process with the model.
 pub(super) async fn with_model(stage: &Stage, model: &ScriptedModel, login: &str, text: &str) -> (Step, Ended) {
     stage.double.comment(stage.number, login, text).await.unwrap();
     let step = Step::new(stage, &stage.double.last_delivery("issue_comment").unwrap());

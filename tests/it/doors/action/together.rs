@@ -1,7 +1,7 @@
-//! Steps of one pull request at the same time: GitHub cancels what waits in a concurrency group, so each command has a
-//! group of its own, and only the journal keeps them apart.
+//! Steps of one pull request at the same time: GitHub cancels what waits in a concurrency group, so each command has
+//! its own group, and only the journal keeps them apart.
 
-use greenlight::demo::MAINTAINER;
+use github_double::MAINTAINER;
 
 use super::{ME, Step, ci_fails_and_runs, says_and_runs};
 use crate::doors::stage::Stage;
@@ -32,7 +32,7 @@ async fn two_approvals_at_once_land_one_commit() {
     assert_eq!(sticky.count(), 1, "{}", stage.told());
 }
 
-/// Whoever is second sees what the first one wrote.
+/// Anyone who is second sees what the first one wrote.
 #[tokio::test]
 async fn an_approval_and_another_command_at_once_are_both_answered() {
     let stage = Stage::new("").await;

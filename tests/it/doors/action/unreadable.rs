@@ -1,6 +1,6 @@
 //! What lies in the ref was put there by somebody with write access, but may be broken or newer all the same.
 
-use greenlight::demo::MAINTAINER;
+use github_double::MAINTAINER;
 use serde_json::{Value, json};
 
 use super::journal::{id, journal};
@@ -106,7 +106,10 @@ async fn a_ref_of_a_newer_greenlight_is_left_alone() {
     let (_, ended) = says_and_runs(&stage, MAINTAINER, "/greenlight status").await;
     ended.with(0);
     let answer = stage.answers().pop().unwrap().body;
-    assert!(answer.contains("Run `r0`: a newer greenlight wrote this"), "{answer}");
+    assert!(
+        answer.contains("Run `r0`: a newer version of greenlight wrote this"),
+        "{answer}"
+    );
     assert_eq!(stage.double.reference(REF), before);
 }
 

@@ -1,4 +1,4 @@
-//! What a person says to `greenlight fix`: what is an answer, and that a change of a test takes an answer of its own.
+//! What a person says to `greenlight fix`: what is an answer, and that a change of a test takes its own answer.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -26,7 +26,7 @@ async fn what_may_be_a_slip_is_asked_about_again() {
     let door = Door::new();
     let mut terminal = at_a_terminal(&door, checkout.path(), &[]);
     for (typed, said) in [
-        ("aprove", "`aprove` is no answer; did you mean `approve`?"),
+        ("aprove", "`aprove` is not an answer; did you mean `approve`?"),
         ("sure", "`sure` is no answer."),
         ("", "Type `yes`, `no`"),
         ("/greenlight aprove", "did you mean `/greenlight approve`?"),
@@ -149,7 +149,7 @@ async fn a_change_of_a_test_takes_a_word_of_its_own() {
     for typed in ["y", "approve", "/greenlight approve"] {
         terminal.shows(OF_A_TEST).await;
         terminal.types(typed);
-        terminal.shows("the word that approves it is `test`").await;
+        terminal.shows("type `test` to approve").await;
         assert_eq!(tree(checkout.path()), before);
     }
     terminal.shows(OF_A_TEST).await;

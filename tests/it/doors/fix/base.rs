@@ -38,7 +38,7 @@ async fn a_branch_is_compared_with_the_one_it_came_from() {
     std::fs::write(root.join("todo.txt"), "note\n").unwrap();
     let fixed = fix(root, &["--yes"]).await.with(0);
     let fixed = fixed.saying(&format!("compared with main at {base}"));
-    let how = "found without a model: a part of your change, put back; ";
+    let how = "found without a model: reverting part of your change; ";
     assert!(fixed.out.contains(how), "{}", fixed.out);
     assert!(fixed.err.contains("`git diff` shows it"), "{}", fixed.err);
     speaks_of_no_pull_request(&fixed);

@@ -155,8 +155,14 @@ async fn a_model_that_goes_too_far_writes_nothing() {
     assert_eq!(tree(checkout.path()), before);
     let results = model.results();
     // Approved up front, for the working copy; the file of the user's own stayed as it was.
-    assert!(results[0].contains("No proposal will have that change"), "{results:#?}");
-    assert!(results[1].contains("No proposal will have that change"), "{results:#?}");
+    assert!(
+        results[0].contains("No proposal will contain that change"),
+        "{results:#?}"
+    );
+    assert!(
+        results[1].contains("No proposal will contain that change"),
+        "{results:#?}"
+    );
     model.finish();
 }
 

@@ -8,7 +8,7 @@ use super::{RED, document, sums};
 use crate::doors::{Door, Ended, tree};
 use crate::harness::model::{KEY, ScriptedModel, calls};
 
-/// A model of which a million tokens cost so many dollars.
+/// A model of which a million tokens cost this many dollars.
 async fn fix(model: &ScriptedModel, dollars: u32, config: &str, more: &[&str]) -> (Ended, bool) {
     let checkout = sums(RED, &[("greenlight.toml", config)]);
     let before = tree(checkout.path());

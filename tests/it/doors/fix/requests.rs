@@ -1,4 +1,4 @@
-//! What a model may not do by itself, asked for at the terminal.
+//! What a model may not do without asking, asked for at the terminal.
 
 use std::ffi::OsStr;
 

@@ -28,7 +28,7 @@ pub(super) struct Operation {
 enum Segment {
     Literal(String),
     One(String),
-    /// A path or a branch, which may have slashes of its own.
+    /// A path or a branch, which may have its own slashes.
     Several(String),
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Request {
 impl Description {
     pub(super) fn read() -> Self {
         let mut document: Value = serde_json::from_str(SLICE).unwrap();
-        // GitHub answers null for both once a comment is outdated, whatever its description says.
+        // GitHub answers null for both once a comment is outdated, no matter what its description says.
         for name in ["line", "position"] {
             let comment = &mut document["components"]["schemas"]["pull-request-review-comment"];
             comment["properties"][name]["nullable"] = json!(true);

@@ -59,7 +59,7 @@ impl Validator {
         })
     }
 
-    /// Lists whatever GitHub's description does not allow in an exchange.
+    /// Lists no matter what GitHub's description does not allow in an exchange.
     pub(crate) fn check(&self, exchange: &Exchange<'_>) -> Vec<Violation> {
         let Some((operation, arguments)) = self.description.find(exchange.method, exchange.path) else {
             let at = format!("{} {}", exchange.method, exchange.path);

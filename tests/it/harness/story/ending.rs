@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use greenlight::demo::{RecordedExchange, What};
+use github_double::{RecordedExchange, What};
 use serde_json::Value;
 
 use super::{SECRET, Story};

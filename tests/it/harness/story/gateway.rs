@@ -24,7 +24,7 @@ pub(crate) struct Gateway {
 struct Inner {
     upstream: String,
     http: reqwest::Client,
-    /// How often a change was let through to its deadly end, by method and path; none when nobody is to die.
+    /// How often a change was let through to its deadly end, by method and path. `None` when nobody is to die.
     deaths: Mutex<Option<HashMap<String, u8>>>,
     /// Whether what only reads is deadly, too.
     reads_kill: AtomicBool,
@@ -66,7 +66,7 @@ impl Gateway {
         *self.inner.deaths.lock().unwrap() = Some(HashMap::new());
     }
 
-    /// The same, and whatever only reads dies once as well.
+    /// The same, and anything that only reads dies once as well.
     pub(crate) fn kill_everywhere(&self) {
         self.inner.reads_kill.store(true, Ordering::Relaxed);
         self.kill_at_every_change();

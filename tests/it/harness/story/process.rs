@@ -1,4 +1,4 @@
-//! greenlight as a process of its own, as far as that goes within one: a runtime whose end takes every task with it.
+//! greenlight as its own process, as far as that goes within one: a runtime whose end takes every task with it.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -79,7 +79,7 @@ impl Process {
             .unwrap();
     }
 
-    /// Goes on with a run, as the clock has it done.
+    /// Continues with a run, as the clock has it done.
     pub(crate) async fn resume(&self, run: Run) {
         let (queue, work) = (self.queue.clone(), Work::Resume(Box::new(run)));
         let pushed = self

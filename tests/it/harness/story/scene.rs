@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use github_double::{AUTHOR, Double, NewPullRequest, Role, World};
 use greenlight::config::allow_list::AllowList;
-use greenlight::demo::{AUTHOR, Double, NewPullRequest, Role, World};
 use greenlight::domain::model::{Price, Who};
 use greenlight::github::Credentials;
 use greenlight::sandbox::Sandbox;
@@ -74,7 +74,7 @@ pub(crate) struct Scene {
     is_auto: bool,
     /// Where another model is.
     model_url: Option<String>,
-    /// What a million tokens cost, in US dollars; none if nobody knows.
+    /// What a million tokens cost, in US dollars. `None` if nobody knows.
     dollars: Option<u64>,
     title: String,
     /// Permissions of a workflow's token, which is used instead of an App.
@@ -128,7 +128,7 @@ impl Scene {
         }
     }
 
-    /// The default repository, whose tests are whatever this command says.
+    /// The default repository, whose tests are no matter what this command says.
     pub(crate) fn tested_by(command: &str) -> Self {
         Self::default().config(&format!("[test]\ncommand = {command:?}\n"))
     }

@@ -69,7 +69,7 @@ print(os.getpid() > 2)
     assert!(!before.is_empty(), "the container did not wait");
 }
 
-/// The second command has a low number only if it is in a container of its own.
+/// The second command has a low number only if it is in its own container.
 async fn is_not_reused(script: &str) {
     let Some(lab) = Lab::on(Backend::Docker).await else {
         return;

@@ -1,0 +1,112 @@
+//! What is sent back, with GitHub's own bodies for errors.
+
+use serde_json::{Value, json};
+
+/// What is sent back.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Body,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    Empty,
+    Json(Value),
+    Bytes(&'static str, Vec<u8>),
+}
+
+impl Answer {
+    pub(super) fn ok(body: Value) -> Self {
+        Self::json(200, body)
+    }
+
+    pub(super) fn created(body: Value) -> Self {
+        Self::json(201, body)
+    }
+
+    pub(super) fn json(status: u16, body: Value) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Body::Json(body),
+        }
+    }
+
+    pub(super) fn empty(status: u16) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Body::Empty,
+        }
+    }
+
+    pub(super) fn bytes(kind: &'static str, bytes: Vec<u8>) -> Self {
+        Self {
+            status: 200,
+            headers: Vec::new(),
+            body: Body::Bytes(kind, bytes),
+        }
+    }
+
+    pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// An error in GitHub's form.
+    pub(super) fn error(status: u16, message: &str) -> Self {
+        Self::json(
+            status,
+            json!({
+                "message": message, "documentation_url": "https://docs.github.com/rest", "status": status.to_string()
+            }),
+        )
+    }
+
+    pub(super) fn not_found() -> Self {
+        Self::error(404, "Not Found")
+    }
+
+    pub(super) fn not_accessible() -> Self {
+        Self::error(403, "Resource not accessible by integration")
+    }
+
+    /// 422 for a body that does not fit the documented schema.
+    pub(super) fn invalid(message: &str) -> Self {
+        Self::error(422, message)
+    }
+
+    /// 422 for a body that fits the schema and breaks a rule.
+    pub(super) fn unprocessable(errors: &[Value]) -> Self {
+        let mut answer = Self::error(422, "Validation Failed");
+        if let Body::Json(Value::Object(body)) = &mut answer.body {
+            body.insert("errors".into(), json!(errors));
+        }
+        answer
+    }
+}
+
+impl From<git2::Error> for Answer {
+    fn from(error: git2::Error) -> Self {
+        Self::error(500, &format!("the double's git failed: {error}"))
+    }
+}
+
+/// GitHub's limit for the text of anything a person or an App writes.
+pub(super) fn check_body(body: &str) -> Result<(), Answer> {
+    if body.chars().count() <= 65_536 {
+        return Ok(());
+    }
+    Err(Answer::unprocessable(&[json!({
+        "resource": "IssueComment", "code": "unprocessable", "field": "data",
+        "message": "Body is too long (maximum is 65536 characters)"
+    })]))
+}
+
+pub(super) fn wrong_type(key: &str, value: &Value, wanted: &str) -> Answer {
+    Answer::invalid(&format!(
+        "Invalid request.\n\nFor 'properties/{key}', {value} is not {wanted}."
+    ))
+}

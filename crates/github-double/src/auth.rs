@@ -1,0 +1,240 @@
+//! Who is asking and whether they may: App JSON web tokens, installation tokens, people's tokens.
+//!
+//! Stricter than GitHub in one point: reading a public repository through the REST API needs a token here too, so
+//! that a client that loses its credentials is noticed.
+
+use axum::http::HeaderMap;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::{Timestamp, ToSpan as _};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::answer::Answer;
+use super::names::Role;
+use super::route::Needs;
+use super::state::{Holder, Repository, State, Token};
+
+/// The private key of the double's App: made for it, used nowhere else, and safe to publish.
+pub(super) const APP_KEY: &str = include_str!("app_key.pem");
+const APP_PUBLIC_KEY: &str = include_str!("app_key.pub.pem");
+
+/// What the `Authorization` header of a request proved.
+pub(super) enum Credentials {
+    Missing,
+    App,
+    Token(Holder),
+}
+
+/// Reads and checks the credentials of a request.
+pub(super) fn credentials(state: &State, headers: &HeaderMap) -> Result<Credentials, Answer> {
+    let Some(header) = headers.get("authorization").and_then(|value| value.to_str().ok()) else {
+        return Ok(Credentials::Missing);
+    };
+    let (scheme, secret) = header.split_once(' ').unwrap_or((header, ""));
+    let secret = secret.trim();
+    match scheme.to_ascii_lowercase().as_str() {
+        "basic" => {
+            let decoded = STANDARD
+                .decode(secret)
+                .ok()
+                .and_then(|bytes| String::from_utf8(bytes).ok());
+            let password = decoded
+                .as_deref()
+                .and_then(|pair| pair.split_once(':'))
+                .map_or("", |(_, password)| password);
+            token(state, password)
+        }
+        "bearer" if secret.starts_with("ey") && secret.matches('.').count() == 2 => check_jwt(state, secret),
+        "bearer" | "token" => token(state, secret),
+        _ => Err(bad_credentials()),
+    }
+}
+
+fn bad_credentials() -> Answer {
+    Answer::error(401, "Bad credentials")
+}
+
+fn token(state: &State, secret: &str) -> Result<Credentials, Answer> {
+    match state.tokens.get(secret) {
+        Some(token) if token.expires_at > Timestamp::now() => {
+            if let (Holder::Installation { slug, .. }, Some(end)) = (&token.holder, state.faults.uninstalled)
+                && *slug == state.app().slug
+            {
+                return Err(end.void_token());
+            }
+            Ok(Credentials::Token(token.holder.clone()))
+        }
+        _ => Err(bad_credentials()),
+    }
+}
+
+/// Checks an App's JSON web token: signature, issuer, and a life of at most ten minutes.
+/// <https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>
+fn check_jwt(state: &State, jwt: &str) -> Result<Credentials, Answer> {
+    let refuse = |message: &str| Answer::error(401, message);
+    let key = DecodingKey::from_rsa_pem(APP_PUBLIC_KEY.as_bytes())
+        .map_err(|error| Answer::error(500, &format!("the double's App key is broken: {error}")))?;
+    let mut validation = Validation::new(Algorithm::RS256);
+    validation.validate_exp = false;
+    validation.validate_aud = false;
+    validation.required_spec_claims.clear();
+    let claims = jsonwebtoken::decode::<Value>(jwt, &key, &validation)
+        .map_err(|_| refuse("A JSON web token could not be decoded"))?
+        .claims;
+    let issuer = claims["iss"]
+        .as_str()
+        .map(str::to_owned)
+        .or_else(|| claims["iss"].as_u64().map(|id| id.to_string()));
+    if issuer != Some(state.app().id.to_string()) {
+        return Err(refuse(
+            "'Issuer' claim ('iss') must be an Integer and the ID of the App",
+        ));
+    }
+    let now = Timestamp::now().as_second();
+    match (claims["iat"].as_i64(), claims["exp"].as_i64()) {
+        (None, _) => Err(refuse("Missing 'issued at' claim ('iat') in assertion")),
+        (_, None) => Err(refuse("Missing 'expiration time' claim ('exp') in assertion")),
+        (Some(issued), _) if issued > now + 60 => Err(refuse(
+            "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
+        )),
+        (_, Some(expires)) if expires <= now => Err(refuse(
+            "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
+        )),
+        (_, Some(expires)) if expires > now + 600 => {
+            Err(refuse("'Expiration time' claim ('exp') is too far in the future"))
+        }
+        _ => Ok(Credentials::App),
+    }
+}
+
+/// Whether these credentials open a route; the repository is the one its path names.
+pub(super) fn permit(
+    state: &State,
+    needs: Needs,
+    credentials: &Credentials,
+    repository: Option<&Repository>,
+) -> Result<(), Answer> {
+    match (needs, credentials) {
+        (Needs::Nothing, _) | (Needs::App, Credentials::App) => Ok(()),
+        (Needs::App, Credentials::Token(..)) => Err(Answer::error(401, "A JSON web token could not be decoded")),
+        (_, Credentials::Missing) => Err(Answer::error(401, "Requires authentication")),
+        (_, Credentials::App) => Err(Answer::not_accessible()),
+        (needs, Credentials::Token(holder)) => {
+            let Some(repository) = repository else { return Ok(()) };
+            if !may_see(state, holder, repository) {
+                return Err(Answer::not_found());
+            }
+            match needs {
+                Needs::Read(permissions) => permit_reading(holder, repository, permissions),
+                Needs::Write(permissions) => permit_writing(state, holder, repository, permissions),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// Whether the holder knows that the repository exists.
+pub(super) fn may_see(state: &State, holder: &Holder, repository: &Repository) -> bool {
+    !repository.private
+        || match holder {
+            Holder::Installation { .. } => is_installed(state, holder, repository),
+            Holder::Person { login, .. } => repository.role(login) > Role::None,
+            Holder::FineGrained {
+                login, repositories, ..
+            } => repositories.contains(&repository.id) && repository.role(login) > Role::None,
+        }
+}
+
+/// Whether an installation's token reaches this repository: one of its account's, and not left out of the token.
+fn is_installed(state: &State, holder: &Holder, repository: &Repository) -> bool {
+    match holder {
+        Holder::Installation { id, repositories, .. } => {
+            let is_theirs = id.is_none() || state.installation_of(&repository.owner) == *id;
+            is_theirs && repositories.as_ref().is_none_or(|ids| ids.contains(&repository.id))
+        }
+        Holder::Person { .. } | Holder::FineGrained { .. } => false,
+    }
+}
+
+fn permit_reading(holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), Answer> {
+    match holder {
+        // What anybody may read, an App may read as well.
+        Holder::Installation { permissions, .. } if repository.private || any_of == ["actions"] => {
+            let granted = any_of.iter().any(|name| permissions.contains_key(*name));
+            if granted { Ok(()) } else { Err(Answer::not_accessible()) }
+        }
+        Holder::FineGrained { permissions, .. } if repository.private => {
+            let granted = any_of.iter().any(|name| permissions.contains_key(*name));
+            if granted { Ok(()) } else { Err(not_for_this_token()) }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn not_for_this_token() -> Answer {
+    Answer::error(403, "Resource not accessible by personal access token")
+}
+
+fn permit_writing(state: &State, holder: &Holder, repository: &Repository, any_of: &[&str]) -> Result<(), Answer> {
+    match holder {
+        Holder::Installation { permissions, .. } => {
+            let granted = any_of
+                .iter()
+                .any(|name| permissions.get(*name).is_some_and(|level| level == "write"));
+            let reaches = is_installed(state, holder, repository);
+            if granted && reaches {
+                Ok(())
+            } else {
+                Err(Answer::not_accessible())
+            }
+        }
+        Holder::FineGrained {
+            login,
+            repositories,
+            permissions,
+        } => {
+            let granted = any_of
+                .iter()
+                .any(|name| permissions.get(*name).is_some_and(|level| level == "write"));
+            let reaches = repositories.contains(&repository.id) && repository.role(login) >= Role::Write;
+            if granted && reaches {
+                Ok(())
+            } else {
+                Err(not_for_this_token())
+            }
+        }
+        Holder::Person { .. } if any_of == ["checks"] => {
+            Err(Answer::error(403, "You must authenticate via a GitHub App."))
+        }
+        Holder::Person { login, .. } => {
+            let speaking = any_of.contains(&"pull_requests");
+            if speaking || repository.role(login) >= Role::Write {
+                Ok(())
+            } else {
+                Err(Answer::error(403, "Must have push access to repository"))
+            }
+        }
+    }
+}
+
+/// Makes a token: an App's is good for an hour, a person's for as long as any demo lasts.
+pub(super) fn mint(state: &mut State, holder: Holder) -> (String, Timestamp) {
+    let prefix = match holder {
+        Holder::Person { .. } => "ghp_",
+        Holder::FineGrained { .. } => "github_pat_",
+        Holder::Installation { .. } => "ghs_",
+    };
+    let serial = state.fresh_id();
+    let digest = hex::encode(Sha256::digest(format!("token {serial} of {}", state.web)));
+    let secret = format!("{prefix}{}", &digest[..36]);
+    let now = Timestamp::now();
+    let hours = match holder {
+        Holder::Installation { .. } => 1,
+        Holder::Person { .. } | Holder::FineGrained { .. } => 30 * 24,
+    };
+    let expires_at = now.checked_add(hours.hours()).unwrap_or(now);
+    state.tokens.insert(secret.clone(), Token { holder, expires_at });
+    (secret, expires_at)
+}

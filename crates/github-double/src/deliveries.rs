@@ -1,0 +1,89 @@
+//! Routes of the deliveries of the App's webhook, by which a receiver finds out what it missed.
+//!
+//! Shapes: `hook-delivery-item` and `hook-delivery` of GitHub's OpenAPI description.
+//! <https://docs.github.com/en/rest/apps/webhooks>
+
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::hooks::Attempt;
+use super::route::{Call, Needs, Route, get};
+
+pub(super) const ROUTES: &[Route] = &[
+    get("/app/hook/deliveries", Needs::App, list),
+    get("/app/hook/deliveries/{delivery_id}", Needs::App, show),
+];
+
+/// Newest first; the next page is named by a cursor in the `Link` header.
+fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let query = |name: &str| call.query.get(name).map(String::as_str);
+    let size = query("per_page")
+        .and_then(|size| size.parse().ok())
+        .unwrap_or(30)
+        .clamp(1, 100);
+    let below = query("cursor").map(|cursor| cursor.strip_prefix("v1_").and_then(|id| id.parse::<u64>().ok()));
+    let below = match below {
+        Some(None) => return Err(Answer::error(422, "Invalid cursor")),
+        Some(Some(below)) => below,
+        None => u64::MAX,
+    };
+    let mut attempts = call.state.hooks.log.attempts();
+    attempts.retain(|attempt| attempt.id < below);
+    attempts.reverse();
+    let is_last = attempts.len() <= size;
+    attempts.truncate(size);
+    let link = attempts.last().filter(|_| !is_last).map(|last| {
+        let at = format!(
+            "{}{}?per_page={size}&cursor=v1_{}",
+            call.state.api(),
+            call.path,
+            last.id
+        );
+        format!("<{at}>; rel=\"next\"")
+    });
+    let answer = Answer::ok(attempts.iter().map(item).collect());
+    Ok(match link {
+        Some(link) => answer.header("link", link),
+        None => answer,
+    })
+}
+
+fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let id = call.number("delivery_id")?;
+    let attempts = call.state.hooks.log.attempts();
+    let attempt = attempts.iter().find(|attempt| attempt.id == id);
+    let attempt = attempt.ok_or_else(Answer::not_found)?;
+    let mut body = item(attempt);
+    body["url"] = json!("http://127.0.0.1");
+    body["request"] = json!({
+        "headers": { "X-GitHub-Delivery": attempt.delivery.id, "X-GitHub-Event": attempt.delivery.event },
+        "payload": attempt.delivery.payload,
+    });
+    body["response"] = json!({ "headers": {}, "payload": "" });
+    Ok(Answer::ok(body))
+}
+
+fn item(attempt: &Attempt) -> Value {
+    let delivery = &attempt.delivery;
+    // GitHub calls 200 to 399 a success.
+    let is_ok = delivery.status.is_some_and(|status| (200..400).contains(&status));
+    let status = match delivery.status {
+        Some(_) if is_ok => "OK".to_string(),
+        Some(status) => format!("Invalid HTTP Response: {status}"),
+        None => "failed to connect to host".to_string(),
+    };
+    json!({
+        "id": attempt.id,
+        "guid": delivery.id,
+        "delivered_at": attempt.at.to_string(),
+        "redelivery": attempt.is_redelivery,
+        "duration": 0.03,
+        "status": status,
+        "status_code": delivery.status.unwrap_or(0),
+        "event": delivery.event,
+        "action": delivery.payload.get("action").cloned().unwrap_or(Value::Null),
+        "installation_id": delivery.payload["installation"]["id"],
+        "repository_id": delivery.payload["repository"]["id"],
+        "throttled_at": null,
+    })
+}

@@ -1,0 +1,123 @@
+//! The little of GraphQL that clients of the REST API need: who they are, hiding a comment, and moving branches by
+//! compare-and-swap ([`super::update_refs`]). Anything else is refused loudly.
+//!
+//! Refusals come with status 200, as GitHub's do.
+
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::auth::{self, Credentials};
+use super::names::Role;
+use super::route::{Call, Needs, Route, post};
+use super::{history, objects, update_refs};
+
+pub(super) const PATH: &str = "/graphql";
+
+pub(super) const ROUTES: &[Route] = &[post(
+    PATH,
+    Needs::Token,
+    &["query", "variables", "operationName"],
+    answer,
+)];
+
+/// `ReportedContentClassifiers`.
+/// <https://docs.github.com/en/graphql/reference/enums#reportedcontentclassifiers>
+const CLASSIFIERS: [&str; 6] = ["ABUSE", "DUPLICATE", "OFF_TOPIC", "OUTDATED", "RESOLVED", "SPAM"];
+
+/// The path as the tables of routes have it. GraphQL is not below the prefix of GitHub Enterprise, but beside it.
+pub(super) fn rest_path<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
+    if prefix == "/api/v3" && path.ends_with(PATH) {
+        return (path == "/api/graphql").then_some(PATH);
+    }
+    path.strip_prefix(prefix)
+}
+
+fn answer(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let query = call.text("query")?;
+    let words: Vec<&str> = query
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    if let ["viewer", fields @ ..] | ["query", "viewer", fields @ ..] = words.as_slice()
+        && fields.iter().all(|field| ["login", "databaseId"].contains(field))
+    {
+        return Ok(viewer(call));
+    }
+    if let Some(answer) = update_refs::answer(call, &query) {
+        return Ok(answer);
+    }
+    if history::is_asked_for(&query) {
+        return Ok(history::answer(call));
+    }
+    if !query.trim_start().starts_with("mutation") || !query.contains("minimizeComment(input: $input)") {
+        let line = format!("the double does not know this query: {query}");
+        call.state.recorder.violation(line.clone());
+        return Ok(refuse("undefinedField", &line));
+    }
+    let input = call.body["variables"]["input"].clone();
+    let keys = input.as_object().map(serde_json::Map::keys).into_iter().flatten();
+    if let Some(unknown) = keys
+        .into_iter()
+        .find(|key| !["subjectId", "classifier", "clientMutationId"].contains(&key.as_str()))
+    {
+        let line = format!("MinimizeCommentInput has no argument {unknown:?}");
+        call.state.recorder.violation(line.clone());
+        return Ok(refuse("argumentNotAccepted", &line));
+    }
+    let classifier = input["classifier"].as_str().unwrap_or_default();
+    if !CLASSIFIERS.contains(&classifier) {
+        let line = format!("Expected {classifier:?} to be one of: {}", CLASSIFIERS.join(", "));
+        call.state.recorder.violation(line.clone());
+        return Ok(refuse("INVALID", &line));
+    }
+    let subject = input["subjectId"].as_str().unwrap_or_default();
+    Ok(minimize(call, subject, classifier))
+}
+
+/// Whose token this is. Unlike `GET /user`, this is answered to the tokens of installations, too.
+/// <https://github.com/fullsend-ai/fullsend/pull/1953>
+fn viewer(call: &Call<'_>) -> Answer {
+    let login = call.login();
+    let id = objects::account(call.state, &login)["id"].clone();
+    Answer::ok(json!({ "data": { "viewer": { "login": login, "databaseId": id } } }))
+}
+
+fn minimize(call: &mut Call<'_>, subject: &str, classifier: &str) -> Answer {
+    let named = |id: &&u64| objects::node("PullRequestReviewComment", **id) == subject;
+    let Some(id) = call.state.review_comments.keys().find(named).copied() else {
+        return refuse(
+            "NOT_FOUND",
+            &format!("Could not resolve to a node with the global id of '{subject}'."),
+        );
+    };
+    if !may(call, id) {
+        return refuse("FORBIDDEN", "Resource not accessible by integration");
+    }
+    if let Some(comment) = call.state.review_comments.get_mut(&id) {
+        comment.minimized = Some(classifier.into());
+    }
+    let comment = json!({ "isMinimized": true });
+    Answer::ok(json!({ "data": { "minimizeComment": { "minimizedComment": comment } } }))
+}
+
+/// Apps with the permission to write pull requests may, and people who may push.
+fn may(call: &Call<'_>, comment: u64) -> bool {
+    let comment = call.state.review_comments.get(&comment);
+    let Some(repository) = comment.and_then(|comment| call.state.repository(comment.repository)) else {
+        return false;
+    };
+    match &call.holder {
+        None => false,
+        Some(super::state::Holder::Person { login, .. }) => repository.role(login) >= Role::Write,
+        Some(holder) => {
+            let credentials = Credentials::Token(holder.clone());
+            let needs = Needs::Write(&["pull_requests"]);
+            auth::permit(call.state, needs, &credentials, Some(repository)).is_ok()
+        }
+    }
+}
+
+fn refuse(kind: &str, message: &str) -> Answer {
+    let error: Value = json!({ "type": kind, "path": ["minimizeComment"], "message": message });
+    Answer::ok(json!({ "data": { "minimizeComment": null }, "errors": [error] }))
+}

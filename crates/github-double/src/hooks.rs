@@ -1,0 +1,212 @@
+//! Where webhooks go: deliveries are signed, sent in order over real HTTP, and remembered.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::Value;
+use sha2::Sha256;
+use tokio::sync::{mpsc, watch};
+
+/// How long a receiver has; GitHub gives ten seconds.
+/// <https://docs.github.com/en/webhooks/using-webhooks/best-practices-for-using-webhooks>
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The id of the App's webhook.
+pub(super) const HOOK: u64 = 513_005;
+/// How many deliveries are remembered; the oldest go first.
+const REMEMBERED: usize = 4096;
+
+/// One delivery, sent or not.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// The value of `X-GitHub-Delivery`; the same when it is sent again.
+    pub id: String,
+    /// The value of `X-GitHub-Event`.
+    pub event: String,
+    /// The JSON body.
+    pub payload: Value,
+    /// What the receiver answered. `None` when there was no receiver or it could not be reached.
+    pub status: Option<u16>,
+    /// Why there is no status.
+    pub error: Option<String>,
+}
+
+impl Delivery {
+    /// The payload's `action`, such as `created`; empty for events without one.
+    pub fn action(&self) -> &str {
+        self.payload["action"].as_str().unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Target {
+    url: String,
+    secret: Vec<u8>,
+}
+
+struct Outgoing {
+    delivery: Delivery,
+    target: Option<Target>,
+}
+
+/// Where deliveries go, and how many were made.
+#[derive(Default)]
+pub(super) struct Hooks {
+    target: Option<Target>,
+    sender: Option<mpsc::UnboundedSender<Outgoing>>,
+    pub(super) made: u64,
+    issued: u64,
+    pub(super) log: Arc<DeliveryLog>,
+}
+
+/// What came of the deliveries.
+#[derive(Default)]
+pub(super) struct DeliveryLog {
+    attempts: Mutex<Vec<Attempt>>,
+}
+
+/// One attempt to deliver something.
+#[derive(Debug, Clone)]
+pub(super) struct Attempt {
+    pub(super) id: u64,
+    /// By the clock of this machine: a receiver compares it with its own.
+    pub(super) at: jiff::Timestamp,
+    pub(super) is_redelivery: bool,
+    pub(super) delivery: Delivery,
+}
+
+impl DeliveryLog {
+    pub(super) fn all(&self) -> Vec<Delivery> {
+        self.attempts().into_iter().map(|attempt| attempt.delivery).collect()
+    }
+
+    /// Every attempt, oldest first.
+    pub(super) fn attempts(&self) -> Vec<Attempt> {
+        self.lock().clone()
+    }
+
+    fn keep(&self, delivery: Delivery) {
+        let mut attempts = self.lock();
+        let id = attempts.last().map_or(1_000, |last| last.id + 1);
+        let is_redelivery = attempts.iter().any(|attempt| attempt.delivery.id == delivery.id);
+        if attempts.len() == REMEMBERED {
+            attempts.remove(0);
+        }
+        attempts.push(Attempt {
+            id,
+            at: jiff::Timestamp::now(),
+            is_redelivery,
+            delivery,
+        });
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Attempt>> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hooks {
+    pub(super) fn set_target(&mut self, url: &str, secret: &str) {
+        self.target = Some(Target {
+            url: url.into(),
+            secret: secret.as_bytes().to_vec(),
+        });
+    }
+
+    /// How many deliveries were handed out so far, sent or still waiting.
+    pub(super) fn issued(&self) -> u64 {
+        self.issued
+    }
+
+    /// Hands out a delivery a second time, under the same id.
+    pub(super) fn again(&mut self, delivery: Delivery) {
+        self.hand_out(Delivery {
+            status: None,
+            error: None,
+            ..delivery
+        });
+    }
+
+    pub(super) fn hand_out(&mut self, delivery: Delivery) {
+        let outgoing = Outgoing {
+            delivery,
+            target: self.target.clone(),
+        };
+        if self.sender.as_ref().is_some_and(|sender| sender.send(outgoing).is_ok()) {
+            self.issued += 1;
+        }
+    }
+}
+
+/// Starts the one courier of a double; it ends when the double's state is gone.
+pub(super) fn start_courier(hooks: &mut Hooks, app: u64) -> (Arc<DeliveryLog>, watch::Receiver<u64>) {
+    let (sender, mut queue) = mpsc::unbounded_channel::<Outgoing>();
+    let (done, finished) = watch::channel(0);
+    let log = Arc::clone(&hooks.log);
+    hooks.sender = Some(sender);
+    let kept = Arc::clone(&log);
+    tokio::spawn(async move {
+        let mut client = None;
+        while let Some(Outgoing { mut delivery, target }) = queue.recv().await {
+            if let Some(target) = target {
+                match send(&mut client, &delivery, &target, app).await {
+                    Ok(status) => delivery.status = Some(status),
+                    Err(error) => delivery.error = Some(error.to_string()),
+                }
+            } else {
+                delivery.error = Some("no webhook is set".into());
+            }
+            kept.keep(delivery);
+            done.send_modify(|count| *count += 1);
+        }
+    });
+    (log, finished)
+}
+
+async fn send(
+    client: &mut Option<reqwest::Client>,
+    delivery: &Delivery,
+    target: &Target,
+    app: u64,
+) -> Result<u16, reqwest::Error> {
+    let client = match client {
+        Some(client) => client,
+        None => client.insert(plain_client()?),
+    };
+    let body = delivery.payload.to_string();
+    let response = client
+        .post(&target.url)
+        .header("content-type", "application/json")
+        .header("user-agent", "GitHub-Hookshot/double")
+        .header("x-github-delivery", &delivery.id)
+        .header("x-github-event", &delivery.event)
+        .header("x-github-hook-id", HOOK.to_string())
+        .header("x-github-hook-installation-target-id", app.to_string())
+        .header("x-github-hook-installation-target-type", "integration")
+        .header("x-hub-signature-256", sign(&target.secret, body.as_bytes()))
+        .body(body)
+        .send()
+        .await?;
+    Ok(response.status().as_u16())
+}
+
+/// A client for loopback: without a proxy, and without the cost of reading the machine's certificates.
+fn plain_client() -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder()
+        .timeout(PATIENCE)
+        .no_proxy()
+        .tls_certs_only([])
+        .build()
+}
+
+/// The value of `X-Hub-Signature-256`.
+/// <https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries>
+pub(super) fn sign(secret: &[u8], body: &[u8]) -> String {
+    match Hmac::<Sha256>::new_from_slice(secret) {
+        Ok(mut mac) => {
+            mac.update(body);
+            format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+        }
+        Err(_) => String::new(),
+    }
+}

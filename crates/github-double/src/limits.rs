@@ -1,0 +1,138 @@
+//! Rate limits and conditional requests: what GitHub adds to every answer.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use jiff::{Timestamp, ToSpan as _};
+use sha2::{Digest, Sha256};
+
+use super::answer::{Answer, Body};
+
+/// The documented number of content-creating requests a minute.
+/// <https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>
+const CONTENT_A_MINUTE: usize = 80;
+/// The documented number of requests an hour for an installation.
+const REQUESTS_AN_HOUR: u32 = 5000;
+
+/// Before the caller, where GraphQL is asked: it has its own limit.
+pub(super) const GRAPHQL: &str = "graphql of ";
+
+/// What was used of the limits.
+#[derive(Debug)]
+pub(super) struct Limits {
+    pub(super) secondary: bool,
+    created: VecDeque<Instant>,
+    /// By anyone who holds the tokens: all tokens of an installation count together.
+    used: HashMap<String, u32>,
+    allowance: u32,
+    /// When the hour is over.
+    reset: Timestamp,
+    /// How far this clock is ahead of everybody else's, in seconds.
+    ahead: i64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            secondary: true,
+            created: VecDeque::new(),
+            used: HashMap::new(),
+            allowance: REQUESTS_AN_HOUR,
+            reset: later(3600),
+            ahead: 0,
+        }
+    }
+}
+
+fn later(seconds: i64) -> Timestamp {
+    let now = Timestamp::now();
+    now.checked_add(seconds.seconds()).unwrap_or(now)
+}
+
+impl Limits {
+    /// Leaves this many requests until the hour is over, which it is in this many seconds.
+    pub(super) fn leave(&mut self, requests: u32, seconds: i64) {
+        self.used.clear();
+        self.allowance = requests;
+        self.reset = later(seconds);
+    }
+
+    /// Sets the clock of this GitHub.
+    pub(super) fn set_ahead(&mut self, seconds: i64) {
+        self.ahead = seconds;
+    }
+
+    /// Counts one request; the refusal when the hour is used up.
+    pub(super) fn count(&mut self, holder: &str) -> Result<(), Answer> {
+        if Timestamp::now() >= self.reset {
+            self.leave(REQUESTS_AN_HOUR, 3600);
+        }
+        let used = self.used.entry(holder.into()).or_default();
+        if *used < self.allowance {
+            *used += 1;
+            return Ok(());
+        }
+        Err(Answer::error(403, "API rate limit exceeded for installation ID 77."))
+    }
+
+    /// Takes a request back that turned out to be free: one that was answered with 304.
+    /// <https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#use-conditional-requests-if-appropriate>
+    pub(super) fn forgive(&mut self, holder: &str) {
+        if let Some(used) = self.used.get_mut(holder) {
+            *used = used.saturating_sub(1);
+        }
+    }
+
+    /// Counts one content-creating request; the refusal when there were too many in the last minute.
+    pub(super) fn create(&mut self) -> Result<(), Answer> {
+        let now = Instant::now();
+        while self
+            .created
+            .front()
+            .is_some_and(|then| now.duration_since(*then) >= Duration::from_secs(60))
+        {
+            self.created.pop_front();
+        }
+        if self.secondary && self.created.len() >= CONTENT_A_MINUTE {
+            return Err(secondary_limit(60));
+        }
+        self.created.push_back(now);
+        Ok(())
+    }
+
+    /// The headers that say what is left, and when that was said.
+    pub(super) fn headers(&self, holder: &str, answer: Answer) -> Answer {
+        let used = self.used.get(holder).copied().unwrap_or_default();
+        let resource = if holder.starts_with(GRAPHQL) { "graphql" } else { "core" };
+        let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&later(self.ahead));
+        answer
+            .header("x-ratelimit-limit", REQUESTS_AN_HOUR.to_string())
+            .header("x-ratelimit-remaining", self.allowance.saturating_sub(used).to_string())
+            .header("x-ratelimit-used", used.to_string())
+            .header("x-ratelimit-reset", (self.reset.as_second() + self.ahead).to_string())
+            .header("x-ratelimit-resource", resource)
+            .header("date", date.unwrap_or_default())
+    }
+}
+
+/// The answer GitHub gives to a client that writes too fast.
+pub(super) fn secondary_limit(retry_after: u64) -> Answer {
+    let message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+    Answer::error(403, message).header("retry-after", retry_after.to_string())
+}
+
+/// Adds the `ETag` of a successful reading, or answers 304 when the client has it already.
+pub(super) fn conditional(answer: Answer, if_none_match: Option<&str>) -> Answer {
+    let bytes = match &answer.body {
+        Body::Json(value) if answer.status == 200 => value.to_string().into_bytes(),
+        Body::Bytes(_, bytes) if answer.status == 200 => bytes.clone(),
+        _ => return answer,
+    };
+    let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
+    let known = if_none_match.is_some_and(|tags| tags.split(',').any(|one| one.trim().trim_start_matches("W/") == tag));
+    if known {
+        Answer::empty(304).header("etag", tag)
+    } else {
+        answer.header("etag", format!("W/{tag}"))
+    }
+}

@@ -1,0 +1,59 @@
+//! What has the same name in every world: people, their roles, the default branch.
+
+/// The maintainer of the default world.
+pub const MAINTAINER: &str = "mia";
+/// An author with write access.
+pub const AUTHOR: &str = "ada";
+/// A collaborator who may read only.
+pub const READER: &str = "rae";
+/// Somebody with an account and nothing else.
+pub const STRANGER: &str = "sam";
+/// The default branch of every repository.
+pub const DEFAULT_BRANCH: &str = "main";
+
+/// The id of the repository every story is about.
+pub(super) const HOME: u64 = 1;
+/// The App of a CI that is not GitHub Actions.
+pub(super) const OTHER_CI: &str = "circleci-checks";
+
+/// A collaborator's role, from least to most, in GitHub's words.
+/// <https://docs.github.com/en/organizations/managing-user-access-to-your-organizations-repositories/managing-repository-roles>
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Not a collaborator.
+    None,
+    /// May read and comment.
+    Read,
+    /// May also label and close.
+    Triage,
+    /// May also push.
+    Write,
+    /// May also change most settings.
+    Maintain,
+    /// May do everything.
+    Admin,
+}
+
+impl Role {
+    /// The `role_name` GitHub answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Triage => "triage",
+            Self::Write => "write",
+            Self::Maintain => "maintain",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The older `permission`, which has four values only.
+    pub fn permission(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read | Self::Triage => "read",
+            Self::Write | Self::Maintain => "write",
+            Self::Admin => "admin",
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Reactions on comments and review comments.
+
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::objects;
+use super::paging::page;
+use super::route::{Call, Needs, Route, get, post};
+use super::state::{Reaction, State};
+
+const READ: Needs = Needs::Read(&["issues", "pull_requests"]);
+const WRITE: Needs = Needs::Write(&["issues", "pull_requests"]);
+const KINDS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
+
+pub(super) const ROUTES: &[Route] = &[
+    get(
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+        READ,
+        list,
+    ),
+    post(
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+        WRITE,
+        &["content"],
+        create,
+    ),
+    get(
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+        READ,
+        list,
+    ),
+    post(
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+        WRITE,
+        &["content"],
+        create,
+    ),
+];
+
+/// The comment in the path, of the kind the path asks for.
+fn subject(call: &Call<'_>) -> Result<u64, Answer> {
+    let id = call.number("comment_id")?;
+    let repository = call.repository_id()?;
+    let found = if call.path.contains("/pulls/comments/") {
+        call.state.review_comments.get(&id).map(|comment| comment.repository)
+    } else {
+        call.state.comments.get(&id).map(|comment| comment.repository)
+    };
+    if found == Some(repository) {
+        Ok(id)
+    } else {
+        Err(Answer::not_found())
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let subject = subject(call)?;
+    let wanted = call.query.get("content");
+    let fits = |one: &&Reaction| one.subject == subject && wanted.is_none_or(|content| *content == one.content);
+    let shown = call
+        .state
+        .reactions
+        .values()
+        .filter(fits)
+        .map(|one| object(call.state, one))
+        .collect();
+    Ok(page(call, shown))
+}
+
+/// 201 for a new reaction, 200 when the same account had left the same one before.
+fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let subject = subject(call)?;
+    let content = call.text("content")?;
+    if !KINDS.contains(&content.as_str()) {
+        return Err(Answer::invalid(&format!(
+            "Invalid request.\n\nFor 'properties/content', \"{content}\" is not a possible value. Must be one of the following: {}.",
+            KINDS.join(", ")
+        )));
+    }
+    let login = call.login();
+    let same = |one: &&Reaction| one.subject == subject && one.login == login && one.content == content;
+    if let Some(known) = call.state.reactions.values().find(same) {
+        return Ok(Answer::ok(object(call.state, known)));
+    }
+    let (id, created_at) = (call.state.fresh_id(), call.state.now());
+    let reaction = Reaction {
+        id,
+        subject,
+        login,
+        content,
+        created_at,
+    };
+    let shown = object(call.state, &reaction);
+    call.state.reactions.insert(id, reaction);
+    Ok(Answer::created(shown))
+}
+
+fn object(state: &State, reaction: &Reaction) -> Value {
+    json!({
+        "id": reaction.id,
+        "node_id": objects::node("Reaction", reaction.id),
+        "user": objects::account(state, &reaction.login),
+        "content": reaction.content,
+        "created_at": reaction.created_at,
+    })
+}

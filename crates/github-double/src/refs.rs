@@ -1,0 +1,278 @@
+//! References over the git data API, and what follows when a branch moves.
+
+use git2::{ObjectType, Oid};
+use percent_encoding::utf8_percent_encode;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::paging::page;
+use super::route::Call;
+use super::state::{Happening, Holder, Repository, State};
+use super::{branch_rules, contents, objects, pulls, store};
+
+pub(super) fn show(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let repository = call.repository()?;
+    let name = format!("refs/{}", call.capture("ref"));
+    Ok(Answer::ok(
+        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    ))
+}
+
+/// Every reference that begins with what the path says; an empty list when none does.
+pub(super) fn matching(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let repository = call.repository()?;
+    let beginning = format!("refs/{}", call.capture("ref"));
+    let mut names: Vec<String> = repository
+        .git
+        .references()?
+        .filter_map(|reference| reference.ok()?.name().ok().map(str::to_owned))
+        .filter(|name| name.starts_with(&beginning))
+        .collect();
+    names.sort();
+    let shown: Vec<Value> = names
+        .iter()
+        .filter_map(|name| object(call.state, repository, name))
+        .collect();
+    Ok(page(call, shown))
+}
+
+pub(super) fn create(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let (name, sha) = (call.text("ref")?, call.text("sha")?);
+    if !name.starts_with("refs/") || name.matches('/').count() < 2 {
+        return Err(Answer::invalid(
+            "Reference name must start with 'refs/' and have at least two slashes.",
+        ));
+    }
+    if !git2::Reference::is_valid_name(&name) || is_hidden(&name) {
+        return Err(Answer::invalid(&format!("{name} is not a valid ref name.")));
+    }
+    let repository = call.repository()?;
+    let id = existing(repository, &name, &sha)?;
+    if repository.git.find_reference(&name).is_ok() {
+        return Err(Answer::invalid("Reference already exists"));
+    }
+    let main = store::tip(&repository.git, super::names::DEFAULT_BRANCH);
+    check_workflows(call, (repository, &name), main, id)?;
+    call.repository()?
+        .git
+        .reference(&name, id, false, "created through the API")?;
+    let repository = call.repository()?;
+    Ok(Answer::created(
+        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    ))
+}
+
+/// Compare-and-swap in GitHub's way: without `force` only forward.
+pub(super) fn update(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let name = format!("refs/{}", call.capture("ref"));
+    let sha = call.text("sha")?;
+    let force = call.body["force"].as_bool().unwrap_or(false);
+    let id = call.repository_id()?;
+    let after = allowed_move(call, id, (&name, &sha), force)?;
+    let login = call.login();
+    call.state.move_reference(id, &name, after, &login)?;
+    let repository = call.repository()?;
+    Ok(Answer::ok(
+        object(call.state, repository, &name).ok_or_else(Answer::not_found)?,
+    ))
+}
+
+/// The commit a reference may be moved to, no matter which request asks for it.
+pub(super) fn allowed_move(
+    call: &Call<'_>,
+    repository: u64,
+    (name, sha): (&str, &str),
+    force: bool,
+) -> Result<Oid, Answer> {
+    let repository = call.state.repository(repository).ok_or_else(Answer::not_found)?;
+    let reference = repository.git.find_reference(name).ok();
+    let Some(before) = reference.and_then(|reference| reference.target()) else {
+        return Err(Answer::invalid("Reference does not exist"));
+    };
+    if is_hidden(name) {
+        return Err(Answer::invalid("Reference cannot be updated"));
+    }
+    let after = existing(repository, name, sha)?;
+    let forward = before == after || repository.git.graph_descendant_of(after, before).unwrap_or(false);
+    if !force && !forward {
+        return Err(Answer::invalid("Update is not a fast forward"));
+    }
+    check_workflows(call, (repository, name), Some(before), after)?;
+    match branch_rules::refusal(call, repository, name, after) {
+        Some(why) => Err(Answer::invalid(&why)),
+        None => Ok(after),
+    }
+}
+
+pub(super) fn remove(call: &mut Call<'_>) -> Result<Answer, Answer> {
+    let name = format!("refs/{}", call.capture("ref"));
+    let repository = call.repository()?;
+    let found = repository.git.find_reference(&name).ok().filter(|_| !is_hidden(&name));
+    let mut found = found.ok_or_else(|| Answer::invalid("Reference does not exist"))?;
+    found.delete()?;
+    drop(found);
+    let (repository, login) = (repository.id, call.login());
+    if let Some(branch) = name.strip_prefix("refs/heads/") {
+        for (base, number) in call.state.pulls_from(repository, branch) {
+            call.state.close(base, number, &login);
+        }
+    }
+    Ok(Answer::empty(204))
+}
+
+/// GitHub keeps `refs/pull/*` to itself.
+fn is_hidden(name: &str) -> bool {
+    name.starts_with("refs/pull/")
+}
+
+/// The object a reference is to point at: any for most of them, a commit for a branch.
+fn existing(repository: &Repository, name: &str, sha: &str) -> Result<Oid, Answer> {
+    let id = Some(sha)
+        .filter(|sha| sha.len() == 40)
+        .and_then(|sha| Oid::from_str(sha).ok());
+    let id = id
+        .ok_or_else(|| Answer::invalid("The sha parameter must be exactly 40 characters and contain only [0-9a-f]."))?;
+    let object = repository
+        .git
+        .find_object(id, None)
+        .map_err(|_| Answer::invalid("Object does not exist"))?;
+    if name.starts_with("refs/heads/") && object.kind() != Some(ObjectType::Commit) {
+        return Err(Answer::invalid("Object is not a commit"));
+    }
+    Ok(id)
+}
+
+/// An App without the `workflows` permission may not move a branch over a change of a workflow.
+fn check_workflows(
+    call: &Call<'_>,
+    (repository, name): (&Repository, &str),
+    before: Option<Oid>,
+    after: Oid,
+) -> Result<(), Answer> {
+    let Some(Holder::Installation { permissions, .. }) = &call.holder else {
+        return Ok(());
+    };
+    if permissions.contains_key("workflows") || !name.starts_with("refs/heads/") {
+        return Ok(());
+    }
+    let git = &repository.git;
+    let workflows = |commit: Oid| {
+        let tree = git.find_commit(commit).ok()?.tree().ok()?;
+        tree.get_path(std::path::Path::new(".github/workflows"))
+            .ok()
+            .map(|entry| entry.id())
+    };
+    if before.and_then(workflows) == workflows(after) {
+        Ok(())
+    } else {
+        Err(Answer::not_accessible())
+    }
+}
+
+/// `git-ref`.
+fn object(state: &State, repository: &Repository, name: &str) -> Option<Value> {
+    let id = repository.git.find_reference(name).ok()?.target()?;
+    let kind = repository.git.find_object(id, None).ok()?.kind()?.str();
+    let api = format!("{}/repos/{}/git", state.api(), repository.full_name());
+    Some(json!({
+        "ref": name,
+        "node_id": objects::node(&format!("Ref{name}:"), repository.id),
+        "url": format!("{api}/{}", utf8_percent_encode(name, contents::IN_PATH)),
+        "object": { "type": kind, "sha": id.to_string(), "url": format!("{api}/{kind}s/{id}") },
+    }))
+}
+
+impl State {
+    /// Points a reference at a commit; a branch takes its open pull requests along.
+    pub(super) fn move_reference(
+        &mut self,
+        repository: u64,
+        name: &str,
+        to: Oid,
+        sender: &str,
+    ) -> Result<(), git2::Error> {
+        let Some(here) = self.repository(repository) else {
+            return Ok(());
+        };
+        let found = here.git.find_reference(name).ok();
+        let before = found.and_then(|reference| reference.target());
+        here.git.reference(name, to, true, "moved")?;
+        if name.starts_with("refs/heads/") && before != Some(to) {
+            self.note_move(repository, name, (before, to), sender);
+        }
+        let Some(branch) = name.strip_prefix("refs/heads/") else {
+            return Ok(());
+        };
+        for (base, number) in self.pulls_from(repository, branch) {
+            self.synchronize(base, number, to, sender)?;
+        }
+        Ok(())
+    }
+
+    /// The open pull requests of a branch, each with the repository it was opened in.
+    fn pulls_from(&self, repository: u64, branch: &str) -> Vec<(u64, u64)> {
+        self.repositories
+            .iter()
+            .flat_map(|base| base.pulls.values().map(move |pull| (base.id, pull)))
+            .filter(|(_, pull)| pull.open && pull.head_repository == repository && pull.head_branch == branch)
+            .map(|(base, pull)| (base, pull.number))
+            .collect()
+    }
+
+    /// Gives a pull request its new head and sends `pull_request.synchronize`.
+    fn synchronize(&mut self, base: u64, number: u64, head: Oid, sender: &str) -> Result<(), git2::Error> {
+        let now = self.now();
+        let Some(pull) = self.pull_mut(base, number) else {
+            return Ok(());
+        };
+        let before = std::mem::replace(&mut pull.head, head);
+        if before == head {
+            return Ok(());
+        }
+        pull.updated_at = now;
+        self.show_commits(base, number)?;
+        let mut payload = self.pull_payload("synchronize", base, number);
+        payload["before"] = json!(before.to_string());
+        payload["after"] = json!(head.to_string());
+        self.notify("pull_request", base, sender, payload);
+        Ok(())
+    }
+
+    /// Puts the commits of a pull request that are new on its conversation, and keeps `refs/pull/N/head` right.
+    pub(super) fn show_commits(&mut self, base: u64, number: u64) -> Result<(), git2::Error> {
+        let Some((repository, pull)) = self.repository(base).zip(self.pull(base, number)) else {
+            return Ok(());
+        };
+        repository
+            .git
+            .reference(&format!("refs/pull/{number}/head"), pull.head, true, "head")?;
+        let commits = pulls::commits_of(repository, pull)?;
+        let fresh = commits
+            .into_iter()
+            .filter(|id| !pull.timeline.contains(&Happening::Commit(*id)));
+        for id in fresh.collect::<Vec<_>>() {
+            self.happened(base, number, Happening::Commit(id));
+        }
+        Ok(())
+    }
+
+    /// What every `pull_request` payload has.
+    pub(super) fn pull_payload(&self, action: &str, base: u64, number: u64) -> Value {
+        let found = self.repository(base).zip(self.pull(base, number));
+        let shown = found.map(|(repository, pull)| pulls::full(self, repository, pull));
+        json!({ "action": action, "number": number, "pull_request": shown })
+    }
+
+    /// Closes a pull request and sends `pull_request.closed`.
+    pub(super) fn close(&mut self, base: u64, number: u64, sender: &str) {
+        let now = self.now();
+        let Some(pull) = self.pull_mut(base, number) else {
+            return;
+        };
+        pull.open = false;
+        pull.updated_at = now;
+        pull.timeline.push(Happening::Closed);
+        let payload = self.pull_payload("closed", base, number);
+        self.notify("pull_request", base, sender, payload);
+    }
+}

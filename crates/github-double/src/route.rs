@@ -1,0 +1,230 @@
+//! What a route is, and what its handler gets.
+//!
+//! A route names the permission it needs and the body keys GitHub knows, so that one place enforces both. The list of
+//! all routes is in [`super::table`].
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::answer::{Answer, check_body, wrong_type};
+use super::state::{Holder, PullRequest, Repository, State};
+
+/// What a token must be allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// No credentials at all.
+    Nothing,
+    /// A JSON web token signed with the App's key.
+    App,
+    /// Any valid token.
+    Token,
+    /// One of these permissions for reading.
+    Read(&'static [&'static str]),
+    /// One of these permissions for writing.
+    Write(&'static [&'static str]),
+}
+
+pub(super) type Handler = fn(&mut Call<'_>) -> Result<Answer, Answer>;
+
+/// The captures that may hold several segments.
+const LONG: [&str; 3] = ["ref", "path", "basehead"];
+
+/// One route of the REST API.
+pub(super) struct Route {
+    pub(super) method: &'static str,
+    /// The path as GitHub's description writes it: literal segments and `{captures}`.
+    pub(super) path: &'static str,
+    pub(super) needs: Needs,
+    /// The top-level keys GitHub documents for the body.
+    pub(super) keys: &'static [&'static str],
+    pub(super) run: Handler,
+}
+
+pub(super) const fn get(path: &'static str, needs: Needs, run: Handler) -> Route {
+    Route {
+        method: "GET",
+        path,
+        needs,
+        keys: &[],
+        run,
+    }
+}
+
+pub(super) const fn post(path: &'static str, needs: Needs, keys: &'static [&'static str], run: Handler) -> Route {
+    Route {
+        method: "POST",
+        path,
+        needs,
+        keys,
+        run,
+    }
+}
+
+pub(super) const fn patch(path: &'static str, needs: Needs, keys: &'static [&'static str], run: Handler) -> Route {
+    Route {
+        method: "PATCH",
+        path,
+        needs,
+        keys,
+        run,
+    }
+}
+
+pub(super) const fn put(path: &'static str, needs: Needs, keys: &'static [&'static str], run: Handler) -> Route {
+    Route {
+        method: "PUT",
+        path,
+        needs,
+        keys,
+        run,
+    }
+}
+
+pub(super) const fn delete(path: &'static str, needs: Needs, run: Handler) -> Route {
+    Route {
+        method: "DELETE",
+        path,
+        needs,
+        keys: &[],
+        run,
+    }
+}
+
+impl Route {
+    /// The captures, when this path is this route's.
+    pub(super) fn captures(&self, segments: &[String]) -> Option<HashMap<&'static str, String>> {
+        let pattern: Vec<&'static str> = self.path.split('/').skip(1).collect();
+        let spare = segments.len().checked_sub(pattern.len())?;
+        let mut captures = HashMap::new();
+        let mut rest = segments;
+        for part in pattern {
+            let name = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
+            let take = if name.is_some_and(|name| LONG.contains(&name)) {
+                1 + spare
+            } else {
+                1
+            };
+            let (here, after) = rest.split_at_checked(take)?;
+            rest = after;
+            match name {
+                Some(name) => {
+                    captures.insert(name, here.join("/"));
+                }
+                None if here[0] == part => {}
+                None => return None,
+            }
+        }
+        rest.is_empty().then_some(captures)
+    }
+}
+
+/// A request on its way through a handler.
+pub(super) struct Call<'a> {
+    pub(super) state: &'a mut State,
+    pub(super) holder: Option<Holder>,
+    pub(super) captures: HashMap<&'static str, String>,
+    pub(super) query: HashMap<String, String>,
+    pub(super) body: Value,
+    pub(super) accept: String,
+    /// Whether the request had an `Authorization` header.
+    pub(super) authorized: bool,
+    /// The path without the prefix, for links to other pages.
+    pub(super) path: String,
+}
+
+impl Call<'_> {
+    pub(super) fn capture(&self, name: &str) -> &str {
+        self.captures.get(name).map_or("", String::as_str)
+    }
+
+    /// A number out of the path; GitHub answers 404 to anything else.
+    pub(super) fn number(&self, name: &str) -> Result<u64, Answer> {
+        self.capture(name).parse().map_err(|_| Answer::not_found())
+    }
+
+    /// The repository the path names. Whether the holder may see it was checked before.
+    pub(super) fn repository(&self) -> Result<&Repository, Answer> {
+        self.state
+            .repository_named(self.capture("owner"), self.capture("repo"))
+            .ok_or_else(Answer::not_found)
+    }
+
+    pub(super) fn repository_id(&self) -> Result<u64, Answer> {
+        Ok(self.repository()?.id)
+    }
+
+    /// The pull request the path names, with the id of its repository; as an issue or as itself.
+    pub(super) fn pull(&self) -> Result<(u64, PullRequest), Answer> {
+        let number = self.number("pull_number").or_else(|_| self.number("issue_number"))?;
+        let repository = self.repository()?;
+        let pull = repository.pulls.get(&number).ok_or_else(Answer::not_found)?;
+        Ok((repository.id, pull.clone()))
+    }
+
+    /// The login this request acts as.
+    pub(super) fn login(&self) -> String {
+        match &self.holder {
+            Some(Holder::Installation { slug, .. }) => self.state.app_named(slug).bot(),
+            Some(Holder::Person { login, .. } | Holder::FineGrained { login, .. }) => login.clone(),
+            None => String::new(),
+        }
+    }
+
+    /// The App this request acts as. `None` for a person.
+    pub(super) fn app(&self) -> Option<&str> {
+        match &self.holder {
+            Some(Holder::Installation { slug, .. }) => Some(slug),
+            _ => None,
+        }
+    }
+
+    /// A required string of the body.
+    pub(super) fn text(&self, key: &str) -> Result<String, Answer> {
+        match self.body.get(key) {
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(Value::Null) | None => Err(Answer::invalid(&format!(
+                "Invalid request.\n\n\"{key}\" wasn't supplied."
+            ))),
+            Some(other) => Err(wrong_type(key, other, "a string")),
+        }
+    }
+
+    /// An optional string of the body; `null` counts as left out.
+    pub(super) fn optional_text(&self, key: &str) -> Result<Option<String>, Answer> {
+        match self.body.get(key) {
+            Some(Value::Null) | None => Ok(None),
+            Some(_) => self.text(key).map(Some),
+        }
+    }
+
+    /// An optional list of the body.
+    pub(super) fn list(&self, key: &str) -> Result<Vec<Value>, Answer> {
+        match self.body.get(key) {
+            Some(Value::Array(items)) => Ok(items.clone()),
+            Some(Value::Null) | None => Ok(Vec::new()),
+            Some(other) => Err(wrong_type(key, other, "an array")),
+        }
+    }
+
+    /// A comment's text: required, not blank, at most 65 536 characters.
+    pub(super) fn comment_body(&self) -> Result<String, Answer> {
+        let body = self.text("body")?;
+        check_body(&body)?;
+        if body.trim().is_empty() {
+            return Err(Answer::unprocessable(&[json!({
+                "resource": "IssueComment", "code": "missing_field", "field": "body"
+            })]));
+        }
+        Ok(body)
+    }
+}
+
+/// The keys of a body that the route does not know.
+pub(super) fn unknown_keys(route: &Route, body: &Value) -> Vec<String> {
+    let none = Map::new();
+    let keys = body.as_object().unwrap_or(&none).keys();
+    keys.filter(|key| !route.keys.contains(&key.as_str()))
+        .cloned()
+        .collect()
+}

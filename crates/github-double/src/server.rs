@@ -1,0 +1,293 @@
+//! The double's door: one handler that finds the route, checks the caller, runs it and records the exchange.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body as HttpBody, Bytes};
+use axum::extract::{DefaultBodyLimit, State as Shared_};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Response, StatusCode};
+use serde_json::Value;
+
+use super::answer::{Answer, Body};
+use super::auth::{self, Credentials};
+use super::faults::Effect;
+use super::limits::{GRAPHQL, conditional};
+use super::record::RecordedExchange;
+use super::route::{self, Call, Needs, Route};
+use super::state::{Holder, State};
+use super::{Shared, git_http, graphql, moving, table};
+
+/// The largest request the double reads.
+const LARGEST_BODY: usize = 64 * 1024 * 1024;
+/// The request headers that are recorded.
+const RECORDED_HEADERS: [&str; 7] = [
+    "accept",
+    "content-encoding",
+    "content-type",
+    "user-agent",
+    "x-github-api-version",
+    "if-none-match",
+    "git-protocol",
+];
+
+pub(super) fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .fallback(answer)
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .with_state(shared)
+}
+
+async fn answer(Shared_(shared): Shared_<Arc<Shared>>, parts: Parts, body: Bytes) -> Response<HttpBody> {
+    let answer = {
+        let mut state = shared.lock();
+        exchange(&mut state, &parts, &body)
+    };
+    if parts.method != "GET" {
+        shared.changed();
+    }
+    answer.map_or_else(close_connection, into_response)
+}
+
+/// A body that fails before its first byte: hyper drops the connection without having sent anything.
+fn close_connection() -> Response<HttpBody> {
+    let broken = futures::stream::once(async { Err::<Bytes, _>(std::io::Error::other("planned reset")) });
+    Response::new(HttpBody::from_stream(broken))
+}
+
+fn into_response(answer: Answer) -> Response<HttpBody> {
+    let mut response = Response::builder()
+        .status(answer.status)
+        .header("server", "github.com (double)")
+        .header("x-github-media-type", "github.v3; format=json");
+    for (name, value) in &answer.headers {
+        response = response.header(*name, value);
+    }
+    let built = match answer.body {
+        Body::Empty => response.body(HttpBody::empty()),
+        Body::Json(value) => {
+            let response = response.header("content-type", "application/json; charset=utf-8");
+            response.body(HttpBody::from(value.to_string()))
+        }
+        Body::Bytes(kind, bytes) => response.header("content-type", kind).body(HttpBody::from(bytes)),
+    };
+    built.unwrap_or_else(|_| {
+        let mut failed = Response::new(HttpBody::from("the double built a broken answer"));
+        *failed.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        failed
+    })
+}
+
+/// Answers one request and records it. `None` when the connection is to be closed instead.
+fn exchange(state: &mut State, parts: &Parts, body: &[u8]) -> Option<Answer> {
+    let path = parts.uri.path();
+    let effect = state.faults.take(parts.method.as_str(), path);
+
+    let (mut record, answer) = match &effect {
+        Some(Effect::Instead(_)) => (blank_record(state, parts), Answer::empty(502)),
+        _ => dispatch(state, parts, body),
+    };
+    record.faulty = effect.is_some();
+    record.request = serde_json::from_slice(body).unwrap_or(Value::Null);
+    record.status = answer.status;
+    if let Body::Json(value) = &answer.body {
+        record.response = value.clone();
+    }
+    let sent = match effect {
+        Some(Effect::Instead(planned) | Effect::Afterwards(planned)) => planned,
+        None => Some(answer),
+    };
+    if record.faulty {
+        record.status = sent.as_ref().map_or(0, |answer| answer.status);
+    }
+    state.recorder.keep(record);
+    sent
+}
+
+fn blank_record(state: &State, parts: &Parts) -> RecordedExchange {
+    let path = parts.uri.path();
+    let header = |name: &&str| Some(((*name).to_owned(), parts.headers.get(*name)?.to_str().ok()?.to_owned()));
+    RecordedExchange {
+        method: parts.method.to_string(),
+        path: path.strip_prefix(&state.prefix).unwrap_or(path).to_owned(),
+        route: None,
+        query: parts.uri.query().unwrap_or_default().to_owned(),
+        headers: RECORDED_HEADERS.iter().filter_map(header).collect(),
+        login: String::new(),
+        request: Value::Null,
+        status: 0,
+        response: Value::Null,
+        faulty: false,
+    }
+}
+
+fn dispatch(state: &mut State, parts: &Parts, body: &[u8]) -> (RecordedExchange, Answer) {
+    let mut record = blank_record(state, parts);
+    if let Some(answer) = git_http::serve(state, parts, body) {
+        return (record, answer);
+    }
+    let rest_path = graphql::rest_path(&state.prefix, parts.uri.path());
+    let rest_path = rest_path.map(|path| moving::by_id(state, path));
+    let found = rest_path.as_deref().and_then(|path| table::find(&record.method, path));
+    if let Some(path) = rest_path.filter(|_| found.is_some()) {
+        record.path = path;
+    }
+    let Some((route, captures)) = found else {
+        let answer = unknown_route(state, &record);
+        return (record, answer);
+    };
+    let path = record.path.clone();
+    let is_described = route.needs != Needs::Nothing && route.path != graphql::PATH;
+    record.route = is_described.then_some(route.path);
+    let credentials = match auth::credentials(state, &parts.headers) {
+        Ok(credentials) => credentials,
+        Err(refusal) => return (record, refusal),
+    };
+    let asked = (record.method.as_str(), path.as_str(), parts.uri.query());
+    if let Some(answer) = moving::redirect(state, asked, &credentials) {
+        record.route = None;
+        return (record, answer);
+    }
+    let query = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes())
+        .into_owned()
+        .collect();
+    let holder = match credentials {
+        Credentials::Token(ref holder) => Some(holder.clone()),
+        Credentials::App | Credentials::Missing => None,
+    };
+    let mut counted = login(state, &credentials);
+    if route.path == graphql::PATH {
+        counted.insert_str(0, GRAPHQL);
+    }
+    let request = Checked {
+        route,
+        captures,
+        query,
+        holder,
+        path,
+    };
+    let answer = check(state, &request, &credentials, &counted).and_then(|()| {
+        record.login = login(state, &credentials);
+        run(state, request, &parts.headers, body)
+    });
+    let answer = answer.unwrap_or_else(|refusal| refusal);
+    let if_none_match = parts.headers.get("if-none-match").and_then(|value| value.to_str().ok());
+    let answer = if parts.method == "GET" {
+        conditional(answer, if_none_match)
+    } else {
+        answer
+    };
+    if answer.status == 304 {
+        state.limits.forgive(&counted);
+    }
+    let answer = match route.needs {
+        Needs::Nothing => answer,
+        Needs::App | Needs::Token => state.limits.headers(&counted, answer),
+        Needs::Read(names) => accepted(state.limits.headers(&counted, answer), names, "read"),
+        Needs::Write(names) => accepted(state.limits.headers(&counted, answer), names, "write"),
+    };
+    (record, answer)
+}
+
+/// Adds the permissions, any of which is enough; GitHub does so whether or not they were there.
+/// <https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api#resource-not-accessible>
+fn accepted(answer: Answer, names: &[&str], level: &str) -> Answer {
+    let any: Vec<String> = names.iter().map(|name| format!("{name}={level}")).collect();
+    answer.header("x-accepted-github-permissions", any.join("; "))
+}
+
+struct Checked {
+    route: &'static Route,
+    captures: HashMap<&'static str, String>,
+    query: HashMap<String, String>,
+    holder: Option<Holder>,
+    path: String,
+}
+
+/// Permission first, then the limits: a refused request costs nothing but its place in the hour.
+fn check(state: &mut State, request: &Checked, credentials: &Credentials, counted: &str) -> Result<(), Answer> {
+    let route = request.route;
+    let repository = match (request.captures.get("owner"), request.captures.get("repo")) {
+        (Some(owner), Some(name)) => Some(state.repository_named(owner, name).ok_or_else(Answer::not_found)),
+        _ => None,
+    };
+    let permitted = match repository {
+        Some(Err(refusal)) if !matches!(credentials, Credentials::Missing) => return Err(refusal),
+        Some(Err(_)) | None => auth::permit(state, route.needs, credentials, None),
+        Some(Ok(repository)) => auth::permit(state, route.needs, credentials, Some(repository)),
+    };
+    // The App itself has its own limit, which no story comes near.
+    if route.needs != Needs::Nothing && !matches!(credentials, Credentials::App) {
+        state.limits.count(counted)?;
+    }
+    permitted?;
+    let quiet = ["/git/blobs", "/git/trees", "/access_tokens"]
+        .iter()
+        .any(|end| route.path.ends_with(end));
+    if route.method != "GET" && !quiet {
+        state.limits.create()?;
+    }
+    Ok(())
+}
+
+fn login(state: &State, credentials: &Credentials) -> String {
+    match credentials {
+        Credentials::Missing => String::new(),
+        Credentials::App => state.app().slug.clone(),
+        Credentials::Token(Holder::Person { login, .. } | Holder::FineGrained { login, .. }) => login.clone(),
+        Credentials::Token(Holder::Installation { slug, .. }) => state.app_named(slug).bot(),
+    }
+}
+
+fn run(state: &mut State, request: Checked, headers: &HeaderMap, body: &[u8]) -> Result<Answer, Answer> {
+    let route = request.route;
+    if headers.get("user-agent").is_none() {
+        return Err(Answer::error(
+            403,
+            "Request forbidden by administrative rules. Please make sure your request has a User-Agent header",
+        ));
+    }
+    let parsed = match body {
+        [] => Value::Null,
+        bytes => serde_json::from_slice(bytes).map_err(|_| Answer::error(400, "Problems parsing JSON"))?,
+    };
+    if !(parsed.is_null() || parsed.is_object()) {
+        return Err(Answer::error(400, "Body should be a JSON object"));
+    }
+    for key in route::unknown_keys(route, &parsed) {
+        state
+            .recorder
+            .violation(format!("{} {} has the unknown key {key:?}", route.method, route.path));
+    }
+    let accept = headers
+        .get("accept")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
+    let authorized = headers.contains_key("authorization");
+    let Checked {
+        captures,
+        query,
+        holder,
+        path,
+        ..
+    } = request;
+    (route.run)(&mut Call {
+        state,
+        holder,
+        captures,
+        query,
+        body: parsed,
+        accept,
+        authorized,
+        path,
+    })
+}
+
+/// 404 that cannot be overlooked: the double has a gap, or the client a wrong address.
+fn unknown_route(state: &mut State, record: &RecordedExchange) -> Answer {
+    let line = format!("{} {}", record.method, record.path);
+    state.recorder.violation(format!("unknown route {line}"));
+    Answer::error(404, &format!("THE DOUBLE HAS NO ROUTE FOR {line}"))
+}

@@ -1,0 +1,83 @@
+//! Webhooks as GitHub sends them: the payload is built when something happens, and handed to [`super::hooks`].
+
+use serde_json::{Value, json};
+
+use super::hooks::{Delivery, HOOK};
+use super::state::State;
+use super::{Double, objects};
+
+impl State {
+    /// Sends an event about a repository; `payload` holds what is particular to it.
+    pub(super) fn notify(&mut self, event: &str, repository: u64, sender: &str, payload: Value) {
+        let Some(about) = self.repository(repository) else {
+            return;
+        };
+        let mut payload = payload;
+        payload["repository"] = objects::repository(self, about);
+        payload["sender"] = objects::account(self, sender);
+        if self
+            .account(&about.owner)
+            .is_some_and(|owner| owner.kind == "Organization")
+        {
+            payload["organization"] = objects::organization(self, &about.owner);
+        }
+        // Nobody tells an App of repositories that it is not installed on.
+        let Some(installation) = self.installation_of(&about.owner) else {
+            return;
+        };
+        payload["installation"] = json!({ "id": installation, "node_id": objects::node("Installation", installation) });
+        self.notify_plainly(event, payload);
+    }
+
+    /// Sends an event that is not about one repository.
+    pub(super) fn notify_plainly(&mut self, event: &str, payload: Value) {
+        self.hooks.made += 1;
+        let id = format!("72d3162e-cc78-11f0-81ab-{:012x}", self.hooks.made);
+        self.hooks.hand_out(Delivery {
+            id,
+            event: event.into(),
+            payload,
+            status: None,
+            error: None,
+        });
+    }
+}
+
+impl Double {
+    /// Delivers webhooks to this address from now on, signed with this secret.
+    pub fn set_webhook(&self, url: &str, secret: &str) {
+        self.shared.lock().hooks.set_target(url, secret);
+    }
+
+    /// Sends a delivery again, under the same id, and waits for the answer.
+    pub async fn deliver_again(&self, delivery: &Delivery) {
+        self.shared.lock().hooks.again(delivery.clone());
+        self.delivered().await;
+    }
+
+    /// Delivers `ping`, as GitHub does when a webhook is made.
+    pub async fn ping(&self) {
+        {
+            let mut state = self.shared.lock();
+            let at = format!("{}/app/hook", state.api());
+            let hook = json!({
+                "type": "App", "id": HOOK, "name": "web", "active": true, "events": objects::EVENTS,
+                "config": { "content_type": "json", "insecure_ssl": "0", "url": "http://127.0.0.1" },
+                "created_at": objects::LONG_AGO, "updated_at": objects::LONG_AGO,
+                "url": at, "ping_url": format!("{at}/pings"), "deliveries_url": format!("{at}/deliveries"),
+            });
+            state.notify_plainly(
+                "ping",
+                json!({ "zen": "Keep it logically awesome.", "hook_id": HOOK, "hook": hook }),
+            );
+        }
+        self.delivered().await;
+    }
+
+    /// Waits until everything delivered so far was answered, also what the bot's own changes caused.
+    pub async fn delivered(&self) {
+        let issued = self.shared.lock().hooks.issued();
+        let mut finished = self.finished.clone();
+        let _ = finished.wait_for(|count| *count >= issued).await;
+    }
+}

@@ -1,0 +1,191 @@
+//! The world before the story: one repository, the people around it, and what the App may do.
+//!
+//! A value to be changed until [`super::Double::start`] takes it; what happens later is done through the double.
+
+use std::collections::BTreeMap;
+
+use super::names::{AUTHOR, DEFAULT_BRANCH, HOME, MAINTAINER, OTHER_CI, READER, Role, STRANGER};
+use super::state::{Account, Addresses, App, Repository, State};
+use super::store::{self, Change};
+
+/// What a double starts with.
+#[derive(Debug, Clone)]
+pub struct World {
+    owner: String,
+    name: String,
+    private: bool,
+    prefix: String,
+    files: Vec<(String, Vec<u8>)>,
+    people: Vec<(String, Role)>,
+    permissions: BTreeMap<String, String>,
+}
+
+impl World {
+    /// A public repository `owner/name` with these files on `main`, and [`MAINTAINER`], [`AUTHOR`], [`READER`] and
+    /// [`STRANGER`] around it. A name without `/` belongs to `acme`.
+    pub fn with_repository(name: &str, files: &[(&str, &[u8])]) -> Self {
+        let (owner, name) = name.split_once('/').unwrap_or(("acme", name));
+        let granted = [
+            ("actions", "write"),
+            ("checks", "write"),
+            ("contents", "write"),
+            ("issues", "write"),
+            ("metadata", "read"),
+            ("pull_requests", "write"),
+        ];
+        Self {
+            owner: owner.into(),
+            name: name.into(),
+            private: false,
+            prefix: String::new(),
+            files: files
+                .iter()
+                .map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec()))
+                .collect(),
+            people: vec![
+                (MAINTAINER.into(), Role::Maintain),
+                (AUTHOR.into(), Role::Write),
+                (READER.into(), Role::Read),
+                (STRANGER.into(), Role::None),
+            ],
+            permissions: granted
+                .iter()
+                .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+                .collect(),
+        }
+    }
+
+    /// Gives somebody a role in the repository, instead of the one they had.
+    #[must_use]
+    pub fn person(mut self, login: &str, role: Role) -> Self {
+        self.people.retain(|(name, _)| !name.eq_ignore_ascii_case(login));
+        self.people.push((login.into(), role));
+        self
+    }
+
+    /// Hides the repository from everybody without a role.
+    #[must_use]
+    pub fn private(mut self) -> Self {
+        self.private = true;
+        self
+    }
+
+    /// Serves the REST API below this path, as GitHub Enterprise Server does with `/api/v3`.
+    #[must_use]
+    pub fn prefix(mut self, prefix: &str) -> Self {
+        self.prefix = prefix.trim_end_matches('/').into();
+        self
+    }
+
+    /// Sets one permission of the App, such as `("checks", "read")`; the level `none` takes it away.
+    #[must_use]
+    pub fn app_permission(mut self, name: &str, level: &str) -> Self {
+        self.permissions.remove(name);
+        if level != "none" {
+            self.permissions.insert(name.into(), level.into());
+        }
+        self
+    }
+
+    /// Builds the state that is served at `web`, with the logs at `store`.
+    pub(super) fn build(self, web: String, store: String) -> Result<State, super::DoubleError> {
+        let folder = tempfile::Builder::new().prefix("greenlight-double-").tempdir()?;
+        let bare = store::init(&folder.path().join("1.git"), None)?;
+        let ours = App {
+            id: 4242,
+            slug: "greenlight".into(),
+            name: "greenlight".into(),
+            permissions: self.permissions,
+            installations: vec![(77, self.owner.clone())],
+        };
+        let actions = app_of_another(15368, "github-actions", "GitHub Actions");
+        let other = app_of_another(18001, OTHER_CI, "CircleCI Checks");
+        let mut state = State::empty(
+            Addresses {
+                web,
+                store,
+                prefix: self.prefix,
+            },
+            [ours, actions, other],
+            folder,
+        );
+        state.accounts = vec![
+            Account {
+                id: 100,
+                login: self.owner.clone(),
+                kind: "Organization",
+            },
+            Account {
+                id: 102,
+                login: state.apps[0].bot(),
+                kind: "Bot",
+            },
+            Account {
+                id: 41_898_282,
+                login: state.apps[1].bot(),
+                kind: "Bot",
+            },
+            Account {
+                id: 103,
+                login: state.apps[2].bot(),
+                kind: "Bot",
+            },
+        ];
+        state.repositories.push(Repository {
+            id: HOME,
+            owner: self.owner,
+            name: self.name,
+            private: self.private,
+            fork_of: None,
+            created_at: super::objects::LONG_AGO.into(),
+            roles: self.people.iter().cloned().collect(),
+            pulls: BTreeMap::new(),
+            git: bare,
+        });
+        for (number, (login, _)) in (1000_u64..).zip(&self.people) {
+            state.accounts.push(Account {
+                id: number,
+                login: login.clone(),
+                kind: "User",
+            });
+        }
+        let changes: Vec<Change> = self
+            .files
+            .into_iter()
+            .map(|(path, bytes)| (path, Some(bytes)))
+            .collect();
+        let author = state.identity(MAINTAINER);
+        let when = state.commit_time();
+        let git = &state.repositories[0].git;
+        let tree = store::write_changes(git, None, &changes)?;
+        let commit = store::NewCommit::by(&author, when, "First commit", tree, Vec::new());
+        let first = store::commit(git, &commit)?;
+        git.reference(&format!("refs/heads/{DEFAULT_BRANCH}"), first, true, "start")?;
+        Ok(state)
+    }
+}
+
+/// An App that others run, of which only what it reports is seen.
+fn app_of_another(id: u64, slug: &str, name: &str) -> App {
+    App {
+        id,
+        slug: slug.into(),
+        name: name.into(),
+        permissions: BTreeMap::new(),
+        installations: Vec::new(),
+    }
+}
+
+impl State {
+    /// Gives somebody an account, unless they have one.
+    pub(super) fn welcome(&mut self, login: &str) {
+        if self.account(login).is_none() {
+            let id = self.fresh_id();
+            self.accounts.push(Account {
+                id,
+                login: login.into(),
+                kind: "User",
+            });
+        }
+    }
+}

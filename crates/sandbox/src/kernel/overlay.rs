@@ -1,0 +1,225 @@
+//! A workspace whose changes are thrown away: an overlay in memory in greenlight's own namespaces, and a copy on disk
+//! everywhere else. The workspace itself is never written.
+
+use std::ffi::{CStr, CString};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Gid, MemfdFlags, Mode, OFlags, Stat, Timespec, Timestamps, Uid, XattrFlags, fchmod,
+    fchown, fsetxattr, fstat, fstatvfs, futimens, memfd_create, mkdirat, openat, readlinkat, statat, symlinkat,
+};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+use crate::kernel::disk_usage::{BYTES_PER_ENTRY, used_bytes};
+use crate::kernel::files::MAX_DEPTH;
+use crate::kernel::mount_piece::{self, Piece};
+use crate::kernel::scratch::Scratch;
+use crate::spec::backend::Backend;
+use crate::spec::command::{Access, Changes, WORKSPACE};
+use crate::wire::{Identity, Orders, Spec};
+
+/// Where the layers are put together; nothing of it is left when the command starts.
+const LAYERS: &str = "/.layers";
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// Whether the workspace has to be copied for its changes to be thrown away.
+pub(crate) fn needs_copy(spec: &Spec) -> bool {
+    let in_place = spec.backend == Backend::Native
+        && fs::read_to_string("/proc/filesystems").is_ok_and(|list| list.contains("\toverlay\n"))
+        && (Identity::is_lent_for(spec) || memory_has_attributes());
+    matches!(spec.changes, Changes::Discarded { .. }) && !in_place
+}
+
+/// Whether files in memory can have attributes of their user, which they can since Linux 6.6: an overlay without the
+/// rights of root notes in them that a directory was replaced.
+fn memory_has_attributes() -> bool {
+    let file = memfd_create("greenlight", MemfdFlags::CLOEXEC);
+    file.is_ok_and(|file| fsetxattr(&file, "user.greenlight", b"", XattrFlags::empty()).is_ok())
+}
+
+/// Mounts the workspace with a layer in memory over it, in a root directory that is being put together.
+pub(crate) fn attach(workspace: Piece, bytes: u64, orders: &Orders) -> anyhow::Result<()> {
+    let layers = Path::new(LAYERS);
+    let inodes = (bytes / BYTES_PER_ENTRY).clamp(256, 1 << 20);
+    let options = format!("size={},nr_inodes={inodes},mode=700", bytes.max(1));
+    fs::create_dir(layers).context("make an overlay")?;
+    mount_piece::mount_tmpfs(layers, MountFlags::empty(), &options).context("mount the layer for changes")?;
+    for name in ["lower", "upper", "work"] {
+        fs::create_dir(layers.join(name)).context("make an overlay")?;
+    }
+    let lower = layers.join("lower");
+    let piece = Piece {
+        target: lower.clone(),
+        access: Access::ReadOnly,
+        ..workspace
+    };
+    piece.attach(orders)?;
+    // The root of an overlay is what its upper layer says.
+    let original = fs::metadata(&lower).context("look at the workspace")?;
+    let upper = layers.join("upper");
+    fs::set_permissions(&upper, fs::Permissions::from_mode(original.mode() & 0o777)).context("make an overlay")?;
+    if let Identity::Lent(_) = orders.identity {
+        chown(&upper, Some(original.uid()), Some(original.gid())).context("make an overlay")?;
+    }
+    let attributes = match orders.identity {
+        Identity::Lent(_) => "",
+        Identity::Own { .. } => ",userxattr",
+    };
+    let options = format!("lowerdir={LAYERS}/lower,upperdir={LAYERS}/upper,workdir={LAYERS}/work{attributes}");
+    fs::create_dir(WORKSPACE).context("make an overlay")?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount(
+        "overlay",
+        WORKSPACE,
+        "overlay",
+        flags,
+        CString::new(options)?.as_c_str(),
+    )
+    .context("mount the overlay")?;
+    // The overlay holds on to its layers, which nobody else has to see.
+    unmount(&lower, UnmountFlags::DETACH).context("hide the layers")?;
+    unmount(layers, UnmountFlags::DETACH).context("hide the layers")?;
+    fs::remove_dir(layers).context("hide the layers")
+}
+
+/// The layer for changes, as the supervisor holds it.
+pub(crate) struct Layer {
+    root: OwnedFd,
+    bytes: u64,
+}
+
+impl Layer {
+    /// The layer over the workspace of a sandbox that is ready, where there is one.
+    pub(crate) fn of(spec_changes: Changes, init: u32) -> rustix::io::Result<Option<Self>> {
+        let Changes::Discarded { bytes } = spec_changes else {
+            return Ok(None);
+        };
+        let root = openat(CWD, format!("/proc/{init}/root{WORKSPACE}"), DIRECTORY, Mode::empty())?;
+        Ok(Some(Self { root, bytes }))
+    }
+
+    /// How much memory the changes take.
+    pub(crate) fn used(&self) -> u64 {
+        fstatvfs(&self.root).map_or(0, |usage| used_bytes(&usage))
+    }
+
+    /// Whether the command can hardly have written what it wanted to.
+    pub(crate) fn is_full(&self) -> bool {
+        fstatvfs(&self.root).is_ok_and(|usage| {
+            let free = usage.f_bfree.saturating_mul(usage.f_frsize);
+            free < (self.bytes / 64).clamp(1, 64 << 10) || usage.f_ffree == 0
+        })
+    }
+}
+
+/// Replaces the workspace of a run by a copy, which may grow by what the run may write.
+///
+/// # Errors
+/// When the workspace is over its limit already, nests too deeply, or cannot be read.
+pub(crate) fn copy(spec: &mut Spec, scratch: &Scratch) -> anyhow::Result<()> {
+    let Changes::Discarded { bytes } = spec.changes else {
+        return Ok(());
+    };
+    let to = scratch
+        .directory("workspace")
+        .context("make a directory for the copy")?;
+    let mut copy = Copy { left: spec.limits.disk };
+    let from = openat(CWD, &spec.workspace, DIRECTORY, Mode::empty()).context("open the workspace")?;
+    let root = openat(CWD, &to, DIRECTORY, Mode::empty()).context("open the copy of the workspace")?;
+    copy.directory(&from, &root, Path::new("."), 0)?;
+    let size = spec.limits.disk - copy.left;
+    spec.limits.disk = spec.limits.disk.min(size.saturating_add(bytes));
+    spec.workspace = to;
+    spec.changes = Changes::Kept;
+    Ok(())
+}
+
+struct Copy {
+    /// How many bytes there may still be.
+    left: u64,
+}
+
+impl Copy {
+    fn directory(&mut self, from: &OwnedFd, to: &OwnedFd, path: &Path, depth: usize) -> anyhow::Result<()> {
+        ensure!(depth < MAX_DEPTH, "the directories of the workspace nest too deeply");
+        for entry in Dir::read_from(from)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let path = path.join(name.to_string_lossy().as_ref());
+            self.entry(from, to, name, (&path, depth))
+                .with_context(|| format!("copy {} of the workspace", path.display()))?;
+        }
+        finish(to, &fstat(from)?)?;
+        Ok(())
+    }
+
+    fn entry(&mut self, from: &OwnedFd, to: &OwnedFd, name: &CStr, place: (&PathBuf, usize)) -> anyhow::Result<()> {
+        self.take(BYTES_PER_ENTRY)?;
+        let stat = statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let private = Mode::RWXU;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => {
+                mkdirat(to, name, private)?;
+                let inner = openat(from, name, DIRECTORY, Mode::empty())?;
+                let outer = openat(to, name, DIRECTORY, Mode::empty())?;
+                self.directory(&inner, &outer, place.0, place.1 + 1)
+            }
+            FileType::Symlink => Ok(symlinkat(readlinkat(from, name, Vec::new())?, to, name)?),
+            FileType::RegularFile => {
+                // It may have been replaced by a pipe, for which nobody waits.
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let source = openat(from, name, flags, Mode::empty())?;
+                let stat = fstat(&source)?;
+                ensure!(
+                    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
+                    "it is something else now"
+                );
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let mut target = File::from(openat(to, name, flags, private)?);
+                let mut source = File::from(source).take(self.left.saturating_add(1));
+                let written = io::copy(&mut source, &mut target)?;
+                self.take(written)?;
+                Ok(finish(&OwnedFd::from(target), &stat)?)
+            }
+            // Pipes, sockets and devices are nothing that a checkout has.
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, bytes: u64) -> anyhow::Result<()> {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.context("the workspace has more bytes than its limit allows")?;
+        Ok(())
+    }
+}
+
+/// Gives a copy the owner, the permissions and the times of its original. Build tools go by the times.
+fn finish(copy: &OwnedFd, original: &Stat) -> rustix::io::Result<()> {
+    if rustix::process::geteuid().is_root() {
+        let (uid, gid) = (Uid::from_raw(original.st_uid), Gid::from_raw(original.st_gid));
+        fchown(copy, Some(uid), Some(gid))?;
+    }
+    fchmod(copy, Mode::from_raw_mode(original.st_mode & 0o777))?;
+    let time = |seconds, nanoseconds| Timespec {
+        tv_sec: seconds,
+        tv_nsec: nanoseconds,
+    };
+    #[expect(clippy::cast_possible_wrap, reason = "nanoseconds are below a billion")]
+    let times = Timestamps {
+        last_access: time(original.st_atime, original.st_atime_nsec as i64),
+        last_modification: time(original.st_mtime, original.st_mtime_nsec as i64),
+    };
+    futimens(copy, &times)
+}

@@ -1,0 +1,326 @@
+//! The filter of system calls: what no test needs and what reaches beyond namespaces is refused.
+//! It allows by default, because a list of everything that test suites may call would be wrong every month;
+//! files, processes and the network are confined by other means.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use libc::c_long;
+use seccompiler::SeccompCmpArgLen::Dword;
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, apply_filter, sock_filter,
+};
+
+/// A system call by its name, with the prefix of its constant, and by its number.
+pub(crate) type Call = (&'static str, c_long);
+
+/// A condition on an argument: which one, how it is compared, and with what.
+pub(crate) type Condition = (u8, SeccompCmpOp, i32);
+
+/// A call that is refused when all conditions of one of these lists hold; without a list, always.
+pub(crate) type Refusal = (Call, Vec<Vec<Condition>>);
+
+macro_rules! call {
+    (libc::$name:ident) => {
+        (stringify!($name), libc::$name)
+    };
+}
+
+macro_rules! calls {
+    ($(libc::$name:ident),* $(,)?) => {
+        &[$(call!(libc::$name)),*]
+    };
+}
+pub(crate) type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+
+/// Refused no matter what their arguments are.
+const REFUSED: &[Call] = calls![
+    // Keys and tracing are shared across namespaces, or were too often the way into the kernel.
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_syslog,
+    libc::SYS_lookup_dcookie,
+    // Does what other calls do without passing this filter.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // The machine as a whole.
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_reboot,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_vhangup,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_nfsservctl,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    // Memory of others, and pages handed to the kernel.
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    libc::SYS_vmsplice,
+];
+
+#[cfg(target_arch = "x86_64")]
+const REFUSED_HERE: &[Call] = calls![
+    libc::SYS_kexec_file_load,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_uselib,
+    libc::SYS__sysctl,
+    libc::SYS_ustat,
+    libc::SYS_sysfs,
+];
+/// `kexec_file_load`, which not every library names.
+#[cfg(target_arch = "aarch64")]
+const REFUSED_HERE: &[Call] = &[("SYS_kexec_file_load", 294)];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const REFUSED_HERE: &[Call] = &[];
+
+/// New in Linux 6.6 and not known to every library yet.
+const FCHMODAT2: Call = ("SYS_fchmodat2", 452);
+
+/// New in Linux 6.15 and known to no library yet: a mount call in other clothes.
+const OPEN_TREE_ATTR: Call = ("SYS_open_tree_attr", 467);
+
+/// Answered as an older kernel would, so that callers use what the filter can judge: the first two hide their
+/// arguments in memory, the third makes memory that no one can count. Contexts of asynchronous I/O, which the last makes,
+/// are one number for the whole machine (`fs.aio-max-nr`), and anyone who takes them all leaves none to others.
+pub(crate) const UNKNOWN: &[Call] = calls![
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    libc::SYS_memfd_secret,
+    libc::SYS_io_setup,
+];
+
+/// The first number that this file knows nothing about. It lies above every call of Linux 6.18, and below those of
+/// the x32 interface.
+const FIRST_UNKNOWN: u32 = 470;
+
+/// Where the calls that can make a set-user-ID file have its permissions: the argument with the mode, and the one with
+/// flags that say whether the mode counts.
+const MODES: &[(Call, u8, Option<u8>)] = &[
+    (call!(libc::SYS_fchmod), 1, None),
+    (call!(libc::SYS_fchmodat), 2, None),
+    (FCHMODAT2, 2, None),
+    (call!(libc::SYS_mknodat), 2, None),
+    (call!(libc::SYS_openat), 3, Some(2)),
+];
+
+#[cfg(target_arch = "x86_64")]
+const MODES_HERE: &[(Call, u8, Option<u8>)] = &[
+    (call!(libc::SYS_chmod), 1, None),
+    (call!(libc::SYS_creat), 1, None),
+    (call!(libc::SYS_mknod), 1, None),
+    (call!(libc::SYS_open), 2, Some(1)),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const MODES_HERE: &[(Call, u8, Option<u8>)] = &[];
+
+/// Installs the filter for this process and all it starts.
+///
+/// `counted` says that a control group counts memory; without one, calls are refused that take memory out of sight.
+pub(crate) fn apply(counted: bool) -> anyhow::Result<()> {
+    apply_filter(&unknown_calls(counted)).context("install the filter of system calls")?;
+    apply_filter(&compile_all(&[promises()], libc::EOPNOTSUPP)?).context("install the filter of system calls")?;
+    apply_filter(&refused_calls()?).context("install the filter of system calls")
+}
+
+/// Room on disk that is taken in an instant, before anybody could look. File systems that have no such thing say the same,
+/// and libraries then write.
+fn promises() -> Refusal {
+    let without_hole = (1, MaskedEq(2), 0);
+    (call!(libc::SYS_fallocate), vec![vec![without_hole]])
+}
+
+/// Refuses sockets of the internet, where a loopback interface is there that should not be.
+pub(crate) fn forbid_internet() -> anyhow::Result<()> {
+    let families = [libc::AF_INET, libc::AF_INET6].map(|family| vec![(0, Eq, family)]);
+    let refusal = (call!(libc::SYS_socket), families.to_vec());
+    // What a kernel without them says.
+    let filter = compile_all(&[refusal], libc::EAFNOSUPPORT)?;
+    apply_filter(&filter).context("install the filter of sockets")
+}
+
+/// A process of another architecture is killed by this one, so the next can trust the numbers.
+fn refused_calls() -> anyhow::Result<BpfProgram> {
+    compile_all(&refusals(), libc::EPERM)
+}
+
+/// What is refused, in any form of filter.
+pub(crate) fn refusals() -> Vec<Refusal> {
+    let always = REFUSED.iter().chain(REFUSED_HERE).chain(&[OPEN_TREE_ATTR]);
+    let mut refusals: Vec<Refusal> = always.map(|call| (*call, Vec::new())).collect();
+    let clone = [
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWCGROUP,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+    ];
+    let clone = clone.map(|flag| vec![has(0, flag)]).to_vec();
+    refusals.push((call!(libc::SYS_clone), clone));
+    refusals.push((call!(libc::SYS_socket), sockets()));
+    refusals.push((call!(libc::SYS_socketpair), vec![vec![(0, Ne, libc::AF_UNIX)]]));
+    // Both type into the terminal of anyone who started greenlight.
+    let terminal = vec![vec![(1, Eq, 0x5412)], vec![(1, Eq, 0x541c)]];
+    refusals.push((call!(libc::SYS_ioctl), terminal));
+    // A lease on a file that is shown makes others wait who open it.
+    refusals.push((call!(libc::SYS_fcntl), vec![vec![(1, Eq, libc::F_SETLEASE)]]));
+    for (call, mode, flags) in MODES.iter().chain(MODES_HERE) {
+        refusals.push((*call, set_id_modes(*mode, *flags)));
+    }
+    refusals
+}
+
+fn compile_all(refusals: &[Refusal], error: i32) -> anyhow::Result<BpfProgram> {
+    let mut rules = Rules::new();
+    for ((_, number), lists) in refusals {
+        let lists = lists.iter().map(|conditions| rule(conditions));
+        rules.insert(*number, lists.collect::<anyhow::Result<Vec<_>>>()?);
+    }
+    compile(rules, error)
+}
+
+/// A filter that answers these calls with an error, and allows all others.
+pub(crate) fn compile(rules: Rules, error: i32) -> anyhow::Result<BpfProgram> {
+    let refuse = SeccompAction::Errno(error.cast_unsigned());
+    let architecture = std::env::consts::ARCH
+        .try_into()
+        .context("this processor has no filter")?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, architecture).context("write the filter")?;
+    filter.try_into().context("compile the filter")
+}
+
+/// Everything but ordinary sockets of the four families that a network namespace confines and programs expect.
+fn sockets() -> Vec<Vec<Condition>> {
+    const FAMILY: u8 = 0;
+    const PROTOCOL: u8 = 2;
+    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|family| (FAMILY, Ne, family));
+    let only = |family, protocols: &[i32]| {
+        let mut conditions = vec![(FAMILY, Eq, family)];
+        conditions.extend(protocols.iter().map(|protocol| (PROTOCOL, Ne, *protocol)));
+        conditions
+    };
+    vec![
+        families.to_vec(),
+        only(
+            libc::AF_INET,
+            &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP],
+        ),
+        only(
+            libc::AF_INET6,
+            &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMPV6],
+        ),
+        only(libc::AF_NETLINK, &[libc::NETLINK_ROUTE]),
+    ]
+}
+
+/// A file that runs with the rights of its owner would carry them out of the workspace.
+fn set_id_modes(mode: u8, flags: Option<u8>) -> Vec<Vec<Condition>> {
+    const SET_IDS: [i32; 2] = [0o4000, 0o2000];
+    let mut rules = Vec::new();
+    for bit in SET_IDS {
+        match flags {
+            None => rules.push(vec![has(mode, bit)]),
+            Some(flags) => {
+                for creating in [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY] {
+                    rules.push(vec![has(flags, creating), has(mode, bit)]);
+                }
+            }
+        }
+    }
+    rules
+}
+
+/// An argument has this bit.
+fn has(argument: u8, bit: i32) -> Condition {
+    (argument, MaskedEq(u64::from(bit.cast_unsigned())), bit)
+}
+
+/// All conditions hold. Only the lower halves are compared, as the kernel does with arguments of type `int`.
+pub(crate) fn rule(conditions: &[Condition]) -> anyhow::Result<SeccompRule> {
+    let conditions = conditions.iter().map(|(argument, operator, value)| {
+        SeccompCondition::new(*argument, Dword, operator.clone(), u64::from(value.cast_unsigned()))
+    });
+    Ok(SeccompRule::new(conditions.collect::<Result<_, _>>()?)?)
+}
+
+/// Answers calls that this file does not know, or should not, with "function not implemented".
+fn unknown_calls(counted: bool) -> BpfProgram {
+    // From <linux/bpf_common.h> and <linux/seccomp.h>.
+    const LOAD: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const JUMP_IF_AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const ERROR: u32 = 0x0005_0000;
+
+    let mut numbers: Vec<c_long> = UNKNOWN.iter().map(|(_, number)| *number).collect();
+    if !counted {
+        numbers.push(libc::SYS_memfd_create);
+    }
+    let numbers: Vec<u32> = numbers
+        .into_iter()
+        .filter_map(|number| number.try_into().ok())
+        .collect();
+    let mut program = vec![
+        instruction(LOAD, 0, 0),
+        instruction(JUMP_IF_AT_LEAST, FIRST_UNKNOWN, distance(numbers.len() + 1)),
+    ];
+    for (index, number) in numbers.iter().enumerate() {
+        program.push(instruction(JUMP_IF_EQUAL, *number, distance(numbers.len() - index)));
+    }
+    program.push(instruction(RETURN, ALLOW, 0));
+    program.push(instruction(RETURN, ERROR | libc::ENOSYS.cast_unsigned(), 0));
+    program
+}
+
+fn instruction(code: u16, k: u32, jump_if_true: u8) -> sock_filter {
+    sock_filter {
+        code,
+        jt: jump_if_true,
+        jf: 0,
+        k,
+    }
+}
+
+fn distance(instructions: usize) -> u8 {
+    u8::try_from(instructions).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,263 @@
+//! How greenlight and a driver speak: two named pipes in a directory that is mounted into the sandbox. Everything read
+//! from them may be forged by the code in the session; it is bounded, and believed no more than the code's output.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustix::fs::{CWD, Mode, mkfifoat};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+
+use super::language::Language;
+
+/// The longest value or error text of a cell, in bytes.
+pub(super) const MAX_VALUE: usize = 64 << 10;
+
+/// As base64, with a number and a word before it.
+const MAX_LINE: usize = MAX_VALUE / 3 * 4 + 64;
+
+/// How much that is no answer may come before one.
+const MAX_STRANGE: usize = 1 << 20;
+
+/// The number of the driver's own first word.
+const HELLO: u64 = 0;
+
+/// A driver's word on how a cell went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Ok,
+    Error,
+    Interrupted,
+}
+
+/// What a driver answered.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: Status,
+    pub(super) value: String,
+}
+
+/// What a driver says while a cell runs.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Answer(Answer),
+    /// Code of the cell calls greenlight, and waits for what it says. The number is the driver's own; the text is
+    /// untrusted, and at most [`MAX_VALUE`] bytes long.
+    Call {
+        number: u64,
+        text: String,
+    },
+}
+
+/// greenlight's ends of the two pipes.
+pub(super) struct Channel {
+    language: Language,
+    /// The parent is for greenlight alone to list; who does not know the directory's name cannot enter it.
+    _parent: TempDir,
+    directory: PathBuf,
+    requests: pipe::Sender,
+    responses: pipe::Receiver,
+    /// Both pipes once more, so that neither ends before the driver has opened it.
+    held_open: Option<[File; 2]>,
+    last: u64,
+    unread: Vec<u8>,
+}
+
+impl Channel {
+    /// Makes the directory with the driver and the pipes, readable for whichever user the sandbox gives to the command.
+    pub(super) fn create(language: Language) -> io::Result<Self> {
+        let parent = tempfile::tempdir()?;
+        fs::set_permissions(&parent, Permissions::from_mode(0o711))?;
+        let directory = parent.path().join(ulid::Ulid::new().to_string());
+        fs::create_dir(&directory)?;
+        fs::set_permissions(&directory, Permissions::from_mode(0o755))?;
+        let (name, driver) = language.driver();
+        fs::write(directory.join(name), driver)?;
+        fs::set_permissions(directory.join(name), Permissions::from_mode(0o644))?;
+        let [requests, responses] = pipes(&directory);
+        let held_open = [make_pipe(&requests)?, make_pipe(&responses)?];
+        Ok(Self {
+            language,
+            _parent: parent,
+            requests: pipe::OpenOptions::new().open_sender(requests)?,
+            responses: pipe::OpenOptions::new().open_receiver(responses)?,
+            directory,
+            held_open: Some(held_open),
+            last: HELLO,
+            unread: Vec::new(),
+        })
+    }
+
+    /// What has to be mounted.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Waits until the driver has opened both pipes; from then on no one else can.
+    ///
+    /// # Errors
+    /// When something else than the driver answers.
+    pub(super) async fn greet(&mut self) -> io::Result<()> {
+        if self.held_open.is_some() {
+            self.heard(HELLO).await?;
+            for pipe in pipes(&self.directory) {
+                // Without confinement the code can have removed it.
+                let _ = fs::remove_file(pipe);
+            }
+            self.held_open = None;
+        }
+        Ok(())
+    }
+
+    /// The line that asks for a cell to be run.
+    pub(super) fn request(&mut self, code: &str) -> String {
+        self.last += 1;
+        format!("{} {}\n", self.last, self.language.encode(code))
+    }
+
+    /// The line that answers a call of the cell.
+    pub(super) fn reply(number: u64, text: &str) -> String {
+        format!("={number} {}\n", STANDARD.encode(text))
+    }
+
+    /// Sends one line and waits for what is said about the last cell. Dropped halfway, the channel is good for nothing
+    /// but the same wait.
+    ///
+    /// # Errors
+    /// When the driver has closed its side, or what comes is neither answer nor call.
+    pub(super) async fn exchange(&mut self, line: &str) -> io::Result<Heard> {
+        self.requests.write_all(line.as_bytes()).await?;
+        self.heard(self.last).await
+    }
+
+    /// Waits for the word on the cell of this number; others are late, or forged.
+    async fn heard(&mut self, number: u64) -> io::Result<Heard> {
+        let mut strange = 0;
+        while strange < MAX_STRANGE {
+            let line = self.line().await?;
+            match parse(&line, self.language) {
+                Some((about, heard)) if about == number => return Ok(heard),
+                _ => strange += line.len() + 1,
+            }
+        }
+        Err(io::Error::other("too much that is no answer"))
+    }
+
+    async fn line(&mut self) -> io::Result<Vec<u8>> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let rest = self.unread.split_off(end + 1);
+                let mut line = std::mem::replace(&mut self.unread, rest);
+                line.pop();
+                return Ok(line);
+            }
+            if self.unread.len() > MAX_LINE {
+                return Err(io::Error::other("an answer without end"));
+            }
+            self.unread.reserve(16 << 10);
+            if self.responses.read_buf(&mut self.unread).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+fn pipes(directory: &Path) -> [PathBuf; 2] {
+    ["requests", "responses"].map(|name| directory.join(name))
+}
+
+fn make_pipe(path: &Path) -> io::Result<File> {
+    mkfifoat(CWD, path, Mode::from_raw_mode(0o666))?;
+    // Anything that the mask of new files was.
+    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    File::options().read(true).write(true).open(path)
+}
+
+fn parse(line: &[u8], language: Language) -> Option<(u64, Heard)> {
+    let mut words = line.splitn(3, |byte| *byte == b' ');
+    let about = number(words.next()?)?;
+    let status = match words.next()? {
+        b"ok" => Status::Ok,
+        b"err" => Status::Error,
+        b"int" => Status::Interrupted,
+        b"call" if language.has_calls() => return Some((about, call(words.next()?)?)),
+        _ => return None,
+    };
+    let value = language.decode(words.next().unwrap_or_default())?;
+    let value = bounded(&value);
+    Some((about, Heard::Answer(Answer { status, value })))
+}
+
+/// A call, as its number and its text in base64.
+fn call(words: &[u8]) -> Option<Heard> {
+    let at = words.iter().position(|byte| *byte == b' ')?;
+    let text = bounded(&STANDARD.decode(&words[at + 1..]).ok()?);
+    Some(Heard::Call {
+        number: number(&words[..at])?,
+        text,
+    })
+}
+
+fn number(word: &[u8]) -> Option<u64> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+fn bounded(value: &[u8]) -> String {
+    let mut value = String::from_utf8_lossy(value).into_owned();
+    value.truncate(value.floor_char_boundary(MAX_VALUE));
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<(u64, Status, &str)>) {
+        let parsed = parse(line.as_bytes(), Language::Python);
+        let seen = parsed.and_then(|(number, heard)| match heard {
+            Heard::Answer(answer) => Some((number, answer.status, answer.value)),
+            Heard::Call { .. } => None,
+        });
+        assert_eq!(
+            seen,
+            expected.map(|(number, status, value)| (number, status, value.to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_call_has_a_number_and_a_text() {
+        let parsed = |line: &str, language| match parse(line.as_bytes(), language) {
+            Some((7, Heard::Call { number, text })) => Some((number, text)),
+            _ => None,
+        };
+        assert_eq!(parsed("7 call 3 NDI=", Language::Python), Some((3, "42".into())));
+        for line in [
+            "7 call",
+            "7 call 3",
+            "7 call x NDI=",
+            "7 call 3 #",
+            "8 call 3 NDI=",
+            "7 call -3 NDI=",
+        ] {
+            assert_eq!(parsed(line, Language::Python), None, "{line}");
+        }
+        assert_eq!(parsed("7 call 3 NDI=", Language::Bash), None);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_none() {
+        check("7 ok NDI=", Some((7, Status::Ok, "42")));
+        check("7 err ", Some((7, Status::Error, "")));
+        check("7 int", Some((7, Status::Interrupted, "")));
+        check("7 ok /w==", Some((7, Status::Ok, "\u{fffd}")));
+        for line in ["", "7", "7 yes", "x ok", "-1 ok", "7 ok #", "99999999999999999999 ok"] {
+            check(line, None);
+        }
+    }
+}

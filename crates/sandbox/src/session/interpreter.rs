@@ -1,0 +1,309 @@
+//! One running interpreter and one conversation with it at a time: ask, wait, interrupt, give up; and in the meantime
+//! read what it prints. That a session survives its interpreter is not known here.
+
+use std::io;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::channel::{Answer, Channel, Heard};
+use super::keeper::{Ending, Keeper, Word};
+use super::language::Language;
+use super::{Call, LostReason, Place};
+use crate::spec::command::{Access, Mount};
+use crate::spec::output::{Capture, Captured};
+use crate::{Error, Inner, Policy};
+
+/// Where the driver and its pipes are found inside.
+const INSIDE: &str = "/run/greenlight-session";
+
+/// How long an interpreter may take to open its pipes.
+const START: Duration = Duration::from_secs(30);
+
+/// How long a cell may continue after it was interrupted, and how long the reason of a death may take to be known.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Calls of one cell that are answered; this many more are refused, and then it is ended.
+const MAX_CALLS: u32 = 200;
+
+/// A call is waited for as long as anyone who answers it needs, who has their own limits.
+const ANSWER: Duration = Duration::from_secs(24 * 3600);
+
+/// An interpreter in its sandbox. Dropping it ends the sandbox.
+pub(super) struct Interpreter {
+    channel: Channel,
+    keeper: Keeper,
+    stdout: pipe::Receiver,
+    stderr: pipe::Receiver,
+}
+
+/// One conversation.
+pub(super) struct Exchange {
+    pub(super) fate: Fate,
+    pub(super) stdout: Captured,
+    pub(super) stderr: Captured,
+    pub(super) wall: Duration,
+}
+
+/// How a conversation ended.
+pub(super) enum Fate {
+    Answered {
+        answer: Answer,
+        /// Whether the answer had to be asked for with an interrupt.
+        late: bool,
+        interpreter: Box<Interpreter>,
+    },
+    Lost {
+        why: LostReason,
+        ending: Ending,
+    },
+}
+
+/// What a cell is given.
+pub(super) struct Request<'a> {
+    pub(super) code: &'a str,
+    pub(super) limit: Duration,
+    pub(super) cancel: &'a CancellationToken,
+    /// Bytes kept of each stream.
+    pub(super) keep: usize,
+    /// Who answers calls of its code.
+    pub(super) calls: Option<&'a mpsc::Sender<Call>>,
+}
+
+/// Why an answer did not come.
+enum Silence {
+    Died(Ending),
+    /// It is alive, and has to be ended for this.
+    Ends(LostReason),
+}
+
+impl Interpreter {
+    /// Starts one, and does not wait for it.
+    pub(super) async fn start(
+        inner: &Inner,
+        language: Language,
+        place: &Place,
+        policy: &Policy,
+    ) -> Result<Self, Error> {
+        let channel = Channel::create(language)?;
+        let source = channel.directory().to_owned();
+        let target = if inner.backend.has_namespaces() {
+            INSIDE.into()
+        } else {
+            source.clone()
+        };
+        let mut command = place.command(language.argv(&target));
+        command.mounts.push(Mount {
+            source,
+            target,
+            access: Access::ReadOnlyButPipes,
+        });
+        let launched = inner.launch(inner.spec(&command, policy)).await?;
+        Ok(Self {
+            channel,
+            stdout: pipe::Receiver::from_owned_fd(launched.stdout.into_owned_fd()?)?,
+            stderr: pipe::Receiver::from_owned_fd(launched.stderr.into_owned_fd()?)?,
+            keeper: Keeper::of(
+                (launched.supervisor, launched.ground),
+                launched.reports,
+                launched.orders,
+                policy.limits.wall,
+            ),
+        })
+    }
+
+    /// Whether it died while nothing was asked of it.
+    pub(super) fn is_dead(&self) -> bool {
+        self.keeper.has_ended()
+    }
+
+    /// Lets it be idle for at most this long.
+    pub(super) async fn rest(&self, time: Duration) {
+        self.keeper.tell(Word::Rest(time)).await;
+    }
+
+    /// Ends it, after a moment to leave alone: what the killed took of the processor is not known.
+    pub(super) async fn end(self) -> io::Result<Ending> {
+        let Self {
+            channel, mut keeper, ..
+        } = self;
+        drop(channel);
+        match timeout(GRACE, keeper.died()).await {
+            Ok(ending) => ending,
+            Err(_) => keeper.end().await,
+        }
+    }
+
+    /// Runs one cell. An interpreter that gives no answer does not survive it.
+    pub(super) async fn run(self, request: &Request<'_>) -> io::Result<Exchange> {
+        let Self {
+            mut channel,
+            mut keeper,
+            mut stdout,
+            mut stderr,
+        } = self;
+        let (mut out, mut err) = (Capture::keeping(request.keep), Capture::keeping(request.keep));
+        let mut began = Instant::now();
+        let talked = {
+            let mut drained = pin!(async { tokio::join!(out.drain(&mut stdout), err.drain(&mut stderr)) });
+            let talk = async {
+                let talked = talk(&mut channel, &mut keeper, request, &mut began).await?;
+                Ok::<_, io::Error>(match talked {
+                    Ok(answered) => Ok((answered, keeper)),
+                    Err(Silence::Died(ending)) => Err((None, ending)),
+                    Err(Silence::Ends(why)) => Err((Some(why), keeper.end().await?)),
+                })
+            };
+            let mut talk = pin!(talk);
+            let mut open = true;
+            let talked = loop {
+                tokio::select! {
+                    biased;
+                    talked = &mut talk => break talked?,
+                    _ = &mut drained, if open => open = false,
+                }
+            };
+            if talked.is_err() && open {
+                // All writers are dead or strangers, who are not waited for.
+                let _ = timeout(GRACE, drained).await;
+            }
+            talked
+        };
+        let wall = began.elapsed();
+        let fate = match talked {
+            Ok(((answer, late), keeper)) => {
+                out.take_what_is_there(&stdout)?;
+                err.take_what_is_there(&stderr)?;
+                let interpreter = Self {
+                    channel,
+                    keeper,
+                    stdout,
+                    stderr,
+                };
+                Fate::Answered {
+                    answer,
+                    late,
+                    interpreter: Box::new(interpreter),
+                }
+            }
+            Err((why, ending)) => Fate::Lost {
+                why: why.unwrap_or_else(|| ending.why.clone()),
+                ending,
+            },
+        };
+        Ok(Exchange {
+            fate,
+            stdout: out.finish(),
+            stderr: err.finish(),
+            wall,
+        })
+    }
+}
+
+/// Asks, and says whether the answer came only after an interrupt.
+async fn talk(
+    channel: &mut Channel,
+    keeper: &mut Keeper,
+    request: &Request<'_>,
+    began: &mut Instant,
+) -> io::Result<Result<(Answer, bool), Silence>> {
+    keeper.tell(Word::Work).await;
+    let greeted = {
+        let mut greeting = pin!(channel.greet());
+        attend(&mut greeting, keeper, request.cancel, START).await?
+    };
+    match greeted {
+        Ok(Some(())) => {}
+        Ok(None) => {
+            let reason = format!("the interpreter said nothing for {} s", START.as_secs());
+            return Ok(Err(Silence::Ends(LostReason::DidNotStart(reason))));
+        }
+        Err(silence) => return Ok(Err(silence)),
+    }
+    *began = Instant::now();
+    let (mut line, mut left) = (channel.request(request.code), request.limit);
+    let (mut late, mut calls) = (false, 0);
+    loop {
+        let since = Instant::now();
+        let heard = {
+            let mut exchange = pin!(channel.exchange(&line));
+            match attend(&mut exchange, keeper, request.cancel, left).await? {
+                Ok(None) if !late => {
+                    late = true;
+                    keeper.tell(Word::Interrupt).await;
+                    attend(&mut exchange, keeper, request.cancel, GRACE).await?
+                }
+                heard => heard,
+            }
+        };
+        // What the answer of a call takes is not counted.
+        left = if late { GRACE } else { left }.saturating_sub(since.elapsed());
+        line = match heard {
+            Ok(Some(Heard::Answer(answer))) => return Ok(Ok((answer, late))),
+            Ok(Some(Heard::Call { number, text })) => {
+                calls += 1;
+                match answered(text, calls, keeper, request).await? {
+                    Ok(said) => Channel::reply(number, &said),
+                    Err(silence) => return Ok(Err(silence)),
+                }
+            }
+            Ok(None) => return Ok(Err(Silence::Ends(LostReason::TimedOut))),
+            Err(silence) => return Ok(Err(silence)),
+        };
+    }
+}
+
+/// Has a call answered, which is the so manieth of its cell.
+async fn answered(
+    text: String,
+    count: u32,
+    keeper: &mut Keeper,
+    request: &Request<'_>,
+) -> io::Result<Result<String, Silence>> {
+    let sender = match request.calls {
+        _ if count > 2 * MAX_CALLS => {
+            let why = "its code calls without end".to_owned();
+            return Ok(Err(Silence::Ends(LostReason::ChannelBroken(why))));
+        }
+        Some(sender) if count <= MAX_CALLS => sender,
+        _ => return Ok(Ok("not done: too many calls in one block.".into())),
+    };
+    let (answer, said) = oneshot::channel();
+    let mut waited = pin!(async {
+        // Anyone who is gone answers nothing.
+        let sent = sender.send(Call { text, answer }).await.is_ok();
+        let said = if sent { said.await.ok() } else { None };
+        Ok(said.unwrap_or_else(|| "not done: nobody answers.".into()))
+    });
+    Ok(attend(&mut waited, keeper, request.cancel, ANSWER)
+        .await?
+        .and_then(|said| said.ok_or(Silence::Ends(LostReason::TimedOut))))
+}
+
+/// Waits for an answer until the limit, which gives none.
+async fn attend<T>(
+    answer: &mut (impl Future<Output = io::Result<T>> + Unpin),
+    keeper: &mut Keeper,
+    cancel: &CancellationToken,
+    limit: Duration,
+) -> io::Result<Result<Option<T>, Silence>> {
+    let broken = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Ok(Err(Silence::Ends(LostReason::Cancelled))),
+        answer = answer => match answer {
+            Ok(answer) => return Ok(Ok(Some(answer))),
+            Err(broken) => broken,
+        },
+        ending = keeper.died() => return Ok(Err(Silence::Died(ending?))),
+        () = sleep(limit) => return Ok(Ok(None)),
+    };
+    // Anyone who dies closes the channel, and that is seen first.
+    Ok(Err(match timeout(GRACE, keeper.died()).await {
+        Ok(ending) => Silence::Died(ending?),
+        Err(_) => Silence::Ends(LostReason::ChannelBroken(broken.to_string())),
+    }))
+}

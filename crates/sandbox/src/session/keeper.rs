@@ -1,0 +1,153 @@
+//! The task that holds the sandbox of one interpreter: it hands on interrupts, ends what is idle too long, and learns
+//! why an interpreter died. What the interpreter is told and prints is not its business.
+
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::Child;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::LostReason;
+use crate::host::launch::{RunResources, receive};
+use crate::spec::output::Outcome;
+use crate::wire::{INTERRUPT, Report};
+
+/// How long the end of a sandbox may take.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// How much longer than the run itself the supervisor may take before it is given up.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// What a keeper is told.
+pub(super) enum Word {
+    Interrupt,
+    /// A cell begins.
+    Work,
+    /// A cell has ended, and the next one has to begin within this time.
+    Rest(Duration),
+}
+
+/// A dead interpreter.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) why: LostReason,
+    pub(super) cpu: Duration,
+    pub(super) peak_memory: u64,
+    pub(super) wall: Duration,
+}
+
+/// A sandbox that ends when this is dropped.
+pub(super) struct Keeper {
+    words: mpsc::Sender<Word>,
+    task: JoinHandle<io::Result<Ending>>,
+}
+
+impl Keeper {
+    /// Takes charge of a supervisor that has its orders to run for `wall` at most.
+    pub(super) fn of(
+        (supervisor, ground): (Child, RunResources),
+        reports: OwnedReadHalf,
+        orders: OwnedWriteHalf,
+        wall: Duration,
+    ) -> Self {
+        let (words, inbox) = mpsc::channel(4);
+        let task = tokio::spawn(keep((supervisor, ground), (reports, orders), inbox, wall));
+        Self { words, task }
+    }
+
+    pub(super) async fn tell(&self, word: Word) {
+        // A keeper that is gone has said why.
+        let _ = self.words.send(word).await;
+    }
+
+    /// Whether the interpreter is known to be dead.
+    pub(super) fn has_ended(&self) -> bool {
+        self.task.is_finished()
+    }
+
+    /// Waits for the death of the interpreter. Not to be asked again once it has answered.
+    pub(super) async fn died(&mut self) -> io::Result<Ending> {
+        (&mut self.task).await.map_err(io::Error::other)?
+    }
+
+    /// Ends the sandbox and waits until nothing is left of it.
+    pub(super) async fn end(self) -> io::Result<Ending> {
+        drop(self.words);
+        self.task.await.map_err(io::Error::other)?
+    }
+}
+
+async fn keep(
+    (mut supervisor, _ground): (Child, RunResources),
+    (mut reports, mut orders): (OwnedReadHalf, OwnedWriteHalf),
+    mut inbox: mpsc::Receiver<Word>,
+    wall: Duration,
+) -> io::Result<Ending> {
+    let mut report = pin!(receive(&mut reports));
+    let mut too_long = pin!(sleep(wall.saturating_add(GRACE)));
+    let mut idle = pin!(sleep(Duration::MAX));
+    let mut why = None;
+    let ended = loop {
+        tokio::select! {
+            ended = &mut report => break Some(ended),
+            word = inbox.recv() => match word {
+                // Fails only when the supervisor is dead.
+                Some(Word::Interrupt) => drop(orders.write_all(&[INTERRUPT]).await),
+                Some(Word::Work) => idle.set(sleep(Duration::MAX)),
+                Some(Word::Rest(time)) => idle.set(sleep(time)),
+                None => break None,
+            },
+            () = &mut idle => {
+                why = Some(LostReason::Idle);
+                break None;
+            }
+            () = &mut too_long => break None,
+        }
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            // The supervisor takes the end of this stream for the end of the run.
+            let _ = orders.shutdown().await;
+            timeout(ENDING, report)
+                .await
+                .unwrap_or_else(|_| Err(io::Error::other("it hangs")))
+        }
+    };
+    match ended {
+        Ok(report) => {
+            // It has nothing left to do but to exit.
+            let _ = timeout(ENDING, supervisor.wait()).await;
+            Ok(ending(report, why))
+        }
+        Err(error) => {
+            // Its death is the death of the whole tree.
+            let _ = supervisor.kill().await;
+            Err(io::Error::other(format!(
+                "the supervisor of a session is gone: {error}"
+            )))
+        }
+    }
+}
+
+fn ending(report: Report, why: Option<LostReason>) -> Ending {
+    Ending {
+        why: why.unwrap_or(match report.outcome {
+            Outcome::Exited(code) => LostReason::Exited(code),
+            Outcome::Signalled(signal) => LostReason::Signalled(signal),
+            Outcome::TimedOut => LostReason::TimedOut,
+            Outcome::OutOfMemory => LostReason::OutOfMemory,
+            Outcome::DiskLimit => LostReason::DiskLimit,
+            Outcome::Cancelled => LostReason::Cancelled,
+            Outcome::DidNotStart(reason) => LostReason::DidNotStart(reason),
+        }),
+        cpu: report.cpu,
+        peak_memory: report.peak_memory,
+        wall: report.wall,
+    }
+}

@@ -1,0 +1,342 @@
+//! Interpreters whose state lasts from one piece of code to the next, each in a sandbox like any other command's.
+//!
+//! A driver in the interpreter's own language runs the cells. It hears of them and answers through two named pipes
+//! (`channel.rs`), so that what cells print cannot be mistaken for an answer. No matter what the code in a session does
+//! to its driver, its pipes or its output, an execution ends within its limit, and says truthfully whether the state is
+//! kept.
+//!
+//! Not in here: what to execute, and what a value means.
+
+mod channel;
+mod interpreter;
+mod keeper;
+mod language;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use channel::Status;
+use interpreter::{Exchange, Fate, Interpreter, Request};
+use keeper::Ending;
+pub use language::Language;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::spec::command::{Changes, Command, Mount, Policy};
+use crate::spec::error::Error;
+use crate::spec::output::Captured;
+use crate::{Inner, Sandbox};
+
+/// The longest code of one cell, in bytes.
+const MAX_CODE: usize = 1 << 20;
+
+/// Cells of one session.
+const MAX_CELLS: u32 = 10_000;
+
+/// Interpreters of one session after its first.
+const MAX_RESTARTS: u32 = 16;
+
+/// How long a session may hold a sandbox without being used, unless said otherwise.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+
+/// Where a session happens; as in [`Command`].
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The directory in which code may write.
+    pub workspace: PathBuf,
+    /// What becomes of changes to it.
+    pub changes: Changes,
+    /// Where the interpreter starts, relative to the workspace.
+    pub cwd: PathBuf,
+    /// The whole environment, besides what the sandbox sets itself.
+    pub env: BTreeMap<String, String>,
+    /// What else is visible inside.
+    pub mounts: Vec<Mount>,
+    /// How long the session may lie idle before its sandbox is ended.
+    pub idle: Duration,
+}
+
+impl Place {
+    /// The root of a workspace, with nothing added.
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        Self {
+            workspace: workspace.into(),
+            changes: Changes::Kept,
+            cwd: PathBuf::new(),
+            env: BTreeMap::new(),
+            mounts: Vec::new(),
+            idle: IDLE,
+        }
+    }
+
+    fn command(&self, argv: Vec<OsString>) -> Command {
+        Command {
+            changes: self.changes,
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+            mounts: self.mounts.clone(),
+            ..Command::new(argv, &self.workspace)
+        }
+    }
+}
+
+/// A call that code of a cell makes, and waits for. Its text is untrusted, and at most 64 KiB long.
+#[derive(Debug)]
+pub struct Call {
+    /// What the code asks, in its own words.
+    pub text: String,
+    /// What the code is told; dropped, it is told that nothing was done.
+    pub answer: oneshot::Sender<String>,
+}
+
+/// What came of one execution. All of it is a claim of untrusted code, except that state was lost.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// How it ended.
+    pub outcome: CellOutcome,
+    /// The value of the last expression as its language shows it, or the error, or, of bash, the exit code; at most
+    /// 64 KiB. Empty when there is none.
+    pub value: String,
+    /// What was printed since the previous execution.
+    pub stdout: Captured,
+    /// What it wrote to standard error.
+    pub stderr: Captured,
+    /// From the moment that the interpreter had the code.
+    pub wall: Duration,
+    /// Why the state of earlier executions was gone and this one had a fresh interpreter. Said once.
+    pub restarted: Option<LostReason>,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CellOutcome {
+    /// It ran to its end.
+    Ok,
+    /// The code failed; state is kept.
+    Error,
+    /// The code ran into its limit and was interrupted; state is kept.
+    Interrupted,
+    /// The interpreter is dead, and with it all state. The next execution starts a fresh one.
+    StateLost(LostReason),
+}
+
+/// Why an interpreter is dead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LostReason {
+    /// The code did not end on being interrupted, or the time of the session was up.
+    TimedOut,
+    /// The interpreter exited with this code.
+    Exited(i32),
+    /// This signal killed the interpreter.
+    Signalled(i32),
+    /// It took more memory than its limit.
+    OutOfMemory,
+    /// It wrote more to the workspace than its limit.
+    DiskLimit,
+    /// The caller cancelled.
+    Cancelled,
+    /// The session was not used for too long.
+    Idle,
+    /// The code got between greenlight and the driver; the text is for people.
+    ChannelBroken(String),
+    /// The interpreter did not start; the reason is for people.
+    DidNotStart(String),
+}
+
+/// What a session took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Of all processes together.
+    pub cpu: Duration,
+    /// Bytes, of the interpreter with the most.
+    pub peak_memory: u64,
+    /// Of all interpreters, from their start to their death.
+    pub wall: Duration,
+    /// How many cells were executed.
+    pub cells: u32,
+    /// How often the interpreter was started anew.
+    pub restarts: u32,
+}
+
+/// An interpreter that keeps its state between executions. Dropping it ends its sandbox.
+pub struct Session {
+    inner: Arc<Inner>,
+    language: Language,
+    place: Place,
+    policy: Policy,
+    started: Instant,
+    interpreter: Option<Interpreter>,
+    /// Why there is no interpreter, until the next execution has said so.
+    lost: Option<LostReason>,
+    spent: Spent,
+}
+
+impl Sandbox {
+    /// Starts an interpreter whose state lasts from one execution to the next, until the wall clock limit of the policy.
+    /// An interpreter that cannot be started is the outcome of the first execution.
+    ///
+    /// # Errors
+    /// When the request makes no sense, or greenlight's own processes fail.
+    pub async fn session(&self, language: Language, place: &Place, policy: &Policy) -> Result<Session, Error> {
+        place.command(language.argv("/".as_ref())).check()?;
+        let mut session = Session {
+            inner: Arc::clone(&self.0),
+            language,
+            place: place.clone(),
+            policy: policy.clone(),
+            started: Instant::now(),
+            interpreter: None,
+            lost: None,
+            spent: Spent::default(),
+        };
+        session.interpreter = Some(session.start(policy).await?);
+        Ok(session)
+    }
+}
+
+impl Session {
+    /// Executes some code with the state that earlier executions left. Code that is not done within the limit is
+    /// interrupted, and killed with the whole session if it does not heed that; a cancellation kills at once, and so
+    /// does dropping the future.
+    ///
+    /// # Errors
+    /// When the code is too long, when the session has used up its time, cells or restarts, or when greenlight's own
+    /// processes fail.
+    pub async fn execute(&mut self, code: &str, limit: Duration, cancel: &CancellationToken) -> Result<Cell, Error> {
+        self.execute_with(code, limit, None, cancel).await
+    }
+
+    /// The same for code that may call: of Python, where `_call_tool(name, arguments)` sends both as JSON and returns what
+    /// it is told. The time until then does not count. At most two hundred calls of one execution are answered.
+    ///
+    /// # Errors
+    /// As of [`execute`](Self::execute).
+    pub async fn execute_with(
+        &mut self,
+        code: &str,
+        limit: Duration,
+        calls: Option<&mpsc::Sender<Call>>,
+        cancel: &CancellationToken,
+    ) -> Result<Cell, Error> {
+        self.admit(code)?;
+        self.bury().await?;
+        let interpreter = match self.interpreter.take() {
+            Some(interpreter) => interpreter,
+            None => self.restart().await?,
+        };
+        let restarted = self.lost.take();
+        self.spent.cells += 1;
+        // For the case that this future is dropped.
+        self.lost = Some(LostReason::Cancelled);
+        let request = Request {
+            code,
+            limit,
+            cancel,
+            keep: self.policy.limits.output,
+            calls,
+        };
+        let Exchange {
+            fate,
+            stdout,
+            stderr,
+            wall,
+        } = interpreter.run(&request).await?;
+        let (outcome, value) = match fate {
+            Fate::Answered {
+                answer,
+                late,
+                interpreter,
+            } => {
+                interpreter.rest(self.place.idle).await;
+                self.interpreter = Some(*interpreter);
+                self.lost = None;
+                let outcome = match answer.status {
+                    _ if late => CellOutcome::Interrupted,
+                    Status::Ok => CellOutcome::Ok,
+                    Status::Error => CellOutcome::Error,
+                    Status::Interrupted => CellOutcome::Interrupted,
+                };
+                (outcome, answer.value)
+            }
+            Fate::Lost { why, ending } => {
+                self.count(&ending);
+                self.lost = Some(why.clone());
+                (CellOutcome::StateLost(why), String::new())
+            }
+        };
+        Ok(Cell {
+            outcome,
+            value,
+            stdout,
+            stderr,
+            wall,
+            restarted,
+        })
+    }
+
+    /// Ends the session and says what it took.
+    ///
+    /// # Errors
+    /// When greenlight's own processes fail.
+    pub async fn end(mut self) -> Result<Spent, Error> {
+        if let Some(interpreter) = self.interpreter.take() {
+            let ending = interpreter.end().await?;
+            self.count(&ending);
+        }
+        Ok(self.spent)
+    }
+
+    fn admit(&self, code: &str) -> Result<(), Error> {
+        let refuse = |what: &str| Err(Error::InvalidCommand(what.to_owned()));
+        if code.len() > MAX_CODE {
+            refuse("shorten the code of the cell to 1 MiB")
+        } else if self.language == Language::Bash && code.contains('\0') {
+            refuse("remove the NUL character, which bash cannot hold")
+        } else if self.spent.cells >= MAX_CELLS {
+            refuse("open a new session: this one has executed its maximum of cells")
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes notice of an interpreter that died in between.
+    async fn bury(&mut self) -> Result<(), Error> {
+        if let Some(dead) = self.interpreter.take_if(|interpreter| interpreter.is_dead()) {
+            self.lost = Some(LostReason::Cancelled);
+            let ending = dead.end().await?;
+            self.count(&ending);
+            self.lost = Some(ending.why);
+        }
+        Ok(())
+    }
+
+    async fn restart(&mut self) -> Result<Interpreter, Error> {
+        if self.spent.restarts >= MAX_RESTARTS {
+            let what = "open a new session: the interpreter of this one died too often";
+            return Err(Error::InvalidCommand(what.into()));
+        }
+        let mut policy = self.policy.clone();
+        policy.limits.wall = policy.limits.wall.saturating_sub(self.started.elapsed());
+        if policy.limits.wall.is_zero() {
+            let what = "open a new session: this one has run out of time";
+            return Err(Error::InvalidCommand(what.into()));
+        }
+        self.spent.restarts += 1;
+        self.start(&policy).await
+    }
+
+    async fn start(&self, policy: &Policy) -> Result<Interpreter, Error> {
+        let interpreter = Interpreter::start(&self.inner, self.language, &self.place, policy).await?;
+        interpreter.rest(self.place.idle).await;
+        Ok(interpreter)
+    }
+
+    fn count(&mut self, ending: &Ending) {
+        self.spent.cpu += ending.cpu;
+        self.spent.peak_memory = self.spent.peak_memory.max(ending.peak_memory);
+        self.spent.wall += ending.wall;
+    }
+}

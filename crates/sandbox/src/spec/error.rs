@@ -1,0 +1,25 @@
+//! Why there is no sandbox, or no outcome.
+
+/// This machine cannot confine an untrusted command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot confine untrusted code here: {reason}; {remedy}")]
+pub struct Unusable {
+    /// What is missing.
+    pub reason: String,
+    /// What a person can do about it.
+    pub remedy: String,
+}
+
+/// A run that has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request makes no sense; the text says what to change.
+    #[error("{0}")]
+    InvalidCommand(String),
+    /// The sandbox could not be set up; of a command, this is [`crate::Outcome::DidNotStart`].
+    #[error("the sandbox cannot be set up: {0}")]
+    NotReady(String),
+    /// greenlight's own processes failed.
+    #[error("the sandbox broke: {0}")]
+    Broken(#[from] std::io::Error),
+}

@@ -1,0 +1,18 @@
+//! Syntax trees of files whose authors may be hostile: bounded parsing, walks that do not recurse, text without layout,
+//! and edits that are parsed again.
+//!
+//! Not in here: what a node means to anybody.
+
+#![warn(missing_docs)]
+
+mod bounds;
+mod edit;
+mod language;
+mod parsed;
+mod walk;
+
+pub use bounds::{Bounds, parse};
+pub use edit::replaced;
+pub use language::Language;
+pub use parsed::{Parsed, is_string};
+pub use walk::{Below, Step, visit, walk};

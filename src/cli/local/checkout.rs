@@ -1,0 +1,389 @@
+//! A run on a checkout: its steps are in a file on this machine, the person at the terminal is asked, and what they
+//! approve is written to the working tree.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use futures::FutureExt as _;
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::super::answer::Answer as Typed;
+use super::super::progress::SoFar;
+use super::super::{Exit, elapsed, live, terminal};
+use super::base::{self, Compared};
+use super::question::{self, Manner, What};
+use super::request::{self, Approver};
+use super::write::{self, NotWritten};
+use super::{Common, ending, kept, report};
+use crate::agent::Live;
+use crate::domain::budget::Left;
+use crate::domain::gate::{Answer, GateKind};
+use crate::domain::id::{Account, RunId};
+use crate::domain::model::Who;
+use crate::domain::permission::Permission;
+use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
+use crate::domain::search::Search;
+use crate::engine::desk::Desk;
+use crate::engine::work::{self, Engine, Wants};
+use crate::engine::{Broken, Door, Turn, Waiting, budget, bundle, gate};
+use crate::journal::RunFile;
+use crate::openai::OpenAi;
+use crate::repair;
+use crate::suite::Suite;
+
+/// What a run on a checkout works with.
+pub(super) struct Parts<'a> {
+    pub(super) journal: RunFile,
+    pub(super) desk: Desk,
+    pub(super) suite: Suite,
+    pub(super) compared: Option<Compared>,
+    /// A folder of this process.
+    pub(super) own: PathBuf,
+    pub(super) model: Option<(OpenAi, String)>,
+    pub(super) who: Who,
+    pub(super) approver: Approver,
+    pub(super) manner: Manner,
+    pub(super) arguments: &'a Common,
+    /// Whether the checkout is as its last commit.
+    pub(super) is_committed: bool,
+    pub(super) cancel: CancellationToken,
+}
+
+pub(super) struct OnCheckout<'a> {
+    parts: Parts<'a>,
+    voice: Arc<live::Voice>,
+    so_far: Mutex<SoFar>,
+    shown: Mutex<Shown>,
+    recorded: Mutex<Option<Result<(), Exit>>>,
+    exit: Option<Exit>,
+}
+
+/// What was shown already.
+#[derive(Default)]
+struct Shown {
+    failures: bool,
+    tests: Option<String>,
+    proposal: Option<crate::domain::gate::GateId>,
+    explanation: bool,
+}
+
+/// What is left of a run once the door is closed.
+pub(super) struct Leftover {
+    /// All that was searched without a model, in all attempts.
+    pub(super) search: Option<Search>,
+    /// How the verb ends, where the run does not say.
+    pub(super) exit: Option<Exit>,
+}
+
+impl<'a> OnCheckout<'a> {
+    pub(super) fn new(mut parts: Parts<'a>) -> Self {
+        parts.manner.has_model = parts.model.is_some();
+        let is_watched = parts.arguments.is_watched();
+        Self {
+            parts,
+            voice: Arc::new(live::Voice::new(is_watched)),
+            so_far: Mutex::default(),
+            shown: Mutex::default(),
+            recorded: Mutex::new(None),
+            exit: None,
+        }
+    }
+
+    /// Writes the recording that was asked for, unless it was written before the fix was, and removes the journal of a
+    /// run that is over.
+    pub(super) async fn close(self, run: &Run) -> (Leftover, Result<(), Exit>) {
+        self.record(run).await;
+        let recorded = self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let steps = self.parts.journal.steps().unwrap_or_default();
+        let parts = steps.iter().filter_map(|step| match step {
+            Step::Searched(part) => Some(part.told()),
+            _ => None,
+        });
+        let search = parts.reduce(|mut whole, part| {
+            whole.join(part);
+            whole
+        });
+        if run.end.is_some()
+            && let Err(error) = self.parts.journal.remove()
+        {
+            terminal::tell(&format!("note: the journal of this run cannot be removed: {error}"));
+        }
+        let exit = self.exit;
+        (Leftover { search, exit }, recorded.unwrap_or(Ok(())))
+    }
+
+    /// Writes the run into the file that was named, with the tree it began on, which nobody may have changed yet.
+    async fn record(&self, run: &Run) {
+        let Parts {
+            arguments, desk, model, ..
+        } = &self.parts;
+        let Some(file) = &arguments.record else { return };
+        if lock(&self.recorded).is_some() {
+            return;
+        }
+        let shown = file.display();
+        let written = async {
+            let steps = self.parts.journal.steps()?;
+            let mut manifest = bundle::manifest(run, desk, model.as_ref(), &desk.memory).await?;
+            manifest.asks_nobody = run.started.asks_nobody;
+            bundle::write(file, &manifest, &steps, &desk.checkout)?;
+            anyhow::Ok(())
+        };
+        let written = written
+            .await
+            .map_err(|error| Exit::Usage(format!("{shown} cannot be written: {error}; name another file")));
+        if written.is_ok() {
+            terminal::tell(&format!(
+                "recorded in {shown}; `greenlight replay {shown}` goes through it again"
+            ));
+        }
+        *lock(&self.recorded) = Some(written);
+    }
+
+    fn is_shown(&self) -> bool {
+        !self.parts.arguments.json
+    }
+
+    /// What is red and worked on, once.
+    fn show_failures(&self, run: &Run) {
+        let Some((before, triage)) = &run.reproduced else {
+            return;
+        };
+        if std::mem::replace(&mut lock(&self.shown).failures, true) {
+            return;
+        }
+        if run.started.mode.is_debug() {
+            report::tell_set_aside(triage);
+        }
+        if self.is_shown() {
+            report::show_failures(before);
+        }
+        kept::tell_left_out(kept::left_out(run, &self.parts.desk.memory), &self.parts.arguments.path);
+    }
+
+    /// What is proposed, asked about or explained, once each.
+    fn show_work(&self, run: &Run) {
+        let mut shown = lock(&self.shown);
+        if let Some(first) = &run.tests_first {
+            let digest = first.patch.digest();
+            if shown.tests.as_ref() != Some(&digest) {
+                report::show_tests(first);
+                shown.tests = Some(digest);
+            }
+        }
+        if let (Some(gate), Some(proposal)) = (run.open_gates().last(), &run.proposal)
+            && gate.kind.lands()
+            && shown.proposal.as_ref() != Some(&gate.id)
+        {
+            report::show_proposal(proposal, self.parts.is_committed);
+            shown.proposal = Some(gate.id.clone());
+        }
+        if let Some(End::Explained(explanation)) = &run.end
+            && !std::mem::replace(&mut shown.explanation, true)
+        {
+            report::show_explanation(explanation);
+        }
+    }
+
+    /// Asks the person at the terminal; an exit where that ends the verb.
+    async fn ask(&self, run: &Run, kind: &GateKind) -> Result<Option<Typed>, Exit> {
+        let Parts {
+            desk,
+            approver,
+            manner,
+            cancel,
+            ..
+        } = &self.parts;
+        let what = match kind {
+            GateKind::Execute(execution) => return request::ask((run, desk), execution, *approver, cancel).await,
+            GateKind::Tests { .. } => What::TestsFirst,
+            GateKind::Search { .. }
+            | GateKind::VerifyAndLand { .. }
+            | GateKind::Land { .. }
+            | GateKind::ChangeTests { .. } => match &run.proposal {
+                Some(proposal) => What::Result(proposal.claim()),
+                None => return Err(Exit::Fault("nothing is proposed".into())),
+            },
+        };
+        let typed = question::ask(*manner, what, cancel).await?;
+        if let Typed::Because(_) = typed {
+            terminal::tell(&match what {
+                What::TestsFirst => "writing other tests".into(),
+                What::Result(_) => format!("looking for another {}", ending::made(&run.started.mode)),
+            });
+        }
+        Ok(Some(typed))
+    }
+}
+
+impl Door for OnCheckout<'_> {
+    async fn append(&self, run: &mut Run, step: Step) -> Result<(), Broken> {
+        if let Step::Said(item) = &step {
+            self.voice.item(item);
+        }
+        Ok(self.parts.journal.append(run, step)?)
+    }
+
+    fn has_reader(&self, _run: &Run) -> bool {
+        self.parts.model.is_some()
+    }
+
+    async fn turn(&mut self, _run: &mut Run, next: Next) -> Result<Turn, Broken> {
+        // The same command resumes the run.
+        Ok(match self.parts.cancel.is_cancelled() {
+            true => Turn::Leave,
+            false => Turn::Take(next),
+        })
+    }
+
+    async fn announce(&self, run: &Run) -> Result<(), Broken> {
+        let has_more = run.end.is_none() || !matches!(run.end, Some(End::NothingToFix { .. }));
+        if has_more {
+            self.show_failures(run);
+        }
+        if self.is_shown() {
+            self.show_work(run);
+        }
+        Ok(())
+    }
+
+    async fn set_up(&mut self, _run: &Run) -> Result<Result<Desk, End>, Broken> {
+        Ok(Ok(self.parts.desk.clone()))
+    }
+
+    fn still_fits(&self, _desk: &Desk, _run: &Run) -> bool {
+        true
+    }
+
+    fn cancel(&self) -> CancellationToken {
+        self.parts.cancel.clone()
+    }
+
+    async fn left(&self, run: &Run, desk: &Desk) -> Result<Left, Broken> {
+        Ok(budget::of_run(run, &desk.config.limits))
+    }
+
+    async fn suite(&self, _desk: &Desk) -> Result<Result<Option<Suite>, End>, Broken> {
+        Ok(Ok(Some(self.parts.suite.clone())))
+    }
+
+    async fn read_log(&self, _run: &Run) -> Result<Reading, Broken> {
+        Ok(Reading::default())
+    }
+
+    async fn reproduce(&self, _run: &Run, desk: &Desk, suite: &Suite) -> Result<Step, Broken> {
+        let Parts {
+            compared,
+            own,
+            arguments,
+            cancel,
+            ..
+        } = &self.parts;
+        let mut base = || {
+            let compared = compared.as_ref();
+            base::lay_out(compared, (desk, suite), own.clone(), arguments.install, cancel).boxed()
+        };
+        let reproducing = work::reproduce(desk, suite, (&mut base, Wants::AllThatIsBroken), cancel);
+        let (before, triage) = elapsed::telling("running the tests", reproducing).await?;
+        Ok(Step::Reproduced { before, triage })
+    }
+
+    async fn verify(&self, _run: &mut Run, _desk: &Desk, _suite: &Suite) -> Result<Step, Broken> {
+        Err(Broken::Bug("on a checkout, what is proposed was tested".into()))
+    }
+
+    fn engine(&self, run: &Run, desk: &Desk, may_execute: bool) -> Result<Engine<'_>, End> {
+        let model = self.parts.model.as_ref().map(|(model, name)| (model, name.as_str()));
+        let engine = Engine::choose(model, self.parts.who, (run, &desk.left), may_execute)?;
+        terminal::tell(match engine {
+            Engine::BuiltIn if !run.started.mode.is_debug() => return Ok(engine),
+            Engine::BuiltIn => "searching small edits (built-in engine, no model)",
+            Engine::Auto { .. } if run.started.mode.is_debug() && !run.search.is_over => {
+                "searching small edits (built-in engine); the model continues if nothing is found"
+            }
+            Engine::Auto { .. } | Engine::Model { .. } | Engine::Recorded { .. } => "the model is at work",
+        });
+        Ok(engine)
+    }
+
+    fn live(&self, _run: &Run) -> Box<Live> {
+        let voice = Arc::clone(&self.voice);
+        Box::new(move |delta| voice.delta(delta))
+    }
+
+    fn progress(&self, progress: &repair::Progress) {
+        let config = &self.parts.desk.config;
+        let limit = config.repair.wall.min(config.limits.wall);
+        let so_far = (progress.tried, progress.total_estimate);
+        if let Some(line) = lock(&self.so_far).line(so_far, limit, Instant::now()) {
+            terminal::tell(&format!("  {line}"));
+        }
+    }
+
+    async fn watched<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
+        *lock(&self.so_far) = SoFar::default();
+        let done = elapsed::telling("at work", work).await;
+        self.voice.pause();
+        done
+    }
+
+    async fn post_review(&self, _run: &Run) -> Result<Step, Broken> {
+        Err(Broken::Bug("a checkout has no reviews".into()))
+    }
+
+    async fn open_gate(&self, run: &Run, needed: GateNeeded, desk: Option<&Desk>) -> Result<Step, Broken> {
+        Ok(Step::GateOpened(gate::open(run, needed, None, desk)?))
+    }
+
+    async fn wait(&mut self, run: &Run) -> Result<Waiting, Broken> {
+        let Some(gate) = run.open_gates().into_iter().next_back() else {
+            return Ok(Waiting::Leave);
+        };
+        let answer = match self.ask(run, &gate.kind).await {
+            Ok(Some(Typed::Yes)) => Answer::Approved { by: me() },
+            Ok(Some(Typed::No)) => Answer::Rejected { by: me(), reason: None },
+            Ok(Some(Typed::Because(reason))) => Answer::Rejected {
+                by: me(),
+                reason: Some(reason),
+            },
+            Ok(None) => Answer::Expired,
+            Err(Exit::Stopped) => return Ok(Waiting::Leave),
+            Err(exit) => {
+                // Nobody is there to answer, so the run is over.
+                self.exit = Some(exit);
+                Answer::Expired
+            }
+        };
+        Ok(Waiting::Answered(Step::Answered {
+            gate: gate.id,
+            answer,
+            comment: None,
+            at: Some(Timestamp::now()),
+        }))
+    }
+
+    async fn land(&self, run: &Run) -> Result<Step, Broken> {
+        self.record(run).await;
+        let refused = |reason: String| Ok(Step::Ended(End::Refused { reason }));
+        let approved = match run.approved(&[(me(), Permission::Admin)]) {
+            Ok(approved) => approved,
+            Err(reason) => return refused(reason.to_string()),
+        };
+        match write::write(self.parts.desk.checkout.root(), &approved) {
+            Ok(()) => Ok(Step::Ended(End::Written)),
+            Err(NotWritten::Refused(reason)) => refused(reason),
+            Err(NotWritten::Broken(error)) => Err(Broken::Disk(RunId::clone(run.id()).0, std::io::Error::other(error))),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The person at this terminal.
+fn me() -> Account {
+    Account::new("local")
+}

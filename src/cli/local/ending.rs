@@ -1,0 +1,110 @@
+//! How a verb on a checkout ends, by how its run ended.
+
+use super::super::{Exit, terminal};
+use super::report::Report;
+use crate::domain::gate::GateKind;
+use crate::domain::mode::Mode;
+use crate::domain::run::{End, MAX_PROPOSALS, Run};
+use crate::domain::test_run::TestRun;
+use crate::domain::triage::{Triage, Verdict};
+use crate::engine::work::BASE;
+
+/// Says how the run ended.
+///
+/// # Errors
+/// Every end but a fix, an explanation, and nothing to do.
+pub(super) fn of(run: &Run, report: &Report) -> Result<(), Exit> {
+    let mode = &run.started.mode;
+    match &run.end {
+        Some(End::Written) => {
+            terminal::tell(&format!(
+                "written to the working tree: `git diff` shows it, `{}` runs the tests",
+                report.command.as_deref().unwrap_or_default()
+            ));
+            Ok(())
+        }
+        Some(End::Explained(_)) => Ok(()),
+        Some(End::NothingToFix { reason }) => {
+            match &run.reproduced {
+                Some((before, triage)) if mode.is_debug() => nothing(before, triage)?,
+                Some((before, _)) if *mode == Mode::Explain && before.is_green() => {
+                    terminal::tell(&format!("nothing to explain: {}", before.summary()));
+                }
+                _ => terminal::tell(reason),
+            }
+            report.show_not_run();
+            Ok(())
+        }
+        Some(End::GaveUp { reason }) if mode.is_debug() => Err(Exit::NoFix(format!("no fix found. {reason}"))),
+        Some(End::GaveUp { reason }) => Err(Exit::NoFix(reason.clone())),
+        Some(End::NotFound { reason, search }) => Err(match search.limit {
+            Some(_) => Exit::Limit(format!("no fix found. {reason}")),
+            None => Exit::NoFix(format!("no fix found. {reason}")),
+        }),
+        Some(End::LimitReached { reason, .. }) => Err(Exit::Limit(reason.clone())),
+        Some(End::Refused { reason }) => Err(Exit::Refused(reason.clone())),
+        Some(End::Rejected { reason, .. }) => Err(Exit::Refused(rejected(run, reason.is_some()))),
+        Some(End::Expired) => Err(Exit::Refused("nobody answered in time; nothing was written".into())),
+        None => Err(Exit::Stopped),
+        Some(end) => Err(Exit::Fault(format!(
+            "the run ended as `{}`, which no checkout can",
+            end.name()
+        ))),
+    }
+}
+
+/// Says that there is nothing to fix.
+///
+/// # Errors
+/// Why nothing was searched, though the tests are red.
+fn nothing(before: &TestRun, triage: &Triage) -> Result<(), Exit> {
+    let on_base = triage.on(BASE);
+    match triage.verdict {
+        Verdict::Green => {
+            terminal::tell(&format!("nothing to fix: {}", before.summary()));
+            Ok(())
+        }
+        Verdict::Environment if triage.tests.iter().any(|test| test.program.is_some()) => {
+            Err(Exit::NoFix(on_base.why_not(before)))
+        }
+        Verdict::Environment if triage.tests.iter().all(|test| test.name.is_empty()) => Err(Exit::NoFix(format!(
+            "the tests could not be judged here: {}\n{}",
+            before.summary(),
+            before.tail
+        ))),
+        _ => {
+            let lines = on_base.lines(triage.tests.iter());
+            let mut lines = lines.iter().map(|(name, numbers)| format!("\n  {name}: {numbers}"));
+            let tests: String = if triage.tests.len() > 1 {
+                lines.by_ref().collect()
+            } else {
+                String::new()
+            };
+            let why = on_base.why_not(before);
+            Err(Exit::NoFix(format!("{why}, so there is no fix to look for{tests}")))
+        }
+    }
+}
+
+fn rejected(run: &Run, has_reason: bool) -> String {
+    let last = run.gates.iter().rfind(|asked| !asked.gate.kind.is_for_the_model());
+    let is_about_tests = last.is_some_and(|asked| matches!(asked.gate.kind, GateKind::Tests { .. }));
+    match (is_about_tests, has_reason) {
+        (true, true) => format!("{MAX_PROPOSALS} sets of tests were turned down; nothing was written"),
+        (true, false) => "the tests were not approved; nothing was written".into(),
+        (false, true) => format!(
+            "{MAX_PROPOSALS} {}s were turned down; nothing was written",
+            made(&run.started.mode)
+        ),
+        (false, false) => "not approved; nothing was written".into(),
+    }
+}
+
+/// What a mode makes, as sentences name it.
+pub(super) fn made(mode: &Mode) -> &'static str {
+    match mode {
+        Mode::Debug | Mode::Explain => "fix",
+        Mode::Tdd { .. } => "change",
+        Mode::Refactor { .. } => "refactoring",
+    }
+}

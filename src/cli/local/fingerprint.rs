@@ -1,0 +1,45 @@
+//! Identifies what a run is about, so that an interrupted one is resumed only for the same question about the same files.
+
+use std::os::unix::fs::MetadataExt as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::request::Approver;
+use crate::domain::mode::Mode;
+use crate::engine::desk::Desk;
+use crate::suite::Suite;
+
+/// A digest over every file's path, size and time of change, what was asked for, and the version that was asked.
+pub(super) fn of(
+    desk: &Desk,
+    suite: &Suite,
+    (mode, approver, installs): (&Mode, Approver, bool),
+    model: Option<&str>,
+) -> String {
+    let mut hash = Sha256::new();
+    let asked = serde_json::json!([
+        env!("CARGO_PKG_VERSION"),
+        mode,
+        desk.config.to_string(),
+        suite.command.to_string(),
+        approver == Approver::Nobody,
+        installs,
+        model,
+    ]);
+    hash.update(asked.to_string());
+    for path in desk.checkout.paths() {
+        hash.update(path.as_str());
+        // A file that is gone by now is noticed like one that changed.
+        if let Ok(meta) = std::fs::symlink_metadata(desk.checkout.root().join(path.as_str())) {
+            let numbers = [
+                meta.size().cast_signed(),
+                meta.mtime(),
+                meta.mtime_nsec(),
+                meta.mode().into(),
+            ];
+            numbers.iter().for_each(|number| hash.update(number.to_le_bytes()));
+        }
+        hash.update([0]);
+    }
+    hex::encode(hash.finalize())
+}

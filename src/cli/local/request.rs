@@ -1,0 +1,129 @@
+//! The question about what a model asks to execute: all of it is shown, and answered by the person at this terminal.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::answer::{self, Question};
+use super::super::{Exit, terminal};
+use crate::domain::clock::in_words;
+use crate::domain::execution::{Execution, What};
+use crate::domain::redact;
+use crate::domain::reply::MAX_EDITS;
+use crate::domain::run::Run;
+use crate::engine::desk::Desk;
+use crate::engine::work;
+
+/// Who gives the approvals of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Approver {
+    /// The person who started it, of everything, up front.
+    UpFront,
+    /// The person at the terminal, one by one.
+    Terminal,
+    Nobody,
+}
+
+impl Approver {
+    /// Where nobody can be asked, and nothing was approved up front, nothing is.
+    #[expect(clippy::fn_params_excessive_bools, reason = "each is a flag of the command line")]
+    pub(in super::super) fn of(yes: bool, as_json: bool) -> Self {
+        match (yes, as_json) {
+            (true, _) => Self::UpFront,
+            (false, false) if terminal::somebody_is_there() => Self::Terminal,
+            (false, _) => Self::Nobody,
+        }
+    }
+}
+
+/// Shows what would run, all of it, and asks. `None` is no answer.
+///
+/// # Errors
+/// When the work is stopped meanwhile, or nothing that was typed is an answer.
+pub(super) async fn ask(
+    (run, desk): (&Run, &Desk),
+    execution: &Execution,
+    approver: Approver,
+    cancel: &CancellationToken,
+) -> Result<Option<answer::Answer>, Exit> {
+    if approver == Approver::Nobody {
+        return Ok(None);
+    }
+    show(desk, execution);
+    let edits = work::edits(desk, work::stage(run), &run.said)?;
+    if !edits.is_empty() {
+        terminal::tell("\nits edits so far:\n");
+        indented(&redact::bounded(&edits.unified(), MAX_EDITS));
+    }
+    if approver == Approver::UpFront {
+        terminal::tell("allowed up front (--yes)");
+        return Ok(Some(answer::Answer::Yes));
+    }
+    let question = Question {
+        text: "Allow exactly this, once?",
+        word: None,
+        wants_reasons: true,
+        another: None,
+    };
+    question.ask(cancel).await
+}
+
+fn show(desk: &Desk, execution: &Execution) {
+    let (what, text) = match &execution.what {
+        What::Command(command) => ("run this command".to_string(), command.clone()),
+        What::Code { language, code, .. } => (format!("run this {}", language.name()), code.clone()),
+        What::Tests(names) if names.is_empty() => ("run tests".into(), "all of them".into()),
+        What::Tests(names) => ("run these tests".into(), names.join("\n")),
+        What::Edit { path, difference } => (
+            format!("change the protected {path} in its own copy; no fix will have that"),
+            difference.clone(),
+        ),
+    };
+    terminal::tell(&format!("\nthe model asks to {what}:\n"));
+    indented(&text);
+    if let What::Code { packages, .. } = &execution.what
+        && !packages.is_empty()
+    {
+        terminal::tell("\nafter installing these packages:\n");
+        indented(&packages.join("\n"));
+    }
+    if let Some(command) = desk.executes_for(&execution.what) {
+        terminal::tell("\nas part of, or after:\n");
+        indented(&command);
+    }
+    if execution.runs_code() {
+        let network = match execution.network.join(", ").as_str() {
+            "" => "no network".to_string(),
+            hosts => format!("network: {hosts}"),
+        };
+        let files = match execution.files {
+            0 => "an unchanged copy".to_string(),
+            1 => "a copy with its edits of 1 file".to_string(),
+            files => format!("a copy with its edits of {files} files"),
+        };
+        terminal::tell(&format!(
+            "\nin the sandbox, on {files}; {network}; at most {}",
+            in_words(Duration::from_secs(execution.seconds))
+        ));
+    }
+    terminal::tell("its reason, which nobody checked:\n");
+    indented(&execution.why);
+}
+
+/// A text of somebody else's, line by line: nothing in it looks like a line of greenlight's own.
+fn indented(text: &str) {
+    for line in text.lines() {
+        terminal::tell_code(&format!("  | {line}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn approved_up_front_needs_nobody() {
+        assert_eq!(Approver::of(true, true), Approver::UpFront);
+        assert_eq!(Approver::of(false, true), Approver::Nobody);
+    }
+}

@@ -1,0 +1,86 @@
+//! Opens the gates of a run: what exactly an approval will permit, bound by a digest.
+
+use jiff::Timestamp;
+
+use super::desk::Desk;
+use super::{Broken, work};
+use crate::domain::gate::{Circumstances, Gate, GateKind};
+use crate::domain::run::{GateNeeded, Run};
+use crate::domain::{redact, reply};
+
+/// Opens the gate that comes next. `command` is the test command and how many minutes it may take, for the gates that
+/// permit to run it.
+///
+/// # Errors
+/// When the run has nothing to ask about.
+pub fn open(
+    run: &Run,
+    needed: GateNeeded,
+    command: Option<(String, u64)>,
+    desk: Option<&Desk>,
+) -> Result<Gate, Broken> {
+    let nothing = || Broken::Bug("nothing is asked for".into());
+    let proposed = || {
+        let proposal = run.proposal.as_ref().ok_or_else(nothing)?;
+        Ok::<_, Broken>((proposal, proposal.patch.paths().count(), proposal.patch.digest()))
+    };
+    let (kind, content) = match needed {
+        GateNeeded::Execute => return request(run, desk),
+        GateNeeded::Land => {
+            let (_, files, patch) = proposed()?;
+            (GateKind::Land { files }, patch)
+        }
+        GateNeeded::ChangeTests => {
+            let (proposal, files, patch) = proposed()?;
+            let weakenings = proposal.weakens.len();
+            (GateKind::ChangeTests { files, weakenings }, patch)
+        }
+        GateNeeded::Tests => {
+            let tests = run.tests_first.as_ref().ok_or_else(nothing)?;
+            let kind = GateKind::Tests {
+                files: tests.patch.paths().count(),
+                tests: tests.names.len(),
+            };
+            (kind, tests.patch.digest())
+        }
+        GateNeeded::Search => {
+            let (command, minutes) = command.ok_or_else(nothing)?;
+            let content = command.clone();
+            (GateKind::Search { command, minutes }, content)
+        }
+        GateNeeded::VerifyAndLand => {
+            let (command, minutes) = command.ok_or_else(nothing)?;
+            let (_, files, patch) = proposed()?;
+            let content = format!("{patch}\n{command}");
+            let kind = GateKind::VerifyAndLand {
+                command,
+                minutes,
+                files,
+            };
+            (kind, content)
+        }
+    };
+    let terms = run.terms(Timestamp::now());
+    Ok(Gate::open(run.id(), run.gates.len(), kind, &content, terms))
+}
+
+/// Opens the gate of what the model waits for.
+fn request(run: &Run, desk: Option<&Desk>) -> Result<Gate, Broken> {
+    let (Some(deferred), Some(desk)) = (&run.deferred, desk) else {
+        return Err(Broken::Bug("nothing is asked for".into()));
+    };
+    let execution = &deferred.execution;
+    let circumstances = Circumstances {
+        command: desk.executes_for(&execution.what),
+        edits: Some(work::edits(desk, work::stage(run), &run.said)?.unified())
+            .filter(|diff| diff.len() <= reply::MAX_EDITS && redact::redact(diff) == *diff),
+    };
+    let terms = run.terms(Timestamp::now());
+    Ok(Gate::open_request(
+        run.id(),
+        run.gates.len(),
+        execution,
+        circumstances,
+        terms,
+    ))
+}

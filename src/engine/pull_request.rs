@@ -1,0 +1,301 @@
+//! A run on a pull request: its steps are in the journal of the service, its state is shown on GitHub, and its fix lands
+//! on the pull request's branch.
+
+use futures::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use super::base::Reproduced;
+use super::desk::Desk;
+use super::door::{Door, Turn, Waiting};
+use super::drive::{drive, takes_a_worker};
+use super::interrupt::Working;
+use super::stop::stop;
+use super::work::Engine;
+use super::{
+    App, Broken, Context, again, announce, base, budget, land, propose, reading, record, retry, set_up, vouch,
+};
+use crate::agent::{Live, Model as _, Speech};
+use crate::domain::budget::Left;
+use crate::domain::memory::{self, Memory};
+use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
+use crate::journal;
+use crate::sandbox::Code;
+use crate::suite::Suite;
+
+/// Runs of a repository that are recalled, newest first.
+const MAX_RECALLED: usize = 500;
+
+/// Continues a run on its pull request as that is now.
+///
+/// # Errors
+/// When GitHub or the journal cannot be reached; everything else ends the run.
+pub(super) async fn resume(app: &App, mut run: Run) -> Result<(), Broken> {
+    let Some(id) = run.started.pull_request().cloned() else {
+        return Err(Broken::Bug(format!("{} is not a run on a pull request", run.id())));
+    };
+    match Context::of(app, run.started.installation, &id).await {
+        Ok(context) => drive_in(&context, run).await,
+        Err(broken) => {
+            if broken.is_not_installed() {
+                end_unsaid(app, &mut run).await?;
+            }
+            Err(broken)
+        }
+    }
+}
+
+/// Ends a run where greenlight may not speak any more: nothing is posted, and nothing tries again.
+///
+/// # Errors
+/// When the journal cannot be written.
+pub(super) async fn end_unsaid(app: &App, run: &mut Run) -> Result<(), Broken> {
+    if run.end.is_none() {
+        app.journal
+            .append(run, Step::Ended(End::Cancelled { by: None }))
+            .await?;
+    }
+    Ok(app.journal.append(run, Step::Announced).await?)
+}
+
+/// Appends the end of a run.
+///
+/// # Errors
+/// When the journal cannot be written.
+pub(super) async fn end(context: &Context<'_>, run: &mut Run, end: End) -> Result<(), Broken> {
+    Ok(context.app.journal.append(run, Step::Ended(end)).await?)
+}
+
+/// Drives a run; what breaks on the way ends it, and is said.
+///
+/// # Errors
+/// When its end cannot be written down or said.
+pub(super) async fn drive_in(context: &Context<'_>, mut run: Run) -> Result<(), Broken> {
+    let working = context.app.interrupts.enter(context.id(), &run.started.head);
+    // From here on a push interrupts; what was pushed before is seen by looking again.
+    let context = &context.looked_at_again().await;
+    Box::pin(vouch::hold(context, std::slice::from_mut(&mut run))).await?;
+    if context.pull_request.is_from_fork() {
+        run.forget_consent_by_config();
+    }
+    let mut door = OnPullRequest {
+        context,
+        working,
+        is_vouched: context.app.journal.is_own(),
+    };
+    // On the heap: what a run does is many futures deep.
+    match drive(&mut door, &mut run).boxed().await {
+        Ok(()) => Ok(()),
+        // Another worker has it.
+        Err(Broken::Journal(journal::Error::Taken)) => Ok(()),
+        Err(broken) if run.end.is_some() => Err(broken),
+        // The next process resumes the run.
+        Err(_) if is_ending().await => std::future::pending().await,
+        Err(broken) if broken.is_not_installed() => {
+            end_unsaid(context.app, &mut run).await?;
+            Err(broken)
+        }
+        // Nothing can be said now; the run stays open, and resumes when the limit is reset.
+        Err(broken) if broken.not_before().is_some() => Err(broken),
+        Err(broken) => {
+            tracing::error!(run.id = %run.id(), error = %broken, "a run broke");
+            end(context, &mut run, End::GaveUp { reason: said(&broken) }).await?;
+            drive(&mut door, &mut run).boxed().await
+        }
+    }
+}
+
+/// Whether this process is on its way out: steps that wait for the disk then fail because the runtime has no threads for
+/// them any more, which says nothing of the run.
+async fn is_ending() -> bool {
+    tokio::task::spawn_blocking(|| ()).await.is_err()
+}
+
+/// What a breakage is called in public: the model's and GitHub's own words help the maintainer, the rest does not.
+fn said(broken: &Broken) -> String {
+    match broken {
+        Broken::Agent(error) => format!("The model could not be used: {error}"),
+        Broken::GitHub(error) => format!("GitHub could not be used: {error}"),
+        Broken::Land(error) => format!("The commit could not be made: {error}"),
+        Broken::Git(error) => format!("The code could not be fetched: {error}"),
+        _ => "Something broke on greenlight's side; its log has the details. `/greenlight fix` tries again.".into(),
+    }
+}
+
+/// A run at work on a pull request.
+struct OnPullRequest<'a> {
+    context: &'a Context<'a>,
+    working: Working,
+    /// Whether all that the run rests on was verified on GitHub, where others can write to the journal.
+    is_vouched: bool,
+}
+
+impl Door for OnPullRequest<'_> {
+    async fn append(&self, run: &mut Run, step: Step) -> Result<(), Broken> {
+        Ok(self.context.app.journal.append(run, step).await?)
+    }
+
+    /// A model that acts by code needs an interpreter, and so permission to run code; and no model works for strangers
+    /// unless a person asked it to.
+    fn has_reader(&self, run: &Run) -> bool {
+        let model = self.context.app.model.as_ref().filter(|_| !run.needs_execution);
+        model
+            .is_some_and(|(model, _)| run.may_execute() || (!run.started.asks_first && model.speech() == Speech::Tools))
+    }
+
+    async fn turn(&mut self, run: &mut Run, next: Next) -> Result<Turn, Broken> {
+        let context = self.context;
+        let next = vouch::or_proved_again(context, run, next);
+        match stop(context, run, &next, &mut self.working).await? {
+            Some(Some(end)) => {
+                self.append(run, Step::Ended(end)).await?;
+                return Ok(Turn::Again);
+            }
+            Some(None) => return Ok(Turn::Leave),
+            None => {}
+        }
+        if !self.is_vouched && vouch::rests_on_a_word(&next) {
+            self.is_vouched = Box::pin(again::is_vouched(context, run)).await?;
+            return Ok(Turn::Again);
+        }
+        if !context.may_work && takes_a_worker(&next) {
+            return Ok(match self.working.leave() {
+                Ok(()) => Turn::Leave,
+                Err(_) => Turn::Again,
+            });
+        }
+        Ok(Turn::Take(next))
+    }
+
+    async fn announce(&self, run: &Run) -> Result<(), Broken> {
+        announce::announce(self.context, run).await
+    }
+
+    async fn set_up(&mut self, run: &Run) -> Result<Result<Desk, End>, Broken> {
+        set_up::set_up(self.context, run).await
+    }
+
+    /// Once it is known that only the merge is red, the work continues there.
+    fn still_fits(&self, desk: &Desk, run: &Run) -> bool {
+        desk.merge.is_some() == run.red_merge().is_some()
+    }
+
+    fn cancel(&self) -> CancellationToken {
+        self.working.token().clone()
+    }
+
+    async fn left(&self, run: &Run, desk: &Desk) -> Result<Left, Broken> {
+        budget::left(self.context, run, &desk.config.limits).await
+    }
+
+    async fn suite(&self, desk: &Desk) -> Result<Result<Option<Suite>, End>, Broken> {
+        let app = self.context.app;
+        let code = if self.context.pull_request.is_from_fork() {
+            Code::OfFork
+        } else {
+            Code::Trusted
+        };
+        let refused = |reason: String| Ok(Err(End::Refused { reason }));
+        let sandbox = app.sandbox.as_ref().map_err(Clone::clone).and_then(|sandbox| {
+            let required = &desk.config.sandbox.require;
+            sandbox.suffices(code, required).map(|()| sandbox)
+        });
+        let sandbox = match sandbox {
+            Ok(sandbox) => sandbox,
+            Err(unusable) => return refused(format!("{unusable}. Nothing was executed.")),
+        };
+        let Ok(command) = desk.test_command() else {
+            return Ok(Ok(None));
+        };
+        let mut suite = desk.suite(sandbox, command);
+        let settings = desk.install_settings(app.github.hosts());
+        // A failed installation is the environment's matter: it says nothing about the tests.
+        match desk.install(&mut suite, &settings, self.working.token()).await? {
+            Ok(()) => Ok(Ok(Some(suite))),
+            Err(reason) => refused(format!("The tests were not run: {reason}")),
+        }
+    }
+
+    async fn read_log(&self, run: &Run) -> Result<Reading, Broken> {
+        reading::read_log(self.context, run).await
+    }
+
+    async fn reproduce(&self, run: &Run, desk: &Desk, suite: &Suite) -> Result<Step, Broken> {
+        let reproduced = base::reproduce(self.context, run, (desk, suite), self.working.token());
+        let Reproduced { before, triage, .. } = Box::pin(reproduced).await?;
+        Ok(Step::Reproduced { before, triage })
+    }
+
+    async fn verify(&self, run: &mut Run, desk: &Desk, suite: &Suite) -> Result<Step, Broken> {
+        again::verify(self.context, run, (desk, suite), self.working.token()).await
+    }
+
+    fn engine(&self, run: &Run, desk: &Desk, may_execute: bool) -> Result<Engine<'_>, End> {
+        let app = self.context.app;
+        let model = app.model.as_ref().map(|(model, name)| (model, name.as_str()));
+        Engine::choose(model, app.who, (run, &desk.left), may_execute)
+    }
+
+    fn live(&self, run: &Run) -> Box<Live> {
+        Box::new(self.context.app.voices.of(run.id()))
+    }
+
+    async fn worked(&self, run: &Run, desk: &Desk) {
+        record::record(self.context, run, desk).await;
+    }
+
+    async fn post_review(&self, run: &Run) -> Result<Step, Broken> {
+        propose::post_review(self.context, run).await
+    }
+
+    async fn open_gate(&self, run: &Run, needed: GateNeeded, desk: Option<&Desk>) -> Result<Step, Broken> {
+        let step = propose::open_gate(self.context, run, needed, desk).await?;
+        budget::estimated(self.context, run, step, desk).await
+    }
+
+    async fn wait(&mut self, _run: &Run) -> Result<Waiting, Broken> {
+        // A cancel that came while that was said found the run at work, and is for the loop to obey.
+        Ok(match self.working.leave() {
+            Ok(()) => Waiting::Leave,
+            Err(_) => Waiting::Again,
+        })
+    }
+
+    async fn land(&self, run: &Run) -> Result<Step, Broken> {
+        land::land(self.context, run).await
+    }
+
+    async fn end(&self, run: &Run, end: End) -> Result<End, Broken> {
+        retry::or_passed_meanwhile(self.context, run, end).await
+    }
+}
+
+/// What the runs of the repository taught, but for one that is under way.
+pub(super) async fn recalled(context: &Context<'_>, but: Option<&Run>) -> Result<Memory, Broken> {
+    let runs = context
+        .app
+        .journal
+        .runs_in(&context.id().repository, MAX_RECALLED)
+        .await?;
+    let mut others = runs;
+    // What cannot be read has taught nothing.
+    others.retain(|other| other.unreadable.is_none() && but.is_none_or(|run| other.id() != run.id()));
+    Ok(memory::recall(&others))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_because_the_process_ends_is_told_apart() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let handle = runtime.handle().clone();
+        let asked = || {
+            let _entered = handle.enter();
+            futures::executor::block_on(is_ending())
+        };
+        assert!(!asked());
+        runtime.shutdown_background();
+        assert!(asked());
+    }
+}

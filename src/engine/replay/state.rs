@@ -1,0 +1,159 @@
+//! What is left of a recording, and how what is done now is matched with it.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::Replayed;
+use super::compare::{step_told, told};
+use crate::domain::run::{End, Run, Step};
+use crate::domain::test_run::TestRun;
+
+pub(super) struct State {
+    /// What is left of the recording.
+    pub(super) steps: VecDeque<Step>,
+    /// How many items the transcript of this attempt has.
+    pub(super) item: usize,
+    pub(super) replayed: Replayed,
+}
+
+impl State {
+    pub(super) fn is_over(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// What is left of the current attempt, with its outcome.
+    pub(super) fn attempt(&self) -> impl Iterator<Item = &Step> {
+        let end = self
+            .steps
+            .iter()
+            .position(is_answer)
+            .map_or(self.steps.len(), |at| at + 1);
+        self.steps.iter().take(end)
+    }
+
+    /// Adds what is taken from the recording to the run: what people, GitHub and the clock did.
+    pub(super) fn take_what_is_not_repeated(&mut self, run: &mut Run) -> bool {
+        let mut took = false;
+        while let Some(step) = self.steps.front() {
+            let is_repeated = match step {
+                Step::Searched(_) => !self.attempt().any(|step| said(step).is_some()),
+                Step::Reproduced { .. } | Step::Said(_) => true,
+                step => is_outcome(step),
+            };
+            if is_repeated {
+                break;
+            }
+            self.take(run);
+            took = true;
+        }
+        took
+    }
+
+    fn take(&mut self, run: &mut Run) {
+        if let Some(step) = self.steps.pop_front() {
+            if let Some(item) = said(&step) {
+                self.item += 1;
+                self.replayed.turns += usize::from(item.get("reply").is_some());
+                self.replayed.results += usize::from(item.get("result").is_some());
+            }
+            run.take(step);
+        }
+    }
+
+    /// Adds all that is left.
+    pub(super) fn rest(&mut self, run: &mut Run) {
+        while !self.is_over() {
+            self.take(run);
+        }
+    }
+
+    fn at(&self) -> String {
+        format!("attempt {}", self.replayed.attempts)
+    }
+
+    /// Compares an item of the transcript with the one that was recorded in its place.
+    pub(super) fn said(&mut self, run: &mut Run, now: &Value) {
+        while matches!(self.steps.front(), Some(Step::Searched(_) | Step::Spent(_))) {
+            self.take(run);
+        }
+        let recorded = match self.steps.front() {
+            Some(Step::Said(item)) => item.to_string(),
+            _ => String::new(),
+        };
+        let at = format!("{}, item {}", self.at(), self.item + 1);
+        self.replayed.compare(&at, &recorded, &now.to_string());
+        if recorded.is_empty() {
+            self.item += 1;
+        } else {
+            self.take(run);
+        }
+    }
+
+    pub(super) fn reproduced(&mut self, run: &mut Run, now: &TestRun) {
+        match self.steps.front() {
+            Some(Step::Reproduced { before, .. }) => {
+                let now = now.clone().excusing(&before.excused);
+                let recorded = told(before);
+                self.replayed.compare("the tests at the head", &recorded, &told(&now));
+                self.take(run);
+            }
+            _ => self.outcome(run, &told(now)),
+        }
+    }
+
+    /// Compares what came of the work with what was recorded of it; items that were recorded before it are missing now.
+    pub(super) fn outcome(&mut self, run: &mut Run, now: &str) {
+        while let Some(step) = self.steps.front() {
+            if is_outcome(step) {
+                break;
+            }
+            if let Step::Said(item) = step {
+                let (at, item) = (format!("{}, item {}", self.at(), self.item + 1), item.to_string());
+                self.replayed.compare(&at, &item, "");
+            }
+            self.take(run);
+        }
+        let what = match self.steps.front() {
+            Some(Step::Deferred(_)) => "what the model asks for",
+            _ => "what came of it",
+        };
+        let recorded = self.steps.front().map_or("cut off".into(), step_told);
+        let at = format!("{}, {what}", self.at());
+        self.replayed.compare(&at, &recorded, now);
+        self.take(run);
+    }
+}
+
+/// Whether a step is what the work came to, or waits for.
+pub(super) fn is_outcome(step: &Step) -> bool {
+    is_answer(step) || matches!(step, Step::Deferred(_) | Step::NeedsExecution)
+}
+
+/// Whether a step is what came of an attempt.
+fn is_answer(step: &Step) -> bool {
+    let by_work = |end: &End| {
+        matches!(
+            end,
+            End::GaveUp { .. }
+                | End::NotFound { .. }
+                | End::LimitReached { .. }
+                | End::Explained(_)
+                | End::Refused { .. }
+                | End::NothingToFix { .. }
+        )
+    };
+    match step {
+        Step::Proposed(_) | Step::TestsWritten(_) => true,
+        Step::Ended(end) => by_work(end),
+        _ => false,
+    }
+}
+
+/// An item of the transcript.
+pub(super) fn said(step: &Step) -> Option<&Value> {
+    match step {
+        Step::Said(item) | Step::Resolved(item) => Some(item),
+        _ => None,
+    }
+}

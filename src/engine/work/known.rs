@@ -1,0 +1,114 @@
+//! What can be said of red tests without a model: how they fail, since when, and where the built-in engine would look.
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::Broken;
+use super::super::desk::Desk;
+use super::{Brief, Outcome};
+use crate::domain::count::count;
+use crate::domain::explanation::{Because, Explanation};
+use crate::domain::id::RepoPath;
+use crate::domain::test_run::TestRun;
+use crate::domain::triage::Triage;
+use crate::repair::{self, Task};
+use crate::suite::Suite;
+
+/// What a line about a test calls what a checkout is compared with.
+pub const BASE: &str = "without your changes";
+
+/// At most this many places are shown, each with this many lines around it.
+const SHOWN: usize = 3;
+const AROUND: u32 = 2;
+
+/// Says why the tests are red, as far as no model is needed for it.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub(super) async fn explain(
+    desk: &Desk,
+    suite: Option<&Suite>,
+    brief: &Brief<'_>,
+    cancel: &CancellationToken,
+) -> Result<Outcome, Broken> {
+    let (Some(suite), Some(before), Some(triage)) = (suite, brief.before, brief.triage) else {
+        return Ok(Outcome::GaveUp {
+            reason: "without a model, an explanation needs tests that may run".into(),
+        });
+    };
+    if before.is_green() {
+        let reason = format!("nothing to explain: {}", before.summary());
+        return Ok(Outcome::NothingToDo { reason });
+    }
+    let task = Task {
+        checkout: &desk.checkout,
+        suite,
+        before,
+        changed: &desk.changed,
+        originals: &desk.originals,
+        protected: &|_| false,
+        excluded: &[],
+        turned_down: &[],
+        tried: &[],
+    };
+    let suspects = repair::suspects(&task, cancel).await?;
+    if cancel.is_cancelled() {
+        return Ok(Outcome::Interrupted);
+    }
+    let mut shown: Vec<Because> = Vec::new();
+    for (path, line) in &suspects {
+        let is_shown = |one: &Because| one.path == *path && (one.from..=one.to).contains(line);
+        if shown.len() < SHOWN && !shown.iter().any(is_shown) {
+            shown.extend(because(desk, path, *line));
+        }
+    }
+    Ok(Outcome::Explained(Box::new(Explanation {
+        root_cause: cause(desk, before, triage),
+        because: shown,
+    })))
+}
+
+/// What was seen, in lines.
+fn cause(desk: &Desk, before: &TestRun, triage: &Triage) -> String {
+    let told = triage.on(BASE);
+    let mut lines = vec!["Without a model, this is what can be said:".to_string()];
+    if triage.is_worked_on() {
+        let numbers = told.lines(triage.tests.iter());
+        lines.extend(numbers.into_iter().map(|(name, numbers)| match name {
+            "" => format!("- `{}` is {numbers}", before.command),
+            name => format!("- {name} is {numbers}"),
+        }));
+    } else {
+        lines.push(format!("- {}", told.why_not(before)));
+    }
+    if !desk.changed.is_empty() {
+        let files = count(desk.changed.len() as u64, "file");
+        lines.push(format!("- {files} changed since what it is compared with"));
+    }
+    lines.push("A model can say why: set GREENLIGHT_MODEL.".into());
+    lines.join("\n")
+}
+
+/// A place to look at, with what stands there.
+fn because(desk: &Desk, path: &RepoPath, line: u32) -> Option<Because> {
+    let text = desk.checkout.read_text(path.as_str())?;
+    let (from, to) = (line.saturating_sub(AROUND).max(1), line.saturating_add(AROUND));
+    let shown = text.lines().skip(from as usize - 1).take((to - from) as usize + 1);
+    let shown: Vec<&str> = shown.collect();
+    let to = from + u32::try_from(shown.len()).ok()?.checked_sub(1)?;
+    let is_changed = desk
+        .changed
+        .get(path)
+        .into_iter()
+        .flatten()
+        .any(|lines| lines.contains(&line));
+    Some(Because {
+        path: path.clone(),
+        from,
+        to,
+        says: match is_changed {
+            true => format!("line {line}, which you changed, is among the first suspects"),
+            false => format!("line {line} is among the first suspects"),
+        },
+        lines: shown.join("\n"),
+    })
+}

@@ -1,0 +1,159 @@
+//! Scripts as workflows have them, and the commands found in them.
+
+use super::*;
+
+#[track_caller]
+fn find(script: &str, env: &[(&str, &str)], shows: Option<&str>) -> Option<TestCommand> {
+    let tree = tempfile::tempdir().unwrap();
+    for file in ["py/tests/test_a.py", "docs/a.md", "web/package.json", "setup.py"] {
+        let path = tree.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "{\"scripts\": {\"test\": \"jest\"}}").unwrap();
+    }
+    let checkout = Checkout::open(tree.path()).unwrap();
+    let step = CiStep {
+        workflow: ".github/workflows/ci.yml".parse().unwrap(),
+        job: "test".into(),
+        name: "Tests".into(),
+        script: script.into(),
+        directory: None,
+        env: env
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect(),
+        shows: shows.map(Into::into),
+    };
+    command(&checkout, &step)
+}
+
+#[track_caller]
+fn check(script: &str, expected: Option<(&str, Framework)>) {
+    let found = find(script, &[("LEVEL", "2"), ("PATH", "/evil")], None);
+    let found = found.map(|command| {
+        let env: Vec<String> = command
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={value} "))
+            .collect();
+        assert!(
+            env.iter().any(|set| set == "LEVEL=2 ") && !env.iter().any(|set| set.contains("evil")),
+            "{env:?}"
+        );
+        let own = env.into_iter().filter(|set| set != "LEVEL=2 ");
+        let plain = TestCommand {
+            env: BTreeMap::new(),
+            ..command.clone()
+        };
+        (format!("{}{plain}", own.collect::<String>()), command.framework)
+    });
+    assert_eq!(
+        found,
+        expected.map(|(line, framework)| (line.to_string(), framework)),
+        "{script}"
+    );
+}
+
+#[test]
+fn the_line_with_the_tests_is_found() {
+    use Framework::{Cargo, Go, Jest, Maven, Other, Pytest, Ruff, Rustc, Unittest};
+    check("pytest -q", Some(("pytest -q", Pytest)));
+    check(
+        "set -euo pipefail\npip install -e .[test]\npython -m pytest tests \\\n  --maxfail=1 # slow\necho done",
+        Some(("python -m pytest tests '--maxfail=1'", Pytest)),
+    );
+    check(
+        "cd py && pytest \"tests/test a.py\" 2>&1 | tee log.txt",
+        Some(("cd py && pytest 'tests/test a.py'", Pytest)),
+    );
+    check("cd py/tests\ncd ..\npytest", Some(("cd py && pytest", Pytest)));
+    check(
+        "cd py; cd $GITHUB_WORKSPACE; pytest -x > out.txt",
+        Some(("pytest -x", Pytest)),
+    );
+    check("pushd py\nmake deps\npopd\npytest", Some(("pytest", Pytest)));
+    check(
+        "export A=b\nC=d pytest -n $LEVEL \"${A}\"",
+        Some(("A=b C=d pytest -n 2 b", Pytest)),
+    );
+    check("poetry run pytest", Some(("pytest", Pytest)));
+    check("uv run --frozen --extra test -- pytest", Some(("pytest", Pytest)));
+    check(
+        "uv run --extra test python -m unittest -v",
+        Some(("python -m unittest -v", Unittest)),
+    );
+    check("npx jest --ci", Some(("npx jest --ci", Jest)));
+    check("cd web\nnpm ci\nnpm test", Some(("cd web && npm test", Jest)));
+    check("npm run lint:css", Some(("npm run lint:css", Other)));
+    check("cargo +nightly test --all", Some(("cargo +nightly test --all", Cargo)));
+    check(
+        "cargo clippy -- -D warnings",
+        Some(("cargo clippy -- -D warnings", Rustc)),
+    );
+    check("go vet ./...\ngo test ./... -race", Some(("go test ./... -race", Go)));
+    check("./mvnw -B verify", Some(("./mvnw -B verify", Maven)));
+    check("mvn -B install -DskipTests\nruff check .", Some(("ruff check .", Ruff)));
+    check("make -j4 test", Some(("make -j4 test", Other)));
+    check(
+        "if [ -f x ]; then\n  pip install x\nfi\npytest",
+        Some(("pytest", Pytest)),
+    );
+    check("./scripts/run-tests.sh", Some(("./scripts/run-tests.sh", Other)));
+    check("pytest tests/*_a.py 'b c'", Some(("pytest tests/*_a.py 'b c'", Other)));
+    check("pytest || exit 1", Some(("pytest", Pytest)));
+    check("py\\\ntest \\\r\n  -q", Some(("pytest -q", Pytest)));
+    check("pytest -k 'a\\\nb'", Some(("pytest -k \"a\\\\\nb\"", Pytest)));
+    check("# no \\\npytest", Some(("pytest", Pytest)));
+    check(
+        "cat > x <<'EOF'\ncd /tmp; pytest \"$X\"\nEOF\npytest -q",
+        Some(("pytest -q", Pytest)),
+    );
+    check(
+        "[[ -n $CI ]] && echo x\nwhile read -r x; do echo; done < y\npytest",
+        Some(("pytest", Pytest)),
+    );
+}
+
+#[test]
+fn what_only_a_shell_would_know_is_not_guessed() {
+    for script in [
+        "pip install pytest",
+        "echo pytest",
+        "pytest --version",
+        "pytest $EXTRA",
+        "pytest $(cat files)",
+        "pytest `cat files`",
+        "if [ \"$A\" = b ]; then\n  pytest\nelse\n  pytest --cov\nfi",
+        "for d in a b; do cd $d; pytest; done",
+        "(cd py && pytest)",
+        "cd /tmp && pytest",
+        "cd ..\npytest",
+        "cd absent && pytest",
+        "cd $(mktemp -d)\npytest",
+        "true || pytest",
+        "server &\ncat <<EOF | pytest\nx\nEOF",
+        "pytest 'open",
+        "cat <<EOF && pytest\nx\nEOF",
+        "run() { pytest; }\nrun",
+        "case $A in\n  x) pytest;;\nesac",
+        "! { cd py; }\npytest",
+        "pytest ~/x",
+        "git diff --exit-code",
+        "exit 0\npytest",
+        "",
+    ] {
+        check(script, None);
+    }
+    check(&"(".repeat(10_000), None);
+    check(&"a;".repeat(100_000), None);
+    check("pytest \u{1}PATH\u{1}", None);
+}
+
+#[test]
+fn of_several_commands_the_one_that_the_log_shows_is_meant() {
+    let script = "cargo clippy\ncargo test --lib\ncargo nextest run";
+    let found = |shows| find(script, &[], shows).unwrap().to_string();
+    assert_eq!(found(None), "cargo test --lib");
+    assert_eq!(found(Some("rustc")), "cargo clippy");
+    assert_eq!(found(Some("cargo nextest")), "cargo nextest run");
+    assert_eq!(found(Some("pytest")), "cargo test --lib");
+}

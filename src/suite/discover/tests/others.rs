@@ -1,0 +1,160 @@
+//! C, Ruby, PHP, .NET, shell, Perl, and tasks of any project.
+
+use super::*;
+
+#[test]
+fn c_projects_are_built_and_run_beside_their_sources() {
+    let cmake = "cmake -S . -B .greenlight-build && cmake --build .greenlight-build --parallel 2 && \
+                 cd .greenlight-build && ctest --output-on-failure";
+    check(
+        &[
+            ("CMakeLists.txt", "project(a)\nenable_testing()"),
+            ("Makefile", "test:\n\tx"),
+        ],
+        &format!("{cmake} [Ctest, -] from `CMakeLists.txt`"),
+    );
+    check(
+        &[
+            ("CMakeLists.txt", "PROJECT (a)"),
+            ("tests/CMakeLists.txt", "  include( CTest )"),
+        ],
+        &format!("{cmake} [Ctest, -] from `tests/CMakeLists.txt`"),
+    );
+    check(
+        &[
+            ("CMakeLists.txt", "project(a)\n# enable_testing()"),
+            ("Makefile", "check: all\n\t./t"),
+        ],
+        "make check [Other, -] from `Makefile`",
+    );
+    check(
+        &[("meson.build", "project('a')"), ("t/meson.build", "test('a', exe)")],
+        "meson setup .greenlight-build && meson test -C .greenlight-build --print-errorlogs [Other, -] from \
+         `t/meson.build`",
+    );
+    check(
+        &[("configure.ac", ""), ("Makefile.am", "TESTS = a b")],
+        "autoreconf -fi && ./configure && make check [Other, -] from `Makefile.am`",
+    );
+}
+
+#[test]
+fn deno_projects_say_what_their_tests_may_do() {
+    check(
+        &[("deno.json", "{}"), ("a/shop_test.ts", "")],
+        "deno test [Deno, -] from `deno.json`",
+    );
+    check(
+        &[("deno.json", r#"{"tasks":{"test":"deno test --allow-read src/"}}"#)],
+        "deno test --allow-read src/ [Deno, -] from `deno.json`",
+    );
+    check(
+        &[(
+            "deno.json",
+            r#"{"tasks":{"test":{"command":"deno test -A && deno lint"}}}"#,
+        )],
+        "deno task test [Deno, -] from `deno.json`",
+    );
+    check(
+        &[("deno.jsonc", "// ours\n{}"), ("test.js", "")],
+        "deno test [Deno, -] from `deno.jsonc`",
+    );
+    check(
+        &[
+            ("package.json", r#"{"scripts":{"test":"deno test -A"}}"#),
+            ("deno.json", "{}"),
+        ],
+        "deno test -A [Deno, -] from `package.json`",
+    );
+    assert!(found(&[("deno.json", "{}"), ("main.ts", "")], &TestSettings::default()).starts_with("no tests"));
+}
+
+#[test]
+fn ruby_projects_say_which_of_its_frameworks_they_use() {
+    check(
+        &[
+            (".rspec", ""),
+            ("Gemfile", ""),
+            ("Rakefile", ""),
+            ("spec/a_spec.rb", ""),
+        ],
+        "bundle exec rspec [Rspec, -] from `.rspec`",
+    );
+    check(&[("spec/a_spec.rb", "")], "rspec [Rspec, -] from `spec/a_spec.rb`");
+    let rakefile = "require 'rake/testtask'\nRake::TestTask.new(:unit) do |t|\nend\n";
+    check(
+        &[("Rakefile", rakefile), ("test/test_a.rb", ""), ("Makefile", "test:\n")],
+        "rake unit [Minitest, -] from `Rakefile`",
+    );
+    check(
+        &[
+            ("Rakefile", "Rake::TestTask.new"),
+            ("spec/a_spec.rb", "require 'minitest/autorun'"),
+        ],
+        "rake test [Minitest, -] from `Rakefile`",
+    );
+    check(
+        &[("bin/rails", ""), ("Gemfile", ""), ("test/models/a_test.rb", "")],
+        "bin/rails test [Minitest, -] from `bin/rails`",
+    );
+    check(
+        &[("test/a_test.rb", "")],
+        r#"ruby -Ilib -Itest -e 'Dir["test/**/{test_*,*_test}.rb"].sort.each { |file| require "./#{file}" }' [Minitest, -] from `test/a_test.rb`"#,
+    );
+}
+
+#[test]
+fn php_and_dotnet_projects() {
+    let scripts = r#"{"scripts":{"test":"phpunit --testsuite unit"},"require-dev":{"phpunit/phpunit":"^10"}}"#;
+    check(
+        &[("composer.json", scripts), ("phpunit.xml", "")],
+        "vendor/bin/phpunit --testsuite unit [Phpunit, -] from `composer.json`",
+    );
+    check(
+        &[("composer.json", r#"{"scripts":{"test":["@lint","phpunit"]}}"#)],
+        "composer run-script test [Phpunit, -] from `composer.json`",
+    );
+    check(
+        &[
+            ("composer.json", r#"{"require-dev":{"phpunit/phpunit":"^10"}}"#),
+            ("phpunit.xml.dist", ""),
+        ],
+        "vendor/bin/phpunit [Phpunit, -] from `phpunit.xml.dist`",
+    );
+    check(&[("phpunit.xml", "")], "phpunit [Phpunit, -] from `phpunit.xml`");
+    let project = r#"<PackageReference Include="Microsoft.NET.Test.Sdk" />"#;
+    check(
+        &[("Shop.sln", ""), ("Shop.Tests/Shop.Tests.csproj", project)],
+        "dotnet test [Dotnet, -] from `Shop.sln`",
+    );
+    check(
+        &[("T/T.csproj", project), ("README.md", "")],
+        "dotnet test T/T.csproj [Dotnet, -] from `T/T.csproj`",
+    );
+}
+
+#[test]
+fn scripts_and_tasks() {
+    check(&[("test/a.bats", "")], "bats --tap test [Tap, -] from `test/a.bats`");
+    check(
+        &[("cpanfile", ""), ("t/a.t", "")],
+        "prove -lrv t [Tap, -] from `cpanfile`",
+    );
+    check(
+        &[("Makefile", ".PHONY: test\nTESTS := a\nall test: lib\n\t./t\ncheck:\n")],
+        "make test [Other, -] from `Makefile`",
+    );
+    check(
+        &[("justfile", "test := 'x'\n@check *args: build\n  x")],
+        "just check [Other, -] from `justfile`",
+    );
+    check(
+        &[("Taskfile.yml", "version: '3'\ntasks:\n  test:\n    cmds: [x]\n")],
+        "task test [Other, -] from `Taskfile.yml`",
+    );
+    // A language says more than a task.
+    check(
+        &[("Makefile", "test:\n"), ("go.mod", "module m")],
+        "go test ./... [Go, -] from `go.mod`",
+    );
+}

@@ -1,0 +1,165 @@
+//! What greenlight has to know of one framework: plain data and functions, one [`Spec`] for each.
+
+use std::path::Path;
+
+use super::{Ecosystem, Framework};
+use crate::checkout::Checkout;
+use crate::domain::id::RepoPath;
+use crate::domain::test_run::{Outcome, TestRun};
+use crate::suite::TestCommand;
+use crate::suite::discover::Directory;
+use crate::suite::discover::javascript::Script;
+use crate::suite::parse::{ParsedRun, Printed};
+use crate::suite::reporters::Invocation;
+
+/// What a framework finds out about the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::suite) enum Kind {
+    /// It runs tests.
+    Tests,
+    /// It reports findings in code that may run all the same.
+    Linter,
+    /// It reports why code does not compile.
+    Compiler,
+}
+
+/// What runs the tests, where greenlight can run them again without starting from the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    /// An interpreter that stays, with the modules of the project imported.
+    Python,
+    Node,
+    /// Test binaries that are built once. Cargo's own build uses all cores.
+    Cargo,
+    Go,
+}
+
+/// How a framework says that a snapshot differs, and how it is asked to write the snapshot anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshots {
+    /// The message of a test that fails because of a snapshot has one of these.
+    pub marks: &'static [&'static str],
+    /// Arguments that make it write snapshots.
+    pub adds: &'static [&'static str],
+    /// Variables that make it write snapshots.
+    pub env: &'static [(&'static str, &'static str)],
+    /// Whether a snapshot may be part of the test's own file.
+    pub is_inline: bool,
+}
+
+/// The words of one command, of which the first is a program without its path.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::suite) struct Line<'a>(pub(in crate::suite) &'a [&'a str]);
+
+impl Line<'_> {
+    pub(in crate::suite) fn program(&self) -> &str {
+        self.0.first().copied().unwrap_or_default()
+    }
+
+    pub(in crate::suite) fn has(&self, word: &str) -> bool {
+        self.0.contains(&word)
+    }
+
+    /// The first word after the program that is no option, nor cargo's choice of a toolchain.
+    pub(in crate::suite) fn subcommand(&self) -> &str {
+        let mut words = self.0.iter().skip(1);
+        words
+            .find(|word| !word.starts_with(['-', '+']))
+            .copied()
+            .unwrap_or_default()
+    }
+}
+
+/// One framework. Start from [`Spec::NEW`] and fill in what differs.
+pub(in crate::suite) struct Spec {
+    /// What people call it. docs/test-suites.md has a row of this name.
+    pub(in crate::suite) name: &'static str,
+    pub(in crate::suite) ecosystem: Ecosystem,
+    pub(in crate::suite) kind: Kind,
+    /// Whether something is compiled before tests run, so that a fresh copy costs a build.
+    pub(in crate::suite) is_compiled: bool,
+    pub(in crate::suite) runtime: Option<Runtime>,
+    pub(in crate::suite) snapshots: &'static [Snapshots],
+
+    /// The installers that may have something to do for it.
+    pub(in crate::suite) installers: &'static [&'static str],
+    /// The package of its ecosystem that it comes with, which is installed even if the project does not list it.
+    pub(in crate::suite) package: Option<&'static str>,
+    /// Ecosystems beside its own whose installed packages a command of it may use.
+    pub(in crate::suite) also_uses: &'static [Ecosystem],
+
+    /// What it is discovered by, for people whose tests were not found.
+    pub(in crate::suite) looks_for: Option<&'static str>,
+    /// Files that make a directory its own module, at any depth.
+    pub(in crate::suite) modules: &'static [&'static str],
+    /// The command that runs the tests of a directory, by what lies in it.
+    pub(in crate::suite) discover: fn(&Directory<'_>) -> Option<TestCommand>,
+    /// Whether a configured command runs it, by the program that it starts with. Words come without their paths.
+    pub(in crate::suite) is_program: fn(Line<'_>) -> bool,
+    /// Words that name it anywhere in a configured command.
+    pub(in crate::suite) words: &'static [&'static str],
+    /// Whether a line of a CI step runs tests or checks with it.
+    pub(in crate::suite) is_check: fn(Line<'_>) -> bool,
+    /// How it is found in the scripts of `package.json`, asked for results and filtered.
+    pub(in crate::suite) script: Option<&'static Script>,
+
+    /// Asks for results that can be parsed.
+    pub(in crate::suite) reporter: fn(&TestCommand, Invocation) -> Invocation,
+    /// The arguments for the named tests alone; `None` if they cannot be expressed.
+    pub(in crate::suite) filter: fn(&TestCommand, &[String]) -> Option<Vec<String>>,
+    /// The arguments for the parts of the project that these files belong to; `None` if that is all of it.
+    pub(in crate::suite) part: fn(&Checkout, &TestCommand, &[RepoPath]) -> Option<Vec<String>>,
+
+    /// Reads what it printed, and its reports.
+    pub(in crate::suite) parse: fn(&Printed<'_>) -> ParsedRun,
+    /// What only it prints, one of these.
+    pub(in crate::suite) marks: &'static [&'static str],
+    /// What has to be there as well.
+    pub(in crate::suite) may_be: fn(&str) -> bool,
+    /// Whether it runs the tests of others and counts them itself.
+    pub(in crate::suite) runs_others: bool,
+    /// Frameworks whose results this one would repeat.
+    pub(in crate::suite) repeats: &'static [Framework],
+    /// What an exit code means that nothing else explains.
+    pub(in crate::suite) exit: fn(i32) -> Option<Outcome>,
+    /// The exit code for settings that cannot be read.
+    pub(in crate::suite) settings_error: Option<i32>,
+    /// What people want to see of the output, if that is not all of it.
+    pub(in crate::suite) readable: fn(&str) -> Option<String>,
+    /// Makes names what the framework takes back, in the tree at this path.
+    pub(in crate::suite) rename: fn(&mut TestRun, &Path, &TestCommand),
+}
+
+impl Spec {
+    /// A framework of which nothing is known.
+    pub(in crate::suite) const NEW: Self = Self {
+        name: "",
+        ecosystem: Ecosystem::Any,
+        kind: Kind::Tests,
+        is_compiled: false,
+        runtime: None,
+        snapshots: &[],
+        installers: &[],
+        package: None,
+        also_uses: &[],
+        looks_for: None,
+        modules: &[],
+        discover: |_| None,
+        is_program: |_| false,
+        words: &[],
+        is_check: |_| false,
+        script: None,
+        reporter: |_, invocation| invocation,
+        filter: |_, _| None,
+        part: |_, _, _| None,
+        parse: |_| ParsedRun::default(),
+        marks: &[],
+        may_be: |_| true,
+        runs_others: false,
+        repeats: &[],
+        exit: |_| None,
+        settings_error: None,
+        readable: |_| None,
+        rename: |_, _, _| {},
+    };
+}

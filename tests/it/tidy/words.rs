@@ -1,0 +1,57 @@
+//! The words of this project: the table in CONTRIBUTING.md says which phrases are written how.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::sources::{Tree, code};
+
+/// A row of the table: `| not this | but this |`.
+static ROW: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^\| `([^`|]+)` \| [^|]+ \|$").unwrap());
+/// Code inside of prose.
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new("`[^`\n]*`").unwrap());
+
+pub(super) fn prose_uses_the_words_of_the_table(tree: &Tree) -> Vec<String> {
+    let table = tree.document("CONTRIBUTING.md");
+    let phrases: Vec<&str> = ROW.captures_iter(table).map(|row| row.extract::<1>().1[0]).collect();
+    if phrases.is_empty() {
+        return vec!["CONTRIBUTING.md: the table of words is gone".into()];
+    }
+    let any: Vec<String> = phrases.iter().map(|phrase| whole(phrase)).collect();
+    let any = Regex::new(&format!("(?i){}", any.join("|"))).unwrap();
+    let mut complaints = Vec::new();
+    // The tests of this rule plant violations.
+    for (path, text) in tree.0.iter().filter(|(path, _)| !path.starts_with("tests/it/tidy")) {
+        let prose = match path.rsplit_once('.') {
+            Some((_, "rs")) => comments(text),
+            Some((_, "md" | "yml")) => text.clone(),
+            _ => continue,
+        };
+        for (index, line) in prose.lines().enumerate() {
+            let is_the_table = path == "CONTRIBUTING.md" && ROW.is_match(line);
+            let line = QUOTED.replace_all(line, "");
+            if let Some(found) = any.captures(&line).filter(|_| !is_the_table) {
+                complaints.push(format!("{path}:{}: `{}`: see CONTRIBUTING.md", index + 1, &found[0]));
+            }
+        }
+    }
+    complaints
+}
+
+/// A phrase that is no part of a longer word.
+fn whole(phrase: &str) -> String {
+    let edge = |is_word: bool| if is_word { r"\b" } else { "" };
+    let begins = phrase.starts_with(|c: char| c.is_alphanumeric());
+    let ends = phrase.ends_with(|c: char| c.is_alphanumeric());
+    format!("{}{}{}", edge(begins), regex::escape(phrase), edge(ends))
+}
+
+/// The comments of Rust code, each on its line.
+fn comments(text: &str) -> String {
+    let code = code(text);
+    let line = |(line, code): (&str, &str)| match line.find("//").filter(|at| code.get(*at..*at + 2) == Some("  ")) {
+        Some(at) => line[at..].to_string(),
+        None => String::new(),
+    };
+    text.lines().zip(code.lines()).map(line).collect::<Vec<_>>().join("\n")
+}
