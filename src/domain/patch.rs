@@ -123,11 +123,6 @@ impl Patch {
         }
         hex::encode(hash.finalize())
     }
-
-    /// A unified diff that `git apply` takes, binary files included.
-    pub fn unified(&self) -> String {
-        super::unified::unified(self)
-    }
 }
 
 fn lossy(blob: Option<&Blob>) -> String {

@@ -23,9 +23,11 @@ const DIGITS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 /// How many bytes stand in one line of a binary patch.
 const BINARY_LINE: usize = 52;
 
-/// The whole patch.
-pub(super) fn unified(patch: &Patch) -> String {
-    patch.files().map(|(path, change)| file(path, change)).collect()
+impl Patch {
+    /// A unified diff that `git apply` takes, binary files included.
+    pub fn unified(&self) -> String {
+        self.files().map(|(path, change)| file(path, change)).collect()
+    }
 }
 
 fn file(path: &RepoPath, change: &FileChange) -> String {

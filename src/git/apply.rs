@@ -11,7 +11,8 @@ use git2::{ObjectType, Oid};
 use super::Error;
 use super::hunk::{Hunk, Kind, Line};
 use super::quoted::bare;
-use super::unified::{Body, Section, shown, too_large, wrong};
+use super::reader::{shown, too_large, wrong};
+use super::unified::{Body, Section};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 

@@ -4,7 +4,7 @@
 use std::io::Read as _;
 
 use super::Error;
-use super::unified::{Reader, wrong};
+use super::reader::{Reader, wrong};
 
 /// What a binary file may have afterwards.
 const MAX_BYTES: usize = 64 << 20;

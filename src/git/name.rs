@@ -5,9 +5,9 @@ use std::path::Path;
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorClass, ObjectType, Oid, Repository};
 
+use super::entries::{Leaf, refused};
 use super::lookup::Lookup;
-use super::tree::{self, Leaf, refused};
-use super::{Error, store};
+use super::{Error, store, tree};
 use crate::domain::id::CommitSha;
 use crate::domain::patch::{Blob, FileMode, Patch};
 

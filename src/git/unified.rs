@@ -5,9 +5,8 @@ use super::Error;
 use super::binary::{self, Binary};
 use super::hunk::{Hunk, hunks};
 use super::quoted::{bare, both, unquoted};
+use super::reader::{Reader, shown, too_large, trimmed, wrong};
 
-/// How many lines a diff may have: each takes more memory than it has bytes.
-const MAX_LINES: usize = 1_000_000;
 /// How many files a diff may name.
 const MAX_FILES: usize = 20_000;
 
@@ -64,54 +63,6 @@ pub(super) enum Body<'a> {
     Binary(Binary),
 }
 
-/// The lines of a diff, with a place in them.
-pub(super) struct Reader<'a> {
-    lines: Vec<&'a [u8]>,
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn new(text: &'a [u8]) -> Result<Self, Error> {
-        if text.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
-            return Err(too_large("the number of lines of the diff", MAX_LINES));
-        }
-        Ok(Self {
-            lines: text.split_inclusive(|byte| *byte == b'\n').collect(),
-            at: 0,
-        })
-    }
-
-    /// The number of the line that comes next, from 1.
-    pub(super) fn number(&self) -> usize {
-        self.at + 1
-    }
-
-    /// The line that comes next, with its line end.
-    pub(super) fn peek(&self) -> Option<&'a [u8]> {
-        self.lines.get(self.at).copied()
-    }
-
-    /// Takes the next line, without its line end.
-    pub(super) fn next(&mut self) -> Option<&'a [u8]> {
-        let line = self.peek()?;
-        self.at += 1;
-        Some(trimmed(line))
-    }
-
-    /// The line that comes next, without its line end.
-    pub(super) fn peek_trimmed(&self) -> Option<&'a [u8]> {
-        self.peek().map(trimmed)
-    }
-
-    pub(super) fn skip(&mut self) {
-        self.at += 1;
-    }
-
-    fn ahead(&self, by: usize) -> &'a [u8] {
-        self.lines.get(self.at + by).copied().unwrap_or_default()
-    }
-}
-
 /// Reads all sections of a diff; text between them, like the message of a mail, is skipped, but not what looks like
 /// a part of the section above it.
 ///
@@ -133,7 +84,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
                 ..Section::default()
             };
             names(&mut reader, &mut section)?;
-            section.body = Body::Text(hunks(&mut reader, &section)?);
+            section.body = Body::Text(hunks(&mut reader, &section.shown())?);
             sections.push(section);
             nothing_left_over(&mut reader, &sections)?;
         } else if line.starts_with(b"@@ -") {
@@ -204,7 +155,7 @@ fn git_section<'a>(reader: &mut Reader<'a>) -> Result<Section<'a>, Error> {
                 let reason = "the header creates or removes the file, but `---` and `+++` say otherwise";
                 return Err(wrong(&shown(header), line, reason));
             }
-            section.body = Body::Text(hunks(reader, &section)?);
+            section.body = Body::Text(hunks(reader, &section.shown())?);
             break;
         } else if next == b"GIT binary patch" {
             reader.skip();
@@ -345,29 +296,4 @@ fn index(text: &[u8]) -> Option<(String, String)> {
     let names = std::str::from_utf8(text).ok()?.split(' ').next()?;
     let (old, new) = names.split_once("..")?;
     Some((old.to_string(), new.to_string()))
-}
-
-pub(super) fn too_large(what: &str, limit: usize) -> Error {
-    Error::TooLarge {
-        what: what.into(),
-        limit: limit as u64,
-    }
-}
-
-fn trimmed(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-/// A name for an error message.
-pub(super) fn shown(name: &[u8]) -> String {
-    super::printable(name)
-}
-
-pub(super) fn wrong(path: &str, line: usize, reason: impl Into<String>) -> Error {
-    Error::DoesNotApply {
-        path: path.into(),
-        line,
-        reason: reason.into(),
-    }
 }

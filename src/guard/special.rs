@@ -8,8 +8,8 @@ use greenlight_syntax::{Below, Parsed, is_string};
 use regex::Regex;
 use tree_sitter::Node;
 
-use super::compare::Said;
 use super::items::{self, Role};
+use super::said::Said;
 use super::{Inputs, body, statements};
 use crate::domain::id::RepoPath;
 use crate::domain::weakening::{Kind, Weakening};

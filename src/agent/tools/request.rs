@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Answer, packages, run_code, run_tests};
 use crate::agent::transcript::ToolCall;
 use crate::agent::{Exit, Shell};
-use crate::domain::execution::{Deferred, Execution, What};
+use crate::domain::execution::{Deferred, Execution, REGISTRIES, What};
 use crate::domain::redact::{self, inline};
 
 /// The longest line of shell, code and reason that a person is asked to judge, in bytes.
@@ -18,8 +18,6 @@ const MAX_WHY: usize = 500;
 const MAX_HOSTS: usize = 10;
 /// The longest that can be asked for.
 pub(super) const MAX_MINUTES: u64 = 30;
-/// The word that stands for the package registries in a list of hosts.
-pub(super) const REGISTRIES: &str = "registries";
 
 /// Arguments of `request_execution`.
 #[derive(Debug, Deserialize, JsonSchema)]
