@@ -51,7 +51,7 @@ fn reruns(story: &Story) -> usize {
 
 #[tokio::test]
 async fn the_pull_requests_own_bug_is_worked_on_with_its_numbers() {
-    let story = Story::new().await;
+    let story = Scene::default().about_triage().begin().await;
     story.maintainer_says("/greenlight fix").await;
     let triage = story.run().await.reproduced.unwrap().1;
     assert_eq!(triage.verdict, Verdict::Deterministic);

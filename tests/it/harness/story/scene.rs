@@ -85,7 +85,11 @@ pub(crate) struct Scene {
     /// Another one than the best of this machine.
     sandbox: Option<Sandbox>,
     workers: usize,
+    is_about_triage: bool,
 }
+
+/// Added to the configuration of stories that are not about triage, which would else run every failing test five times.
+const FEW_RUNS: &str = "[triage]\nruns = 2\n";
 
 impl Default for Scene {
     fn default() -> Self {
@@ -125,6 +129,7 @@ impl Scene {
             allow_list: AllowList::All,
             sandbox: None,
             workers: 2,
+            is_about_triage: false,
         }
     }
 
@@ -244,8 +249,21 @@ impl Scene {
         self
     }
 
+    /// With as many runs of failing tests as by default.
+    pub(crate) fn about_triage(mut self) -> Self {
+        self.is_about_triage = true;
+        self
+    }
+
     /// Starts everything and opens the pull request.
-    pub(crate) async fn begin(self) -> Story {
+    pub(crate) async fn begin(mut self) -> Story {
+        if !self.is_about_triage {
+            match self.on_main.iter_mut().find(|(path, _)| path == "greenlight.toml") {
+                None => self.on_main.push(("greenlight.toml".into(), FEW_RUNS.into())),
+                Some((_, text)) if text.contains("[triage]") => {}
+                Some((_, text)) => text.push_str(&format!("\n{FEW_RUNS}")),
+            }
+        }
         let files: Vec<_> = self
             .on_main
             .iter()
