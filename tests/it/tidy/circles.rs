@@ -6,9 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::sources::{Tree, code, first_names, is_shipped};
 
-/// Rooms that still have circles.
-const EXEMPT: [&str; 3] = ["agent", "repair", "suite"];
-
 type Module = Vec<String>;
 
 pub(super) fn imports_form_no_circles(tree: &Tree) -> Vec<String> {
@@ -24,7 +21,7 @@ pub(super) fn imports_form_no_circles(tree: &Tree) -> Vec<String> {
         })
         .collect();
     let reach = reachable(&arrows);
-    let in_circle = |module: &&Module| reach[*module].contains(module) && !EXEMPT.contains(&module[1].as_str());
+    let in_circle = |module: &&Module| reach[*module].contains(module);
     files
         .keys()
         .filter(in_circle)
