@@ -29,20 +29,20 @@ async fn a_maintainer_fixes_and_approves() {
 
     Found without a model: a small edit; [n] edits tried in [time].
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -194,20 +194,20 @@ async fn what_lands_is_what_applying_the_suggestions_gives() {
     <!-- greenlight:sticky -->
     🟢 **The suggestion was committed:** the head moved from [commit] to [commit], and nothing is left to commit.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -433,20 +433,20 @@ async fn two_approvers_are_two_people() {
 
     <sub>For [commit] only, until [date]. Content `[digest]`.</sub>
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -495,20 +495,20 @@ async fn who_lost_the_right_since_approving_lands_nothing() {
     <!-- greenlight:sticky -->
     🔴 **Refused.** mia approved, but no longer has write access.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -541,20 +541,20 @@ async fn a_request_that_nobody_answered_in_time_is_closed() {
     <!-- greenlight:sticky -->
     ⚪ **Expired:** nobody answered in time. `/greenlight fix` starts again.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 

@@ -7,7 +7,11 @@ use crate::harness::story::{Scene, Story};
 
 #[tokio::test]
 async fn anybody_may_ask_for_help_status_and_configuration() {
-    let story = Scene::default().config("[gate]\napprovers = 3\n").begin().await;
+    let story = Scene::default()
+        .config("[gate]\napprovers = 3\n")
+        .about_triage()
+        .begin()
+        .await;
     story.says(STRANGER, "/greenlight help").await;
     insta::assert_snapshot!(story.whole_answer(), @"
     | comment | what happens |
@@ -100,7 +104,7 @@ async fn the_configuration_is_shown_as_a_file_that_means_the_same() {
                [repair]\ncandidates = 77\n[triage]\nruns = 3\n\
                [sandbox]\nnetwork = [\"registries\"]\nrequire = [\"memory\"]\n";
     for own in ["", own] {
-        let story = Scene::default().config(own).begin().await;
+        let story = Scene::default().config(own).about_triage().begin().await;
         story.says(STRANGER, "/greenlight config").await;
         let answer = story.answer();
         let (_, shown) = answer.split_once("```toml\n").unwrap();

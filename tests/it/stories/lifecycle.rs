@@ -58,21 +58,21 @@ async fn a_push_that_takes_one_suggestion_and_edits_another_is_told_by_content()
 
     1 suggestion accepted, 1 edited.
 
-    <details><summary>Evidence: 2 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 2 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 2 failed, 0 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
     - `test_fare.Fares.test_every_stop_costs`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -115,20 +115,20 @@ async fn when_all_suggestions_were_committed_the_headline_says_so() {
     <!-- greenlight:sticky -->
     🟢 **The suggestion was committed:** the head moved from [commit] to [commit], and nothing is left to commit.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -277,20 +277,20 @@ async fn what_is_open_when_the_pull_request_is_closed_was_ignored() {
 
     1 suggestion ignored.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -394,20 +394,20 @@ async fn what_the_author_of_a_fork_commits_is_told_as_well() {
     <!-- greenlight:sticky -->
     🟢 **The suggestion was committed:** nothing is left to commit.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 

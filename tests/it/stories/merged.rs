@@ -239,7 +239,7 @@ async fn a_failure_of_main_alone_is_broken_on_main_with_the_commit() {
     assert!(sticky.contains("without this pull request"), "{sticky}");
     insta::assert_snapshot!(story.whole_sticky(), @r#"
     <!-- greenlight:sticky -->
-    ⚪ **Broken on `main` at [commit].** `test_fares.Fares.test_every_stop_costs` is red in 4 of 4 runs together with `main` and in 2 of 2 on `main` alone: broken there already. That is `main` at [commit], without this pull request.
+    ⚪ **Broken on `main` at [commit].** `test_fares.Fares.test_every_stop_costs` is red in 2 of 2 runs together with `main` and in 2 of 2 on `main` alone: broken there already. That is `main` at [commit], without this pull request.
 
     <details><summary>Failing tests</summary>
 

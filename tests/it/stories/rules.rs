@@ -185,20 +185,20 @@ async fn a_rule_about_messages_is_found_at_landing() {
 
     Anyone who may push to the branch can commit the suggestions. Once the rules allow greenlight's account, `/greenlight fix` starts again.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -240,20 +240,20 @@ async fn commits_of_a_person_are_not_signed_and_that_is_seen_beforehand() {
 
     Anyone who may push to the branch can commit the suggestions. Once the rules allow greenlight's account, `/greenlight fix` starts again.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -358,20 +358,20 @@ async fn a_push_that_came_first_supersedes() {
     <!-- greenlight:sticky -->
     ⚪ **Stopped:** the head moved from [commit] to [commit]. Open requests are void.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -422,20 +422,20 @@ async fn the_branch_of_a_fork_is_its_owners() {
     <!-- greenlight:sticky -->
     🟡 **A tested fix is suggested.** greenlight cannot push to this branch, so its author commits the suggestions.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 

@@ -100,20 +100,20 @@ async fn a_bug_on_the_base_branch_travels_as_a_patch() {
 
     </details>
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
@@ -210,20 +210,20 @@ async fn a_fix_of_several_files_is_right_only_together() {
 
     </details>
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 1 of 1 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 1 of 1 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 0 passed | [time] |
     | after | 1 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_every_stop_costs`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 

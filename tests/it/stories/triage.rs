@@ -72,7 +72,7 @@ async fn the_pull_requests_own_bug_is_worked_on_with_its_numbers() {
 
 #[tokio::test]
 async fn what_was_broken_before_costs_no_token() {
-    let story = innocent(OLD).model([]).begin().await;
+    let story = innocent(OLD).model([]).about_triage().begin().await;
     story.maintainer_says("/greenlight fix").await;
     assert_eq!(judged(&story).await, [("test_old".into(), Verdict::BrokenOnBase)]);
     let sticky = story.sticky();
@@ -106,7 +106,7 @@ async fn what_was_broken_before_costs_no_token() {
 
 #[tokio::test]
 async fn a_test_that_needs_the_network_is_the_machines_matter() {
-    let story = innocent(REMOTE).model([]).begin().await;
+    let story = innocent(REMOTE).model([]).about_triage().begin().await;
     story.maintainer_says("/greenlight fix").await;
     assert_eq!(judged(&story).await, [("test_remote".into(), Verdict::Environment)]);
     insta::assert_snapshot!(story.whole_sticky(), @r#"
@@ -145,6 +145,7 @@ async fn a_program_that_is_missing_is_the_machines_matter_on_the_base_branch_as_
     let story = story
         .config("[test]\ncommand = \"make test\"\n")
         .model([])
+        .about_triage()
         .begin()
         .await;
     story.maintainer_says("/greenlight fix").await;
@@ -178,7 +179,11 @@ async fn of_several_red_tests_only_the_pull_requests_own_are_worked_on() {
         calls("edit_file", edit),
         calls("submit", json!({ "summary": "Change is what is left." })),
     ];
-    let story = with(&format!("{OLD}{REMOTE}")).model(turns).begin().await;
+    let story = with(&format!("{OLD}{REMOTE}"))
+        .model(turns)
+        .about_triage()
+        .begin()
+        .await;
     story.maintainer_says("/greenlight fix").await;
     assert_eq!(
         judged(&story).await,
@@ -210,7 +215,7 @@ async fn of_several_red_tests_only_the_pull_requests_own_are_worked_on() {
 
 #[tokio::test]
 async fn the_built_in_engine_leaves_the_others_alone_too() {
-    let story = with(OLD).begin().await;
+    let story = with(OLD).about_triage().begin().await;
     story.maintainer_says("/greenlight fix").await;
     let evidence = story.run().await.evidence.unwrap();
     assert_eq!(evidence.before.excused, ["test_fare.Fares.test_old"]);
@@ -224,7 +229,7 @@ async fn the_built_in_engine_leaves_the_others_alone_too() {
 async fn a_flaky_test_is_answered_with_numbers_and_the_offer_to_run_ci_again() {
     // Red three times in ten, on main as well: each run has its own luck.
     let coin = "\n    def test_coin(self):\n        import os\n        self.assertGreater(os.urandom(1)[0], 76)\n";
-    let story = innocent(coin).begin().await;
+    let story = innocent(coin).about_triage().begin().await;
     story.ci_fails().await;
     for _ in 0..60 {
         story.maintainer_says("/greenlight fix").await;
@@ -250,7 +255,7 @@ async fn a_flaky_test_is_answered_with_numbers_and_the_offer_to_run_ci_again() {
 
 #[tokio::test]
 async fn where_ci_is_green_by_now_nothing_is_said() {
-    let story = innocent(OLD).begin().await;
+    let story = innocent(OLD).about_triage().begin().await;
     story.ci_fails().await;
     story.maintainer_says("/greenlight retry").await;
     let Origin::Ci {
@@ -298,7 +303,7 @@ async fn a_test_that_needs_the_others_before_it_is_confirmed_among_them() {
         calls("submit", json!({ "summary": "It gives change again." })),
     ];
     let scene = Scene::default().adds("test_fare.py", &tests);
-    let story = scene.model(turns).begin().await;
+    let story = scene.model(turns).about_triage().begin().await;
     story.maintainer_says("/greenlight fix").await;
     let evidence = story.run().await.evidence.unwrap();
     assert_eq!(
@@ -321,7 +326,7 @@ async fn what_the_pull_request_itself_takes_from_the_tests_is_said_in_the_review
         &[("fare.py", &fare), ("test_fare.py", &on_main)],
         &[("fare.py", CHANGE), ("test_fare.py", &(TESTS.to_string() + &skipped))],
     );
-    let story = story.begin().await;
+    let story = story.about_triage().begin().await;
     story.maintainer_says("/greenlight fix").await;
     insta::assert_snapshot!(story.whole_review(), @r#"
     <!-- greenlight:review head=[commit] -->
