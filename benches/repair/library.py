@@ -94,7 +94,11 @@ def strip(library, into):
     if library["language"] == "rust":
         shutil.rmtree(into / "benches", ignore_errors=True)
         (into / ".cargo-ok").unlink(missing_ok=True)
-    kept = {"python": ".venv\n__pycache__\n.pytest_cache\n.hypothesis\n", "javascript": "node_modules\n", "rust": "target\n"}
+    kept = {
+        "python": ".venv\n__pycache__\n.pytest_cache\n.hypothesis\n",
+        "javascript": "node_modules\n",
+        "rust": "target\n",
+    }
     (into / ".gitignore").write_text(kept[library["language"]])
 
 

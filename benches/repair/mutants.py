@@ -31,7 +31,15 @@ def of(library, tree):
 def mutant(path, text, operator, line, function, lines=1):
     group = operator.split("_")[0].removeprefix("core/")
     kind = "erasure" if group in ERASURES or lines > MAX_LINES else "edit"
-    return {"path": path, "text": text, "operator": operator, "group": group, "kind": kind, "line": line, "function": function}
+    return {
+        "path": path,
+        "text": text,
+        "operator": operator,
+        "group": group,
+        "kind": kind,
+        "line": line,
+        "function": function,
+    }
 
 
 def python(library, tree):
@@ -81,14 +89,21 @@ def javascript(library, tree):
     for path in sources(library, tree):
         text = (tree / path).read_text()
         listed = subprocess.run(
-            ["node", HERE / "stryker.mjs", tree / path], cwd=home, capture_output=True, text=True, check=True, timeout=120
+            ["node", HERE / "stryker.mjs", tree / path],
+            cwd=home,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
         )
         read = json.loads(listed.stdout)
         for each in read["mutants"]:
             start, end = ((each["location"][at]["line"], each["location"][at]["column"]) for at in ["start", "end"])
             make = lambda text=text, start=start, end=end, new=each["replacement"]: replaced(text, start, end, new)
             line = start[0] + 1
-            found.append(mutant(path, make, each["mutatorName"], line, innermost(read["functions"], line), end[0] - start[0]))
+            found.append(
+                mutant(path, make, each["mutatorName"], line, innermost(read["functions"], line), end[0] - start[0])
+            )
     return ("@stryker-mutator/instrumenter", json.loads(installed.read_text())["version"]), found
 
 

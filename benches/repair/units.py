@@ -15,8 +15,15 @@ import sys
 def finish(command, cwd, seconds):
     """Exit code (none when it took too long) and what was printed; ends all processes that it started."""
     started = subprocess.Popen(
-        ["bash", "-c", command], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        text=True, errors="replace", start_new_session=True, env={**os.environ, "CARGO_NET_OFFLINE": "true"},
+        ["bash", "-c", command],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        env={**os.environ, "CARGO_NET_OFFLINE": "true"},
     )
     try:
         printed, _ = started.communicate(timeout=seconds)

@@ -5,9 +5,10 @@ known to pass are run at the end: when they don't, the edits are tried again in 
 again that way.
 """
 
-import functools
-import sys
-import types
+from .forks import Fork
+from .hot_swap import Unlike
+from .module_state import ModuleState
+from .verdicts import FAILS, INVALID, TIMEOUT
 
 GROUP = 256
 # Tests that have to pass after a group, and how long each may take.
@@ -15,9 +16,6 @@ CANARIES = 3
 CANARY = 0.05
 # Groups that may go wrong before there are no more.
 MOST_DIRTY = 3
-# Containers that are put back, and how long they may be.
-MOST_KEPT = 5_000
-LONGEST_KEPT = 1_000
 
 
 class Groups:
@@ -40,7 +38,7 @@ class Groups:
 
     def group(self, trials):
         judge, canaries = self.judge, self.canaries()
-        self.kept = kept = self.kept or Kept(judge.tree)
+        self.kept = kept = self.kept or ModuleState(judge.tree)
 
         def work(say):
             def passes(trial):
@@ -60,7 +58,8 @@ class Groups:
 
             for number, trial in enumerate(trials):
                 said = passes(trial)
-                first = said if number == 0 else first
+                if number == 0:
+                    first = said
                 say(said)
             # Nothing that was left behind may have changed how the first went, or how others do.
             good = [passes(trials[0]) == first]
@@ -76,7 +75,7 @@ class Groups:
                 if heard is None:
                     judge.late += 1
                     verdicts = [self.word(byte) for byte in said[: len(trials)]]
-                    return verdicts + [TIMEOUT] if len(verdicts) < len(trials) else [None] * len(trials)
+                    return [*verdicts, TIMEOUT] if len(verdicts) < len(trials) else [None] * len(trials)
                 if not heard:
                     # It died at the next one, which may be to blame or not.
                     break
@@ -97,60 +96,3 @@ class Groups:
             quick = [at for at in judge.passing if at in known and judge.times.get(at, 1.0) < CANARY]
             self.chosen = quick[:CANARIES]
         return self.chosen
-
-
-class Kept:
-    """What the modules of the project hold in lists, sets and dictionaries."""
-
-    def __init__(self, tree):
-        self.containers, self.caches = [], []
-        self.seen = set()
-        self.own = set(tree.modules())
-        for name in self.own:
-            module = sys.modules.get(name)
-            self.keep(vars(module))
-            for value in list(vars(module).values()):
-                self.look(value)
-                if isinstance(value, type) and vars(value).get("__module__") == name:
-                    for inner in list(vars(value).values()):
-                        self.look(inner)
-
-    def look(self, value):
-        if isinstance(value, functools._lru_cache_wrapper):
-            self.caches.append(value)
-        elif type(value) in (list, dict, set, bytearray):
-            self.keep(value)
-        elif type(value) is types.FunctionType:
-            for default in value.__defaults__ or ():
-                if type(default) in (list, dict, set):
-                    self.keep(default)
-        elif type(value).__module__ in self.own and type(getattr(value, "__dict__", None)) is dict:
-            # What an object of the project holds, one level deep.
-            self.keep(vars(value))
-            for inner in list(vars(value).values()):
-                if type(inner) in (list, dict, set, bytearray):
-                    self.keep(inner)
-
-    def keep(self, value):
-        if id(value) not in self.seen and len(value) <= LONGEST_KEPT and len(self.containers) < MOST_KEPT:
-            self.seen.add(id(value))
-            self.containers.append((value, value.copy(), held(value)))
-
-    def restore(self):
-        for cache in self.caches:
-            cache.cache_clear()
-        for value, copy, before in self.containers:
-            if held(value) == before:
-                continue
-            if isinstance(value, (dict, set)):
-                value.clear()
-                value.update(copy)
-            else:
-                value[:] = copy
-
-
-def held(value):
-    """The very objects that a container holds, in their order."""
-    if isinstance(value, dict):
-        return list(value), list(map(id, value.values()))
-    return bytes(value) if type(value) is bytearray else list(map(id, value))

@@ -4,7 +4,7 @@
 
 const path = require('node:path');
 const real = require('node:test');
-const guard = require('guard');
+const timeLimit = require('./time_limit.js');
 
 const HOOKS = ['before', 'after', 'beforeEach', 'afterEach'];
 
@@ -41,7 +41,16 @@ function describe(extra, args) {
   try {
     const loading = fn({ name, signal: new AbortController().signal });
     // What it declares later is not seen, and then the results differ from the real ones.
-    loading?.catch?.((error) => made.items.push({ name: '<load>', fn: () => { throw error; }, options: {}, parent: made }));
+    loading?.catch?.((error) =>
+      made.items.push({
+        name: '<load>',
+        fn: () => {
+          throw error;
+        },
+        options: {},
+        parent: made,
+      }),
+    );
   } catch (error) {
     made.error = error;
   } finally {
@@ -61,12 +70,17 @@ function call(fn, given, self) {
   const args = dialect.isJest ? [] : given;
   const ran = new Promise((resolve, reject) => {
     if (fn.length > args.length) {
-      guard.run(() => fn.call(self, ...args, (error) => (error ? reject(error) : resolve())));
+      timeLimit.run(() => fn.call(self, ...args, (error) => (error ? reject(error) : resolve())));
     } else {
-      Promise.resolve(guard.run(() => fn.apply(self, args))).then(resolve, reject);
+      Promise.resolve(timeLimit.run(() => fn.apply(self, args))).then(resolve, reject);
     }
   });
-  return Promise.race([ran, new Promise((_, reject) => { broken = reject; })]);
+  return Promise.race([
+    ran,
+    new Promise((_, reject) => {
+      broken = reject;
+    }),
+  ]);
 }
 
 function full(name, parent) {
@@ -95,8 +109,12 @@ function contextOf(item, run) {
     diagnostic() {},
     plan() {},
     runOnly() {},
-    skip() { own.skipped = true; },
-    todo() { own.expected = true; },
+    skip() {
+      own.skipped = true;
+    },
+    todo() {
+      own.expected = true;
+    },
   };
   for (const hook of HOOKS) context[hook] = (fn) => own.hooks[hook].push(fn);
   let turn = Promise.resolve();
@@ -127,9 +145,12 @@ async function single(item, run) {
   } catch (error) {
     failure = { error };
   }
-  for (const after of [() => each('afterEach', item.parent, context), async () => {
-    for (const fn of own.hooks.after) await call(fn, [context], context);
-  }]) {
+  for (const after of [
+    () => each('afterEach', item.parent, context),
+    async () => {
+      for (const fn of own.hooks.after) await call(fn, [context], context);
+    },
+  ]) {
     try {
       await after();
     } catch (error) {

@@ -4,6 +4,14 @@ import json
 import os
 import sys
 
+from .behaviour import behave
+from .code_cache import keep_compiled
+from .forks import Refused, quiet
+from .frameworks import load, watched
+from .judge import Judge
+from .line_coverage import Followed
+from .tree import Tree
+
 PIECE = 40_000
 LONGEST = 8 << 20
 
@@ -34,9 +42,9 @@ class Desk:
         except Refused as refused:
             value = {"why": str(refused)[:500]}
         except Exception as error:
-            value = {"why": ("%s: %s" % (type(error).__name__, error))[:500]}
+            value = {"why": f"{type(error).__name__}: {error}"[:500]}
         except SystemExit as error:
-            value = {"why": "the tests ended the process: %s" % str(error)[:400]}
+            value = {"why": f"the tests ended the process: {str(error)[:400]}"}
         self.answer = json.dumps(value)
         if len(self.answer) > LONGEST:
             self.answer = json.dumps({"why": "the answer is too long"})
@@ -86,8 +94,7 @@ def prepare():
     sys.dont_write_bytecode = True
 
 
-DESK = Desk()
-
-
-def _greenlight(text):
-    return DESK.hear(json.loads(text))
+def start():
+    """What answers requests: a function of their texts."""
+    desk = Desk()
+    return lambda text: desk.hear(json.loads(text))

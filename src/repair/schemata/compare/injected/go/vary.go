@@ -1,3 +1,34 @@
+// Calls an observed function again with other arguments like those that it was called with.
+package observed
+
+import (
+	greenlightFmt "fmt"
+	greenlightOs "os"
+	greenlightReflect "reflect"
+	greenlightDebug "runtime/debug"
+	greenlightNumber "strconv"
+	greenlightStrings "strings"
+	greenlightTime "time"
+	greenlightUnsafe "unsafe"
+)
+
+const (
+	// Inputs that are varied, and variations of each.
+	greenlightMostInputs = 16
+	greenlightMostOthers = 32
+	// Values within the arguments that are varied, and how deep they lie.
+	greenlightMostPlaces = 24
+	greenlightDeep       = 4
+	// An input that ends the process with so many candidates is left.
+	greenlightMostEnded = 2
+	// After so many calls that ended the process a function is varied no more.
+	greenlightMostEndedInAll = 8
+	// Bytes of the stack in a call with a generated input.
+	greenlightMostStack = 64 << 20
+	// How long one call with a generated input may take.
+	greenlightLong = 500 * greenlightTime.Millisecond
+)
+
 func greenlightVary(function, most int, body interface{}, arguments []interface{}) {
 	hash := greenlightNew().all(arguments).hash
 	greenlightLock.Lock()

@@ -8,6 +8,9 @@ import statistics
 import sys
 import time
 
+from .forks import FORKS, MEMORY, STARTS, Fork, Refused
+from .verdicts import FACTOR, PASSING
+
 # How long a test may take, in seconds and by what the slowest one took so far, and as a part of all the time there is.
 LONG = 2.0
 LONGER_THAN_OTHERS = 10
@@ -102,7 +105,7 @@ class Survey:
     def look(self, left):
         """Runs the tests, each once."""
         while left and time.monotonic() < self.end and self.goes_on():
-            with Fork(lambda say: self.work(left, say)) as fork:
+            with Fork(lambda say, left=left: self.work(left, say)) as fork:
                 self.hear(fork, left)
             gone = set(self.late()).union(self.words)
             if not self.goes_on(more=1):
@@ -220,9 +223,9 @@ def exact(ids, names):
         known.setdefault(name, at)
     for name in names:
         file, colons, rest = name.partition("::")
-        for name in (name, os.path.normpath(os.path.join(os.getcwd(), file)) + colons + rest):
-            if name in known:
-                yield known[name]
+        for full in (name, os.path.normpath(os.path.join(os.getcwd(), file)) + colons + rest):
+            if full in known:
+                yield known[full]
 
 
 def eaten():

@@ -6,6 +6,8 @@ import sys
 import threading
 import time
 
+from .forks import Fork
+
 MOST_LINES = 100_000
 # How long a test that never ends may execute nothing new before it is left, and in all, in seconds.
 QUIET = 1.0

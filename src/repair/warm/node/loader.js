@@ -146,7 +146,10 @@ function install() {
     if (made?.source !== source) {
       try {
         const text = Module.wrap(source.replace(/^#!.*/, ''));
-        const options = { filename: file, importModuleDynamically: (name) => importFrom(name, pathToFileURL(file).href) };
+        const options = {
+          filename: file,
+          importModuleDynamically: (name) => importFrom(name, pathToFileURL(file).href),
+        };
         made = { source, script: new vm.Script(text, options), shift: WRAPPER };
       } catch (error) {
         blame(file, error);
@@ -170,10 +173,14 @@ function resolve(name, from) {
 
 function synthetic(values, url) {
   const names = Object.keys(values).filter((name) => name !== 'default' && name !== 'module.exports');
-  const module = new vm.SyntheticModule([...names, 'default'], () => {
-    for (const name of names) module.setExport(name, values[name]);
-    module.setExport('default', values.default);
-  }, { identifier: url });
+  const module = new vm.SyntheticModule(
+    [...names, 'default'],
+    () => {
+      for (const name of names) module.setExport(name, values[name]);
+      module.setExport('default', values.default);
+    },
+    { identifier: url },
+  );
   return module;
 }
 
@@ -231,7 +238,10 @@ async function make(url) {
 
 function get(url) {
   let module = state.graph.get(url);
-  if (module === undefined) state.graph.set(url, (module = make(url)));
+  if (module === undefined) {
+    module = make(url);
+    state.graph.set(url, module);
+  }
   return module;
 }
 
@@ -251,7 +261,8 @@ function requireOwn(file) {
 
 /// Loads a file of the project in whichever way it wants to be.
 async function load(file) {
-  if (isModule(file) && isOwn(file) && state.transform === null) return importFrom(pathToFileURL(file).href, pathToFileURL(file).href);
+  if (isModule(file) && isOwn(file) && state.transform === null)
+    return importFrom(pathToFileURL(file).href, pathToFileURL(file).href);
   return requireOwn(file);
 }
 

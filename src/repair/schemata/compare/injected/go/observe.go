@@ -1,34 +1,20 @@
+// What observed functions call: they note what they are called with and what comes of it.
+package observed
+
 import (
 	greenlightFmt "fmt"
 	greenlightOs "os"
 	greenlightReflect "reflect"
-	greenlightDebug "runtime/debug"
 	greenlightSort "sort"
 	greenlightNumber "strconv"
 	greenlightStrings "strings"
 	greenlightSync "sync"
-	greenlightTime "time"
-	greenlightUnsafe "unsafe"
 )
 
 const (
 	// Calls of one function that are noted, and parts of one value that are looked at.
 	greenlightMostCalls = 2000
 	greenlightMostParts = 20000
-	// Inputs that are varied, and variations of each.
-	greenlightMostInputs = 16
-	greenlightMostOthers = 32
-	// Values within the arguments that are varied, and how deep they lie.
-	greenlightMostPlaces = 24
-	greenlightDeep       = 4
-	// An input that ends the process with so many candidates is left.
-	greenlightMostEnded = 2
-	// After so many calls that ended the process a function is varied no more.
-	greenlightMostEndedInAll = 8
-	// Bytes of the stack in a call with a generated input.
-	greenlightMostStack = 64 << 20
-	// How long one call with a generated input may take.
-	greenlightLong = 500 * greenlightTime.Millisecond
 	// Bytes of what earlier runs wrote.
 	greenlightMostRead = 1 << 23
 )
@@ -258,4 +244,3 @@ func greenlightAfter(results, arguments []interface{}) *greenlightDigest {
 	digest.opaque = was || digest.left <= 0
 	return digest
 }
-

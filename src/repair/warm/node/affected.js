@@ -4,8 +4,8 @@
 
 const fs = require('node:fs');
 const { fileURLToPath } = require('node:url');
-const { textOf } = require('coverage');
-const modules = require('modules');
+const { textOf } = require('./coverage.js');
+const loader = require('./loader.js');
 
 /// Functions that are told apart, and how often they may be entered, all files together.
 const MOST_FUNCTIONS = 100_000;
@@ -30,7 +30,8 @@ function recorder({ passed, only }) {
     const key = `${start}-${end} ${file}`;
     let id = ids.get(key);
     if (id === undefined && ids.size < MOST_FUNCTIONS) {
-      ids.set(key, (id = ids.size));
+      id = ids.size;
+      ids.set(key, id);
       const known = extents.get(file) ?? [];
       extents.set(file, known);
       known.push([start, end, id]);
@@ -41,7 +42,9 @@ function recorder({ passed, only }) {
   function noteFile(file, functions) {
     const { raw, shift } = textOf(file);
     if (raw === null) return;
-    for (const { ranges: [{ startOffset, endOffset, count }] } of functions) {
+    for (const {
+      ranges: [{ startOffset, endOffset, count }],
+    } of functions) {
       const [start, end] = [startOffset - shift, endOffset - shift];
       // All of a module is no function.
       if (start < 0 || end > raw.length || (start === 0 && end === raw.length)) continue;
@@ -56,7 +59,7 @@ function recorder({ passed, only }) {
     note(scripts) {
       for (const { url, functions } of scripts) {
         const file = url.startsWith('file:') ? fileURLToPath(url) : url;
-        if (modules.isOwn(file)) noteFile(file, functions);
+        if (loader.isOwn(file)) noteFile(file, functions);
       }
     },
     /// The tests of a file were run, and what is noted from now on belongs to another one.

@@ -16,6 +16,9 @@ PROCESSOR = 120
 STARVED = 3
 # How often it is looked at how much processor time a fork took, in seconds.
 LOOK = 0.02
+# What starts another program, as audit events are called.
+STARTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system"}
+FORKS = {"os.fork", "os.forkpty"}
 
 
 class Refused(Exception):
@@ -97,7 +100,7 @@ class Fork:
 
     def stat(self):
         try:
-            with open("/proc/%d/stat" % self.process, "rb") as file:
+            with open(f"/proc/{self.process}/stat", "rb") as file:
                 return file.read().rpartition(b")")[2].split()
         except OSError:
             return []

@@ -74,10 +74,15 @@ function* functions(root) {
     if (value === null || !['function', 'object'].includes(typeof value) || seen.has(value)) continue;
     seen.add(value);
     if (typeof value === 'function') yield { holder, key, value, names };
-    if (names.length >= DEEP || (typeof value === 'object' && !isPlain(value) && names.at(-1) !== 'prototype' && names.length > 0)) {
+    if (
+      names.length >= DEEP ||
+      (typeof value === 'object' && !isPlain(value) && names.at(-1) !== 'prototype' && names.length > 0)
+    ) {
       continue;
     }
-    const inner = Object.getOwnPropertyNames(value).filter((name) => !['constructor', 'caller', 'arguments'].includes(name));
+    const inner = Object.getOwnPropertyNames(value).filter(
+      (name) => !['constructor', 'caller', 'arguments'].includes(name),
+    );
     for (const name of inner) left.push({ holder: value, key: name, names: [...names, name] });
   }
 }
@@ -135,12 +140,26 @@ function copiedSelf(self) {
 /// Other values of the same kind.
 function like(value) {
   switch (typeof value) {
-    case 'boolean': return [!value];
-    case 'number': return [value + 1, value - 1, 0, -1, -value, value * 2];
-    case 'bigint': return [value + 1n, value - 1n, 0n, -1n, -value];
-    case 'string': return ['', value.slice(0, -1), value.slice(1), [...value].reverse().join(''), value + value, value.toUpperCase(), ` ${value}`];
-    case 'object': break;
-    default: return [];
+    case 'boolean':
+      return [!value];
+    case 'number':
+      return [value + 1, value - 1, 0, -1, -value, value * 2];
+    case 'bigint':
+      return [value + 1n, value - 1n, 0n, -1n, -value];
+    case 'string':
+      return [
+        '',
+        value.slice(0, -1),
+        value.slice(1),
+        [...value].reverse().join(''),
+        value + value,
+        value.toUpperCase(),
+        ` ${value}`,
+      ];
+    case 'object':
+      break;
+    default:
+      return [];
   }
   if (value === null) return [];
   if (Array.isArray(value)) return [[], value.slice(0, -1), value.slice(1), [...value].reverse(), [...value, ...value]];
@@ -156,7 +175,8 @@ function put(args, at, value) {
 
 function* variations(input) {
   const { args } = input;
-  for (let at = 0; at < args.length; at += 1) for (const other of like(args[at])) yield { ...input, args: put(args, at, other) };
+  for (let at = 0; at < args.length; at += 1)
+    for (const other of like(args[at])) yield { ...input, args: put(args, at, other) };
   for (let at = 0; at + 1 < args.length; at += 1) {
     if (typeof args[at] !== typeof args[at + 1]) continue;
     yield { ...input, args: put(put(args, at, args[at + 1]), at + 1, args[at]) };
@@ -165,7 +185,8 @@ function* variations(input) {
   // What two conditions come to is seen only when both change.
   for (let at = 0; at < args.length; at += 1) {
     for (let next = at + 1; next < args.length; next += 1) {
-      for (const other of like(args[at])) for (const more of like(args[next])) yield { ...input, args: put(put(args, at, other), next, more) };
+      for (const other of like(args[at]))
+        for (const more of like(args[next])) yield { ...input, args: put(put(args, at, other), next, more) };
     }
   }
 }
@@ -197,7 +218,9 @@ function inTurn(many, most) {
 async function settled(result) {
   if (typeof result?.then === 'function') {
     let timer = null;
-    const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error('late')), CALL); });
+    const late = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error('late')), CALL);
+    });
     return Promise.race([result, late]).finally(() => clearTimeout(timer));
   }
   if (typeof result?.next !== 'function' || typeof result[Symbol.iterator] !== 'function') return result;
@@ -232,7 +255,10 @@ async function answer(values, input) {
   const left = () => (made === null ? show(args) : show([...args, { ...made }]));
   const before = left();
   let state = 1;
-  Math.random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+  Math.random = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
   let text;
   try {
     const run = () => (input.isMade ? Reflect.construct(value, args) : Reflect.apply(value, holder, args));

@@ -4,22 +4,24 @@ import gc
 import json
 import sys
 import time
-import types
 
-# How long a candidate may take, by what the tests take without one.
-FACTOR = 10
+from .code_objects import content, functions, key
+from .edits import Edited, Written
+from .forks import FORKS, STARTS, Fork, Refused
+from .groups import GROUP, Groups
+from .hot_swap import Reruns, Trial, Unlike, swapped
+from .reloading import reload
+from .survey import Survey
+from .verdicts import FACTOR, FAILS, INVALID, PASSES, PASSING, TIMEOUT
+
+# What a candidate may take in any case, in seconds.
 LEAST = 0.2
 # The same of processor time, which nobody else uses up, once so many took longer: those that never end are many.
 LEAST_BUSY = 0.05
 MANY_LATE = 10
 MOST = 20.0
-# How long the tests that passed may take for one candidate, and how many there may be.
-PASSING = 2.0
+# Tests that passed and are run for one candidate.
 MOST_PASSING = 400
-# What starts another program, as audit events are called.
-STARTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system"}
-FORKS = {"os.fork", "os.forkpty"}
-PASSES, FAILS, INVALID, TIMEOUT = "passes", "fails", "invalid", "timeout"
 
 
 class Judge:
@@ -92,9 +94,10 @@ class Judge:
             known.setdefault(name, at)
         found = {}
         for name in names:
-            at = known.get(name)
-            for at in [at] if at is not None else self.tests.find(name)[:1] if len(names) < 500 else []:
-                found[at] = True
+            if name in known:
+                found[known[name]] = True
+            elif len(names) < 500:
+                found.update(dict.fromkeys(self.tests.find(name)[:1], True))
         if names and not found:
             # Named in another way; whether they pass is seen before it matters.
             found = dict.fromkeys(range(len(self.tests.ids)))
@@ -162,7 +165,7 @@ class Judge:
         return min(MOST, max(LEAST, self.took * FACTOR))
 
     def limits(self, more=0.0):
-        """How long a candidate may take, and how much processor time, when something comes before that takes so long."""
+        """How long a candidate may take, and how much processor time, when what comes before it takes so long."""
         more *= FACTOR
         least = LEAST_BUSY if self.late >= MANY_LATE else LEAST
         busy = self.took if self.busy is None else self.busy
@@ -242,7 +245,7 @@ class Judge:
             for function in self.index.get(key(old), ()):
                 if function.__code__.co_freevars != new.co_freevars:
                     return None
-                if own(function.__code__) == own(old):
+                if content(function.__code__) == content(old):
                     targets.append((function, new))
         return targets or None
 
@@ -257,7 +260,8 @@ class Judge:
                 chosen = sorted({at for touched in sets for at in touched})
             else:
                 path = edit.file.path
-                chosen = sorted({at for one, tests in self.touched.items() if self.tree.path(one[0]) == path for at in tests})
+                sets = [tests for one, tests in self.touched.items() if self.tree.path(one[0]) == path]
+                chosen = sorted({at for touched in sets for at in touched})
         return bounded_by(chosen, self.times)
 
     def relevant_to(self, functions):
@@ -350,21 +354,6 @@ class Judge:
         return time.monotonic() - started
 
 
-def key(code):
-    return (code.co_filename, code.co_firstlineno, code.co_name)
-
-
-def functions(tree):
-    """The functions of the project that are alive, by where their code stands."""
-    found = {}
-    for function in gc.get_objects():
-        if type(function) is types.FunctionType and tree.path(function.__code__.co_filename):
-            code = function.__code__
-            whole = tree.whole(tree.path(code.co_filename))
-            found.setdefault((whole, code.co_firstlineno, code.co_name), []).append(function)
-    return found
-
-
 def bounded_by(chosen, times):
     """As many of the quickest as there is time for, in their order."""
     kept, total = set(), 0.0
@@ -374,26 +363,3 @@ def bounded_by(chosen, times):
             break
         kept.add(at)
     return [at for at in chosen if at in kept]
-
-
-def reload(tree, edited):
-    """Forgets the modules of the project, and lets some of their files read otherwise from now on."""
-    import importlib.machinery
-    import linecache
-
-    for name in list(tree.modules()):
-        del sys.modules[name]
-    importlib.invalidate_caches()
-    plain = importlib.machinery.SourceFileLoader.get_code
-
-    def get_code(self, fullname):
-        import os
-
-        name = os.path.realpath(self.get_filename(fullname))
-        if name in edited:
-            return compiled(edited[name], self.get_filename(fullname), 0)
-        return plain(self, fullname)
-
-    importlib.machinery.SourceFileLoader.get_code = get_code
-    for name, data in edited.items():
-        linecache.cache[name] = (len(data), None, data.decode("utf-8", "replace").splitlines(True), name)

@@ -31,10 +31,10 @@ class Uses:
                 left.extend(default for default in node.args.defaults + node.args.kw_defaults if default)
             elif isinstance(node, ast.AnnAssign):
                 left.extend(part for part in (node.target, node.value) if part)
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load):
+            elif isinstance(node, ast.Attribute) and is_read(node) and isinstance(node.value, ast.Name):
                 self.parts.setdefault(node.value.id, set()).add(node.attr)
             else:
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                if isinstance(node, ast.Name) and is_read(node):
                     self.read.add(node.id)
                 left.extend(ast.iter_child_nodes(node))
 
@@ -53,6 +53,10 @@ class Uses:
                 self.whole.add(source)
             else:
                 self.taken[alias.asname or alias.name] = (source, alias.name)
+
+
+def is_read(node):
+    return isinstance(node.ctx, ast.Load)
 
 
 def of_modules(tree):
@@ -82,7 +86,7 @@ def derived(uses, source):
 
 
 def read_at_load(own, source, names):
-    """What one module reads of another while it is loaded, by the names it has there; None where that is more than names."""
+    """What one module reads of another while it is loaded, by its names there; None where that is more than names."""
     read = set()
     for name, (module, there) in names.items():
         if module == source and there is None and name not in own.read:

@@ -8,8 +8,10 @@ import signal
 import sys
 import time
 import types
-
 from random import seed
+
+from .forks import Fork, Refused
+from .hot_swap import swapped
 
 # Inputs that are recorded of each function, and inputs in all.
 MOST_RECORDED = 24
@@ -48,7 +50,7 @@ def behave(judge, candidates, wall):
         # What no input reaches is alike, whatever it does: so without an edit, too.
         for number, changes in enumerate([[], *chosen]):
             left = max(0.2, (end - time.monotonic()) / (len(chosen) + 1 - number))
-            with Fork(lambda say: answer(changes, inputs, say)) as fork:
+            with Fork(lambda say, changes=changes: answer(changes, inputs, say)) as fork:
                 said, ended = fork.all(left)
             answers = said.decode("utf-8", "replace").split("\n")[:-1][: len(inputs)]
             missing = "the process ended" if ended else "timeout"
@@ -146,7 +148,7 @@ def variations(function, arguments):
         yield function, with_changes(arguments, [change])
     for at in range(len(plain) - 1):
         if type(plain[at]) is type(plain[at + 1]):
-            yield function, (plain[:at] + [plain[at + 1], plain[at]] + plain[at + 2 :], named)
+            yield function, ([*plain[:at], plain[at + 1], plain[at], *plain[at + 2 :]], named)
     # What two conditions come to is seen only when both change.
     for one, other in itertools.combinations(changes, 2):
         for both in itertools.product(one, other):
@@ -231,7 +233,8 @@ def show(value, deep=DEEP):
     if deep == 0:
         return kind.__name__
     if kind in (list, tuple):
-        return kind.__name__ + "(" + ", ".join(show(inner, deep - 1) for inner in value[:MANY]) + ", %d)" % len(value)
+        inside = ", ".join(show(inner, deep - 1) for inner in value[:MANY])
+        return f"{kind.__name__}({inside}, {len(value)})"
     if kind in (set, frozenset):
         return kind.__name__ + "(" + ", ".join(sorted(show(inner, deep - 1) for inner in list(value)[:MANY])) + ")"
     if kind is dict:

@@ -1,16 +1,16 @@
-"""The files of the project, and what becomes of one with an edit."""
+"""The files of the project, and what each compiles to with an edit."""
 
 import __future__
 
 import ast
 import os
 import sys
-import types
 import warnings
+
+from .forks import Refused
 
 FOREIGN = ("site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox", "node_modules", ".git")
 LONGEST_FILE = 4 << 20
-FUNCTION = 0x3  # CO_OPTIMIZED | CO_NEWLOCALS
 
 
 class Tree:
@@ -98,7 +98,7 @@ class File:
                 for alias in statement.names:
                     self.flags |= getattr(getattr(__future__, alias.name, None), "compiler_flag", 0)
             decorators = [decorator.lineno for decorator in getattr(statement, "decorator_list", [])]
-            first = min(decorators + [statement.lineno])
+            first = min([*decorators, statement.lineno])
             if first <= last:
                 if self.parts:
                     self.parts.pop()
@@ -161,42 +161,3 @@ def compiled(data, name, flags):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compile(data, name, "exec", flags, dont_inherit=True)
-
-
-class Swap:
-    """Functions that are given other code: pairs of code of now and of then, the outer ones first."""
-
-    def __init__(self):
-        self.pairs = []
-        self.changed = []
-        self.possible = True
-
-    def compare(self, old, new, around):
-        """Whether anything differs; `around` are the pairs of functions that this code is made in."""
-        here = around + [(old, new)] if old.co_flags & FUNCTION == FUNCTION else around
-        differs = own(old) != own(new)
-        inner, others = nested(old), nested(new)
-        if differs:
-            self.changed.extend(here[-1:] or [(old, new)])
-            self.possible = self.possible and bool(here)
-        if len(inner) == len(others):
-            for pair in zip(inner, others):
-                self.compare(*pair, here)
-        elif not differs:
-            self.possible = False
-        else:
-            self.changed.extend((code, None) for code in inner)
-        if differs:
-            self.pairs.extend(pair for pair in here if pair not in self.pairs)
-
-
-def nested(code):
-    return [const for const in code.co_consts if isinstance(const, types.CodeType)]
-
-
-def own(code):
-    """What a piece of code does, without the code nested in it and without where it stands."""
-    consts = [(type(const), repr(const)) for const in code.co_consts if not isinstance(const, types.CodeType)]
-    shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_name)
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    return (code.co_code, consts, shape, names, getattr(code, "co_exceptiontable", b""))

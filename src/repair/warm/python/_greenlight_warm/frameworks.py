@@ -4,6 +4,10 @@ import dis
 import os
 import sys
 
+from .code_cache import keep_rewritten
+from .code_objects import FUNCTION
+from .forks import Fork, Refused, quiet
+
 # Seconds that a second session may take to be opened.
 OPENING = 10
 # Calls at load of which it is found out which module is being loaded.
@@ -119,8 +123,8 @@ class Pytest:
 
     def whole(self, item):
         file, _, rest = item.nodeid.partition("::")
-        file = os.path.join(str(self.config.rootpath if hasattr(self.config, "rootpath") else self.config.rootdir), file)
-        return file + "::" + rest
+        root = self.config.rootpath if hasattr(self.config, "rootpath") else self.config.rootdir
+        return os.path.join(str(root), file) + "::" + rest
 
     def file(self, at):
         return self.ids[at].partition("::")[0]
@@ -208,7 +212,7 @@ class Unittest:
         self.tree = tree
         self.found = None
         names = [word for word in arguments if word not in ("-f", "--failfast", "-c", "--catch", "-b", "--buffer")]
-        unittest.main(module=None, argv=["python -m unittest"] + names, testRunner=self, exit=False)
+        unittest.main(module=None, argv=["python -m unittest", *names], testRunner=self, exit=False)
         self.items = list(leaves(self.found))
         self.ids = [test.id() for test in self.items]
         if not self.items:
@@ -233,11 +237,12 @@ class Unittest:
 
     def run(self, *arguments):
         # Of a runner, this is called with all tests; of this class, with those to be run.
-        if len(arguments) == 1:
-            return self.run_suite(*arguments)
+        return self.run_suite(*arguments) if len(arguments) == 1 else self.run_chosen(*arguments)
+
+    def run_chosen(self, chosen, done):
         import unittest
 
-        tests, (chosen, done) = self, arguments
+        tests = self
         tests.failed = False
         place = {id(self.items[at]): at for at in chosen}
 

@@ -1,8 +1,8 @@
 """Puts an edit into code that is loaded, and takes it out again: functions get other code, or one module is run again.
 
-When a module is run again, the modules that took something from it stay, and are given what is new. That takes a fraction
-of the time that loading them all does, and is not enough where they made something of it while they were loaded, or where
-anything else holds what the module made.
+When a module is run again, the modules that took something from it stay, and are given what is new. That takes a
+fraction of the time that loading them all does, and is not enough where they made something of it while they were
+loaded, or where anything else holds what the module made.
 """
 
 import gc
@@ -10,6 +10,9 @@ import importlib.machinery
 import sys
 import time
 import types
+
+from .forks import Fork
+from .imports import MOST_ROUNDS, derived, of_modules, read_at_load
 
 # Names that the import system gives a module.
 GIVEN = ("__file__", "__spec__", "__loader__", "__package__", "__path__", "__cached__")
@@ -173,7 +176,7 @@ class Again:
             for names, key, old, _ in reversed(changes):
                 names[key] = old
 
-        return made + [self.module], undo
+        return [*made, self.module], undo
 
     def given(self, before, fresh):
         """The names of other modules that get another value: of which, its name, the old and the new one."""
@@ -240,7 +243,8 @@ def is_like(one, other):
     if type(one) in (list, dict, set):
         return len(one) == len(other)
     if isinstance(one, type):
-        return isinstance(other, type) and vars(one).keys() == vars(other).keys() and registered(one) == registered(other)
+        has_same_names = isinstance(other, type) and vars(one).keys() == vars(other).keys()
+        return has_same_names and registered(one) == registered(other)
     return type(one) not in (int, float, bool, str, bytes) or one == other or one != one
 
 
@@ -262,13 +266,15 @@ def is_held(tree, again, made):
     own, left = {}, [value for value in made if value is not module]
     while left and len(own) < MOST_FOLLOWED:
         value = left.pop()
-        is_foreign = isinstance(value, types.ModuleType) or (isinstance(value, type) and value.__module__ != module.__name__)
+        is_foreign_class = isinstance(value, type) and value.__module__ != module.__name__
+        is_foreign = is_foreign_class or isinstance(value, types.ModuleType)
         if id(value) in own or id(value) in spaces or is_foreign or not gc.is_tracked(value):
             continue
         own[id(value)] = value
         left.extend(gc.get_referents(value))
     # Modules, and what looks at it here.
-    known = {id(vars(sys.modules[name])) for name in tree.modules()}.union(own, map(id, (vars(module), sys.modules, again, vars(again), made, own, left)))
+    here = map(id, (vars(module), sys.modules, again, vars(again), made, own, left))
+    known = {id(vars(sys.modules[name])) for name in tree.modules()}.union(own, here)
     holders = gc.get_referrers(*made)
     return len(own) >= MOST_FOLLOWED or any(id(holder) not in known and not is_harness(holder) for holder in holders)
 

@@ -1,5 +1,8 @@
 """Edits as they are asked for: compiled and compared with what is there, and on the disk for a while."""
 
+from .code_objects import Swap
+from .forks import Refused
+
 
 class Edited:
     """One candidate, compiled."""
