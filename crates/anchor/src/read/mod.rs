@@ -1,11 +1,18 @@
 //! Reads a unified diff as the tools print it: git's own with all its headers, and the plain ones of `diff -u`,
 //! formatters and linters. What it means for a tree is not decided here.
 
-use super::Error;
-use super::binary::{self, Binary};
-use super::hunk::{Hunk, hunks};
-use super::quoted::{bare, both, unquoted};
-use super::reader::{Reader, shown, too_large, trimmed, wrong};
+mod apply;
+mod binary;
+mod hunk;
+mod quoted;
+mod reader;
+
+pub use self::apply::apply;
+use self::binary::Binary;
+use self::hunk::{Hunk, hunks};
+use self::quoted::{bare, both, unquoted};
+use self::reader::{Reader, shown, too_large, trimmed, wrong};
+use crate::error::ReadError as Error;
 
 /// How many files a diff may name.
 const MAX_FILES: usize = 20_000;
@@ -19,30 +26,30 @@ const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
     clippy::struct_excessive_bools,
     reason = "each is a line that the header has or has not"
 )]
-pub(super) struct Section<'a> {
+struct Section<'a> {
     /// The line of the diff where it starts, from 1.
-    pub(super) line: usize,
+    line: usize,
     /// As written, prefix included. `None` for `/dev/null`.
-    pub(super) old: Option<Vec<u8>>,
-    pub(super) new: Option<Vec<u8>>,
+    old: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
     /// The two names of the `diff --git` line, from which prefixes can be told.
-    pub(super) pair: Option<(Vec<u8>, Vec<u8>)>,
+    pair: Option<(Vec<u8>, Vec<u8>)>,
     /// Whether the time after the new name is the epoch, with which `diff -N` says that there is no file.
-    pub(super) ends_at_epoch: bool,
+    ends_at_epoch: bool,
     /// The names of a rename or a copy, which git writes without prefixes.
-    pub(super) from: Option<Vec<u8>>,
-    pub(super) to: Option<Vec<u8>>,
+    from: Option<Vec<u8>>,
+    to: Option<Vec<u8>>,
     /// Whether `from` goes, or stays.
-    pub(super) rename: bool,
-    pub(super) copy: bool,
-    pub(super) created: bool,
-    pub(super) deleted: bool,
+    rename: bool,
+    copy: bool,
+    created: bool,
+    deleted: bool,
     /// The mode before, if the diff names it.
-    pub(super) old_mode: Option<u32>,
-    pub(super) new_mode: Option<u32>,
+    old_mode: Option<u32>,
+    new_mode: Option<u32>,
     /// The object names of an `index` line, perhaps shortened.
-    pub(super) index: Option<(String, String)>,
-    pub(super) body: Body<'a>,
+    index: Option<(String, String)>,
+    body: Body<'a>,
 }
 
 impl Section<'_> {
@@ -56,7 +63,7 @@ impl Section<'_> {
 
 /// What happens to the content.
 #[derive(Debug, Default)]
-pub(super) enum Body<'a> {
+enum Body<'a> {
     #[default]
     Same,
     Text(Vec<Hunk<'a>>),
@@ -68,7 +75,7 @@ pub(super) enum Body<'a> {
 ///
 /// # Errors
 /// When a section is cut off or cannot be understood, or when there is none in a text that is not empty.
-pub(super) fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
+fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
     let mut reader = Reader::new(text)?;
     let mut sections = Vec::new();
     while let Some(line) = reader.peek() {

@@ -1,7 +1,7 @@
 //! Reads the hunks of one file in a unified diff. Where they go is not decided here.
 
-use super::Error;
 use super::reader::{Reader, wrong};
+use crate::error::ReadError as Error;
 
 #[derive(Debug)]
 pub(super) struct Hunk<'a> {

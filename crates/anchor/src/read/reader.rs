@@ -1,6 +1,6 @@
 //! The lines of a diff, one after the other, and what is said of one that is wrong.
 
-use super::Error;
+use crate::error::ReadError as Error;
 
 /// How many lines a diff may have: each takes more memory than it has bytes.
 const MAX_LINES: usize = 1_000_000;
@@ -67,7 +67,9 @@ pub(super) fn trimmed(line: &[u8]) -> &[u8] {
 
 /// A name for an error message.
 pub(super) fn shown(name: &[u8]) -> String {
-    super::printable(name)
+    let name = String::from_utf8_lossy(&name[..name.len().min(1000)]);
+    let first = name.trim().chars().take_while(|c| *c != '\n');
+    first.filter(|c| !c.is_control()).take(200).collect()
 }
 
 pub(super) fn wrong(path: &str, line: usize, reason: impl Into<String>) -> Error {
