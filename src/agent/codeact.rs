@@ -15,14 +15,10 @@ mod told;
 
 use tokio_util::sync::CancellationToken;
 
-pub(super) use self::cells::Cells;
 use super::model::{Speech, ToolSpec};
 use super::tools::Answer;
 use super::transcript::{Item, Reply, ToolCall};
 use super::{Error, Journal, Shell, Transcript, prompt};
-
-/// The name of the call that a block is.
-pub(super) const EXECUTE: &str = "execute";
 
 /// What a reply without a block is answered with.
 const NUDGE: &str = "Nothing was done: only code between <execute> and </execute> counts. Continue with such a block, \

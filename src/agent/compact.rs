@@ -10,8 +10,6 @@ use serde_json::Value;
 
 use super::transcript::{Item, Transcript};
 
-/// What a model is sent at most if nobody says anything else, in tokens.
-pub const DEFAULT_CONTEXT: u64 = 64_000;
 /// What stands for a token where nobody counts.
 const BYTES_PER_TOKEN: u64 = 4;
 /// The longest part of a call that its line repeats, in characters.

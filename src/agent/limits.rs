@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::codeact::EXECUTE;
 use super::model::ToolSpec;
 use super::tools;
-use super::transcript::{Reply, Transcript};
+use super::transcript::{EXECUTE, Reply, Transcript};
 
 /// At most this many replies in a row may be nothing but calls that cannot be understood.
 const MALFORMED_REPLIES: usize = 3;

@@ -7,6 +7,8 @@
 mod catch_up;
 mod codeact;
 mod compact;
+mod history;
+mod interpreters;
 mod limits;
 pub mod mode;
 mod model;
@@ -22,11 +24,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::catch_up::{catch_up, edits_but_of};
 pub use self::codeact::{acts_by_code, how_to_act};
-pub use self::compact::{DEFAULT_CONTEXT, as_shown};
+pub use self::compact::as_shown;
+pub use self::history::{History, Question};
 pub use self::limits::{LimitKind, Limits};
-pub use self::model::{Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
+pub use self::model::{DEFAULT_CONTEXT, Delta, Live, Model, ModelError, Recorded, Speech, ToolSpec, Turn};
 pub use self::shell::Shell;
-pub use self::tools::{History, Question, all as all_tools, carry_out, edits};
+pub use self::tools::{all as all_tools, carry_out, edits};
 pub use self::transcript::{Item, Reply, ToolCall, Transcript, Usage};
 use crate::domain::execution::Deferred;
 use crate::domain::explanation::Explanation;

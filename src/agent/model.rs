@@ -5,8 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::compact::DEFAULT_CONTEXT;
 use super::transcript::{Item, Reply};
+
+/// What a model is sent at most if nobody says anything else, in tokens.
+pub const DEFAULT_CONTEXT: u64 = 64_000;
 
 /// Something that answers a transcript.
 pub trait Model: Send + Sync {

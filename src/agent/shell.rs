@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Limits;
-use super::codeact::Cells;
+use super::history::History;
+use super::interpreters::Cells;
 use super::model::{Live, Speech};
 use super::running::InUse;
-use super::tools::History;
 use super::transcript::ToolCall;
 use crate::checkout::Checkout;
 use crate::domain::execution::What;

@@ -9,8 +9,10 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Exit;
-use super::codeact::EXECUTE;
 use crate::domain::redact::bounded;
+
+/// The name of the call that a block is.
+pub(super) const EXECUTE: &str = "execute";
 
 /// The longest free text of a reply that is kept, in bytes.
 const MAX_TEXT: usize = 8 << 10;

@@ -58,7 +58,7 @@ impl Question<'_> {
         }
     }
 
-    /// Asks until there is an answer; none at the end of input, which is no answer.
+    /// Asks until there is an answer; none at the end of input, which is not an answer.
     ///
     /// # Errors
     /// When the work is stopped meanwhile, or nothing that was typed is an answer.
@@ -249,8 +249,8 @@ mod tests {
         again(FIX, "aprove", "did you mean `approve`?");
         again(FIX, "yse", "did you mean `yes`?");
         again(FIX, "rejct", "did you mean `reject`?");
-        again(FIX, "sure", "`sure` is no answer");
-        again(FIX, "q", "`q` is no answer");
+        again(FIX, "sure", "`sure` is not an answer");
+        again(FIX, "q", "`q` is not an answer");
         again(FIX, "yes please", "is that a yes?");
         again(FIX, "/greenlight aprove", "did you mean `/greenlight approve`?");
         again(FIX, "/greenlight fix", "`/greenlight approve` or");
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(TESTS.heard("test"), Heard::Answer(Answer::Yes));
         assert_eq!(TESTS.heard("`Test`"), Heard::Answer(Answer::Yes));
         for typed in ["y", "yes", "ok", "approve", "/greenlight approve"] {
-            again(TESTS, typed, "is `test`");
+            again(TESTS, typed, "type `test` to approve");
         }
         again(TESTS, "tset", "did you mean `test`?");
         assert_eq!(TESTS.heard("n"), Heard::Answer(Answer::No));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::terminal;
-use crate::config::settings::SettingsError;
+use crate::config::SettingsError;
 use crate::engine::Broken;
 use crate::{agent, journal};
 

@@ -7,7 +7,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::Exit;
-use crate::config::settings::{Place, Settings};
+use crate::config::secrets::Place;
+use crate::config::settings::Settings;
 use crate::private;
 use crate::sandbox::{Backend, Sandbox};
 

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, elapsed, terminal};
 use crate::config::environment::Environment;
-use crate::config::repository::REGISTRIES;
+use crate::domain::execution::REGISTRIES;
 use crate::engine::desk::{CONFIG_FILE, Desk};
 use crate::suite::{self, Suite, TestCommand};
 

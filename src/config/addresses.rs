@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use super::settings::SettingsError;
+use super::settings_error::SettingsError;
 
 /// GitHub's URL, where a token that may write travels: in the clear at most to this very machine.
 ///

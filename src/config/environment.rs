@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::settings::SettingsError;
+use super::settings_error::SettingsError;
 use crate::domain::id::{Repository, RepositoryId, RepositoryName};
 
 /// The prefixes of the variables that are looked at; everything else, and the secrets in it, is left alone.

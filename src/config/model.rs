@@ -11,7 +11,7 @@ use super::addresses::base_url;
 use super::environment::Environment;
 use super::flags::ModelFlags;
 use super::secrets::MODEL_API_KEY;
-use super::settings::SettingsError;
+use super::settings_error::SettingsError;
 use crate::domain::model::{Api, Price, Prices, ToolUse};
 
 const MODEL_BASE_URL: &str = "https://api.openai.com/v1";

@@ -227,7 +227,7 @@ mod tests {
         greenlight.toml line 2, `test.timeout`: "600" is not a duration such as "90s", "10m" or "24h"
         greenlight.toml line 2, `sandbox.memory`: "2GB" is not a size such as "512MiB" or "2GiB"
         greenlight.toml line 2, `sandbox.network`: "https://pypi.org" is not a full host name such as "pypi.org", without scheme, port, path or asterisk
-        greenlight.toml line 2, `protect.paths`: "[z" is no pattern: unclosed character class; missing ']'
+        greenlight.toml line 2, `protect.paths`: "[z" is not a pattern: unclosed character class; missing ']'
         greenlight.toml line 1: unclosed table, expected ']'
         greenlight.toml line 2: duplicate key
         "#);

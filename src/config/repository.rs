@@ -15,9 +15,6 @@ use crate::sandbox::Property;
 /// Where the configuration lies in a repository.
 pub const FILE_NAME: &str = "greenlight.toml";
 
-/// In a list of hosts: the package registries that the tools of the machine are configured for.
-pub const REGISTRIES: &str = "registries";
-
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
@@ -188,7 +185,7 @@ pub struct Sandbox {
     /// Bytes written to disk.
     #[serde(deserialize_with = "size::<_, 64, { 16 << 20 }>")]
     pub disk: u64,
-    /// Host names that an installation of dependencies may reach; [`REGISTRIES`] is one of
+    /// Host names that an installation of dependencies may reach; [`REGISTRIES`](crate::domain::execution::REGISTRIES) is one of
     /// them, and stands for those that the machine's package tools are configured for. With any of them dependencies are
     /// installed before the tests run, which an approval names.
     #[serde(deserialize_with = "hosts")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::environment::Environment;
 use super::flags::RetentionFlags;
-use super::settings::SettingsError;
+use super::settings_error::SettingsError;
 use super::values::parse_size;
 
 const DAY: Duration = Duration::from_hours(24);

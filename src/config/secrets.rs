@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::environment::Environment;
-use super::settings::{Place, SettingsError};
+use super::settings_error::SettingsError;
 
 /// Far more than any key or token has.
 const MAX_SECRET_BYTES: u64 = 64 * 1024;
@@ -146,6 +146,20 @@ pub(super) fn private_key(key: &SecretString) -> Result<SecretString, SettingsEr
             "is not an RSA private key in PEM format",
             "generate one on the settings page of the GitHub App and set GREENLIGHT_PRIVATE_KEY_FILE to the .pem file",
         )),
+    }
+}
+
+/// Where something lies that only greenlight may read, and the variable to move it with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub setting: &'static str,
+    pub path: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(setting: &'static str, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { setting, path }
     }
 }
 

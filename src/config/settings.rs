@@ -16,39 +16,12 @@ use super::environment::Environment;
 use super::flags::Flags;
 pub use super::model::ModelSettings;
 use super::retention::Retention;
-use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, WEBHOOK_SECRET, private_key};
+use super::secrets::{GITHUB_TOKEN, MODEL_API_KEY, PRIVATE_KEY, Place, WEBHOOK_SECRET, private_key};
+use super::settings_error::SettingsError;
 use crate::domain::model::Who;
 
 const GITHUB_API_URL: &str = "https://api.github.com";
 const DATABASE_NAME: &str = "greenlight.db";
-
-/// A setting that is missing or wrong, and how to set it. Never holds the value of a secret.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} {problem}; {remedy}")]
-pub struct SettingsError {
-    pub setting: &'static str,
-    pub problem: String,
-    pub remedy: String,
-}
-
-impl SettingsError {
-    pub fn new(setting: &'static str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            setting,
-            problem: problem.into(),
-            remedy: remedy.into(),
-        }
-    }
-
-    /// The same, told of the flag where it was one that made the setting.
-    fn told_of(self, given: &[(&'static str, &'static str)]) -> Self {
-        let flag = given.iter().find(|(variable, _)| *variable == self.setting);
-        Self {
-            setting: flag.map_or(self.setting, |(_, flag)| flag),
-            ..self
-        }
-    }
-}
 
 /// Everything that was set, checked as far as that goes without asking anybody.
 ///
@@ -82,20 +55,6 @@ pub struct Settings {
     given: Vec<(&'static str, &'static str)>,
     engine: Who,
     model: Option<ModelSettings>,
-}
-
-/// Where something lies that only greenlight may read, and the variable to move it with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub setting: &'static str,
-    pub path: PathBuf,
-}
-
-impl Place {
-    pub(super) fn new(setting: &'static str, path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
-        Self { setting, path }
-    }
 }
 
 /// How log lines look.

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
+use crate::domain::execution::REGISTRIES;
+
 /// Shell commands are shown whole in a gate comment, where more would not be read.
 const MAX_COMMAND_BYTES: usize = 2_000;
 /// GitHub's own limit for the name of a label.
@@ -134,16 +136,13 @@ pub(super) fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// Names of hosts, in lower case, and [`REGISTRIES`](super::repository::REGISTRIES). No addresses: the machines around the sandbox are reached by those.
+/// Names of hosts, in lower case, and [`REGISTRIES`]. No addresses: the machines around the sandbox are reached by those.
 pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let names: Vec<String> = Vec::deserialize(deserializer)?;
     if names.len() > MAX_HOSTS {
         return Err(D::Error::custom(format_args!("more than {MAX_HOSTS} hosts")));
     }
-    if let Some(name) = names
-        .iter()
-        .find(|name| *name != super::repository::REGISTRIES && !is_host_name(name))
-    {
+    if let Some(name) = names.iter().find(|name| *name != REGISTRIES && !is_host_name(name)) {
         let problem = "is not a full host name such as \"pypi.org\", without scheme, port, path or asterisk";
         return Err(D::Error::custom(format_args!("{name:?} {problem}")));
     }

@@ -11,7 +11,6 @@ pub use self::rules::{Bounds, Unfit, check};
 use super::id::CommitSha;
 use super::measures::Measures;
 use super::patch::{FileChange, Patch};
-use super::run::TestsFirst;
 use super::search::FoundBy;
 use super::spend::Spend;
 use super::test_run::{TestRun, is_better};
@@ -241,6 +240,19 @@ pub fn worse(before: &TestRun, after: &TestRun) -> Worse {
         new_failures: new_failures.map(ToString::to_string).collect(),
         missing: passed.iter().filter(is_gone).map(ToString::to_string).collect(),
     }
+}
+
+/// Tests that were written before the code they are for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestsFirst {
+    /// The tests alone.
+    pub patch: Patch,
+    /// The run that saw them fail.
+    pub red: TestRun,
+    /// Which tests are new, and fail because the code is not there.
+    pub names: Vec<String>,
+    /// What they demand; untrusted.
+    pub summary: String,
 }
 
 #[cfg(test)]

@@ -344,7 +344,7 @@ mod tests {
                 "`requests` is missing",
             ),
             ("NameError: name 'refund' is not defined", "neither defines nor imports"),
-            ("Exceeded timeout of 5000 ms for a test", "timeout"),
+            ("Exceeded timeout of 5000 ms for a test", "it times out"),
         ] {
             let red = run(Outcome::Failed, &["old"], &[("a.py::test_new", message)]);
             let why = judged(&red).unwrap_err().to_string();

@@ -1,9 +1,9 @@
 //! What was said to be so is seen once more: the red tests, the log of CI, and that a proposal holds.
 
-use super::base::{self, Reproduced};
+use super::base::Reproduced;
 use super::desk::Desk;
 use super::work::{self, Red};
-use super::{Broken, Context, reading, vouch};
+use super::{Broken, Context, reading, reproduced, vouch};
 use crate::domain::proposal::Evidence;
 use crate::domain::run::{End, Run, Step};
 use crate::suite;
@@ -45,7 +45,8 @@ pub(super) async fn verify(
     let Some(proposal) = run.proposal.clone() else {
         return Err(Broken::Bug("nothing to verify".into()));
     };
-    let Reproduced { before, triage, ground } = Box::pin(base::reproduce(context, run, (desk, suite), cancel)).await?;
+    let Reproduced { before, triage, ground } =
+        Box::pin(reproduced::reproduce(context, run, (desk, suite), cancel)).await?;
     if run.places.reproduced.is_some() {
         let (before, triage) = (before.clone(), triage.clone());
         let seen = Step::Reproduced { before, triage };

@@ -2,8 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::comment::Verdict;
-use super::{App, Broken, Context, cancel, comment, pull_request, retry, vouch};
+use super::begin::begin;
+use super::verdict::Verdict;
+use super::{App, Broken, Context, cancel, pull_request, retry, vouch};
 use crate::domain::command::Command;
 use crate::domain::event::RERUN;
 use crate::domain::gate::{self, Answer, Gate, GateId, Refusal};
@@ -112,7 +113,7 @@ pub(super) async fn button(
                     by: by.clone(),
                     pressed: received,
                 };
-                comment::begin(&context, origin, &request).await?
+                begin(&context, origin, &request).await?
             }
             Ok(request) => without_a_comment(&context, request).await?,
         };

@@ -1,13 +1,10 @@
 //! The merge base of a pull request, to tell its own failures from those that were there before.
 
-use std::sync::OnceLock;
-
-use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{self, Desk};
-use super::work::{self, Base, Wants};
-use super::{Broken, Context, merge};
+use super::work::Base;
+use super::{Broken, Context};
 use crate::checkout::Checkout;
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{FileChange, Patch};
@@ -30,51 +27,8 @@ pub(super) struct Reproduced {
     pub(super) ground: Option<(Desk, Suite)>,
 }
 
-/// Reproduces the failure, and holds it against the merge base: under the same consent, with the same command, in the
-/// same sandbox. Where the head is green and CI tested its merge with the base branch, that is run as well.
-///
-/// # Errors
-/// When the sandbox cannot be used.
-pub(super) async fn reproduce(
-    context: &Context<'_>,
-    run: &Run,
-    (desk, suite): (&Desk, &Suite),
-    cancel: &CancellationToken,
-) -> Result<Reproduced, Broken> {
-    let weakened = OnceLock::new();
-    let weakened_here = &weakened;
-    let mut base = || {
-        async move {
-            match laid_out(context, run, (desk, suite), cancel).await {
-                Ok(base) => {
-                    if let Some(base) = &base {
-                        let _only_once = weakened_here.set(by_pull_request(&base.desk, desk).await);
-                    }
-                    Ok(base)
-                }
-                // Then the head is judged alone.
-                Err(error) => {
-                    tracing::warn!(%error, "there is no merge base to compare with");
-                    Ok(None)
-                }
-            }
-        }
-        .boxed()
-    };
-    let (before, mut triage) = work::reproduce(desk, suite, (&mut base, Wants::ItsOwn), cancel).await?;
-    triage.weakened = weakened.into_inner().unwrap_or_default();
-    if merge::is_wanted(run, &triage) && !cancel.is_cancelled() {
-        return Box::pin(merge::reproduce(context, run, (desk, suite), (before, triage), cancel)).await;
-    }
-    Ok(Reproduced {
-        before,
-        triage,
-        ground: None,
-    })
-}
-
 /// Where the pull request itself makes tests say less. Nothing depends on it: it is what a reader should know.
-async fn by_pull_request(base: &Desk, head: &Desk) -> Vec<Weakening> {
+pub(super) async fn by_pull_request(base: &Desk, head: &Desk) -> Vec<Weakening> {
     let (old, new) = (base.checkout.clone(), head.checkout.clone());
     let changed: Vec<RepoPath> = head.changed.keys().cloned().collect();
     let found = tokio::task::spawn_blocking(move || {
@@ -97,7 +51,11 @@ fn between(old: &Checkout, new: &Checkout, changed: Vec<RepoPath>) -> Patch {
     Patch::new(changes)
 }
 
-async fn laid_out(
+/// The merge base, to compare with.
+///
+/// # Errors
+/// As for [`at`].
+pub(super) async fn laid_out(
     context: &Context<'_>,
     run: &Run,
     (desk, suite): (&Desk, &Suite),

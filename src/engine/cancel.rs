@@ -1,6 +1,6 @@
 //! Stops the run of a pull request: within a moment when it is at work, at once when it waits.
 
-use super::comment::Verdict;
+use super::verdict::Verdict;
 use super::{Broken, Context, Interrupt, pull_request};
 use crate::domain::gate::Refusal;
 use crate::domain::permission::{Authorized, Cancel};

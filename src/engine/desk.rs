@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Broken;
 use crate::checkout::Checkout;
-use crate::config::repository::{REGISTRIES, RepoConfig};
+use crate::config::repository::RepoConfig;
 use crate::domain::budget::{self, Left, Scope, Used};
 use crate::domain::clock::Clock;
-use crate::domain::execution::What;
+use crate::domain::execution::{REGISTRIES, What};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::memory::Memory;
 use crate::domain::patch::{Blob, Patch};

@@ -12,7 +12,7 @@ use super::interrupt::Working;
 use super::stop::stop;
 use super::work::Engine;
 use super::{
-    App, Broken, Context, again, announce, base, budget, land, propose, reading, record, retry, set_up, vouch,
+    App, Broken, Context, again, announce, budget, land, propose, reading, record, reproduced, retry, set_up, vouch,
 };
 use crate::agent::{Live, Model as _, Speech};
 use crate::domain::budget::Left;
@@ -220,7 +220,7 @@ impl Door for OnPullRequest<'_> {
     }
 
     async fn reproduce(&self, run: &Run, desk: &Desk, suite: &Suite) -> Result<Step, Broken> {
-        let reproduced = base::reproduce(self.context, run, (desk, suite), self.working.token());
+        let reproduced = reproduced::reproduce(self.context, run, (desk, suite), self.working.token());
         let Reproduced { before, triage, .. } = Box::pin(reproduced).await?;
         Ok(Step::Reproduced { before, triage })
     }

@@ -1,6 +1,6 @@
 //! Has GitHub run the failed CI jobs of this head again.
 
-use super::comment::Verdict;
+use super::verdict::Verdict;
 use super::{Broken, Context};
 use crate::domain::gate::Refusal;
 use crate::domain::id::CommitSha;

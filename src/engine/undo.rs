@@ -1,6 +1,6 @@
 //! Takes back the commit that greenlight landed last, if nothing came after it.
 
-use super::comment::Verdict;
+use super::verdict::Verdict;
 use super::{Broken, Context, announce};
 use crate::domain::gate::Refusal;
 use crate::domain::landing::Landing;

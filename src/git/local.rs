@@ -9,16 +9,12 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorCode, Oid, Repository};
 
 use super::disk::Disk;
+use super::entries::Entry;
+use super::limits::{MAX_BYTES, said, too_large};
 use super::lookup::{Lookup, listing};
-use super::tree::Entry;
-use super::{Error, Exported, apply, name, shown, store, tree, unified, working};
+use super::{Error, Exported, name, shown, store, tree, working};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, FileChange, Patch};
-
-/// How large a diff may be, and all files that it changes together.
-pub(super) const MAX_BYTES: usize = 64 << 20;
-/// How many files a diff between two commits may have.
-pub(super) const MAX_FILES: usize = 20_000;
 
 /// How long a `.git` file may be, which holds one path.
 const MAX_POINTER: u64 = 8 << 10;
@@ -157,12 +153,11 @@ impl LocalRepository {
         if unified_diff.len() > MAX_BYTES {
             return Err(too_large("the diff", MAX_BYTES));
         }
-        let sections = unified::parse(unified_diff)?;
         let repository = self.objects()?;
         let root = root(&repository, head)?;
         let mut lookup = Lookup::new(&repository, root);
         let file = |path: &RepoPath| lookup.blob(path, MAX_BYTES as u64);
-        let patch = apply::apply(&sections, self.work_tree(), file)?;
+        let patch = greenlight_anchor::read(unified_diff, self.work_tree(), file)?;
         let held: usize = patch.files().map(|(_, change)| size(change)).sum();
         if held > 2 * MAX_BYTES {
             return Err(too_large("the change", 2 * MAX_BYTES));
@@ -269,7 +264,11 @@ fn fits(repository: &Repository, lookup: &mut Lookup<'_>, patch: &Patch) -> Resu
         }
         if !fits {
             let reason = "puts a file where a directory or a link is, or below a file";
-            return Err(unified::wrong(path, 1, reason));
+            return Err(Error::DoesNotApply {
+                path: path.into(),
+                line: 1,
+                reason: reason.into(),
+            });
         }
     }
     Ok(())
@@ -304,24 +303,4 @@ fn size(change: &FileChange) -> usize {
         .flatten()
         .map(|blob| blob.bytes.len())
         .sum()
-}
-
-pub(super) fn too_large(what: &str, limit: usize) -> Error {
-    Error::TooLarge {
-        what: what.into(),
-        limit: limit as u64,
-    }
-}
-
-/// What libgit2 says about a repository of the user's.
-pub(super) fn said(error: &git2::Error) -> Error {
-    let advice = if error.code() == ErrorCode::Owner {
-        "; if you trust it: git config --global --add safe.directory <path>"
-    } else {
-        ""
-    };
-    Error::Local(format!(
-        "git cannot read this: {}{advice}",
-        super::printable(error.message().as_bytes())
-    ))
 }

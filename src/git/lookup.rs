@@ -8,7 +8,7 @@ use std::rc::Rc;
 use git2::{Oid, Repository};
 
 use super::Error;
-use super::tree::{Budget, Entry, Leaf, MAX_ENTRIES, checked, entries, read};
+use super::entries::{Budget, Entry, Leaf, MAX_ENTRIES, checked, entries, read};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 

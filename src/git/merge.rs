@@ -9,7 +9,8 @@ use std::path::Path;
 
 use git2::{MergeOptions, ObjectType, Oid, Repository};
 
-use super::tree::{self, Budget, Entry, Exported, checked};
+use super::entries::{self, Budget, Entry, checked};
+use super::tree::{self, Exported};
 use super::{Error, LocalRepository, Mirror, local, name, shown, store};
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
@@ -225,11 +226,11 @@ fn three_way(repository: &Repository, ancestor: Oid, ours: Oid, theirs: Oid) -> 
 /// Refuses what would take long: strangers choose how much both sides change.
 fn is_bounded(repository: &Repository, (ancestor, ours, theirs): (Oid, Oid, Oid)) -> Result<(), Error> {
     let mut budget = Budget::new("what is merged", MAX_MERGED);
-    let mut entries = Budget::new("the tree", tree::MAX_ENTRIES);
+    let mut entries = Budget::new("the tree", entries::MAX_ENTRIES);
     let mut stack = vec![(ancestor, ours, theirs)];
     let odb = repository.odb().map_err(|error| store::broken(&error))?;
     while let Some((ancestor, ours, theirs)) = stack.pop() {
-        let [old, one, other] = [ancestor, ours, theirs].map(|tree| tree::entries(repository, tree));
+        let [old, one, other] = [ancestor, ours, theirs].map(|tree| entries::entries(repository, tree));
         let (old, one, other) = (old?, one?, other?);
         for (name, entry) in &one {
             entries.spend(1)?;

@@ -5,9 +5,9 @@ use std::path::Path;
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorClass, ObjectType, Oid, Repository};
 
+use super::entries::{Leaf, refused};
 use super::lookup::Lookup;
-use super::tree::{self, Leaf, refused};
-use super::{Error, store};
+use super::{Error, store, tree};
 use crate::domain::id::CommitSha;
 use crate::domain::patch::{Blob, FileMode, Patch};
 
@@ -34,7 +34,7 @@ pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<
     let (mut removal, mut update) = (TreeUpdateBuilder::new(), TreeUpdateBuilder::new());
     let mut lookup = Lookup::new(repository, base);
     for (path, change) in patch.files() {
-        let hash = |blob: &Blob| {
+        let hash = |blob: &Blob| -> Result<Leaf, Error> {
             let id = Oid::hash_object(ObjectType::Blob, &blob.bytes).map_err(broken)?;
             Ok(Leaf { mode: blob.mode, id })
         };

@@ -5,7 +5,7 @@
 use git2::{DiffFindOptions, DiffOptions, Oid, Repository};
 
 use super::Error;
-use super::local::{MAX_BYTES, MAX_FILES, said, too_large};
+use super::limits::{MAX_BYTES, MAX_FILES, said, too_large};
 
 /// GitHub leaves out the patch of a file above this many lines.
 /// <https://docs.github.com/en/repositories/creating-and-managing-repositories/repository-limits#diff-limits>

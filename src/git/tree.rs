@@ -10,17 +10,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ObjectType, Oid, Repository};
+use git2::{Oid, Repository};
 
+use super::entries::{Budget, Entry, Leaf, MAX_ENTRIES, checked, entries, read, refused};
 use super::lookup::Lookup;
 use super::{Error, at, store};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
 
-/// How many entries, directories included, a walk looks at.
-pub(super) const MAX_ENTRIES: u64 = 200_000;
-/// How large a single directory may be, as git stores it; some tens of thousands of entries.
-const MAX_TREE_BYTES: usize = 16 << 20;
 /// How many bytes an export writes.
 const MAX_EXPORT_BYTES: u64 = 4 << 30;
 /// How many bytes a difference may hold in memory.
@@ -34,13 +31,6 @@ pub struct Exported {
     pub files: usize,
     /// Submodules, and files whose names greenlight cannot express: not UTF-8, or with a backslash or a line break.
     pub skipped: Vec<String>,
-}
-
-/// An entry that can be written as a file or a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Leaf {
-    pub(super) mode: FileMode,
-    pub(super) id: Oid,
 }
 
 /// One path at which two trees differ.
@@ -57,14 +47,6 @@ struct Differences {
     leaves: Vec<Difference>,
     /// Where the trees differ in what is no leaf and no directory, or in a name that greenlight cannot express.
     skipped: Vec<String>,
-}
-
-/// What a name in a tree stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
-    Leaf(Leaf),
-    Tree(Oid),
-    Submodule(Oid),
 }
 
 pub(super) fn export(mirror: &Path, sha: &CommitSha, into: &Path) -> Result<Exported, Error> {
@@ -135,7 +117,7 @@ pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Resu
 pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Result<(Patch, Vec<String>), Error> {
     let mut budget = Budget::new("the change", MAX_DIFF_BYTES);
     let mut blob = |leaf: Option<Leaf>| {
-        leaf.map(|leaf| {
+        leaf.map(|leaf| -> Result<Blob, Error> {
             let bytes = read(repository, leaf.id, &mut budget)?;
             Ok(Blob { mode: leaf.mode, bytes })
         })
@@ -212,93 +194,6 @@ fn differences(repository: &Repository, before: Option<Oid>, after: Option<Oid>)
     Ok(found)
 }
 
-/// The entries of one tree by name; two of the same name would hide each other.
-pub(super) fn entries(repository: &Repository, id: Oid) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
-    let header = repository.odb().and_then(|odb| odb.read_header(id));
-    let (size, kind) = header.map_err(|error| store::broken(&error))?;
-    if kind != ObjectType::Tree || size > MAX_TREE_BYTES {
-        return Err(refused(
-            &id.to_string(),
-            "is listed as a directory but is not one, or is too large",
-        ));
-    }
-    let tree = repository.find_tree(id).map_err(|error| match error.class() {
-        ErrorClass::Tree | ErrorClass::Object => refused(&id.to_string(), "is not a well-formed directory"),
-        _ => store::broken(&error),
-    })?;
-    let mut entries = BTreeMap::new();
-    for entry in &tree {
-        let name = entry.name_bytes();
-        let leaf = |mode| Entry::Leaf(Leaf { mode, id: entry.id() });
-        // https://git-scm.com/docs/gitformat-index lists the same modes; old git also wrote 100664.
-        let known = match entry.filemode_raw() {
-            0o040_000 => Entry::Tree(entry.id()),
-            0o100_644 | 0o100_664 => leaf(FileMode::Regular),
-            0o100_755 => leaf(FileMode::Executable),
-            0o120_000 => leaf(FileMode::Symlink),
-            0o160_000 => Entry::Submodule(entry.id()),
-            _ => return Err(refused(&super::printable(name), "has a mode that git does not know")),
-        };
-        if entries.insert(name.to_vec(), known).is_some() {
-            return Err(refused(&super::printable(name), "occurs twice"));
-        }
-    }
-    Ok(entries)
-}
-
-/// The path of an entry. `None` if greenlight cannot express it, though it would do no harm.
-pub(super) fn checked(prefix: &str, name: &[u8]) -> Result<Option<RepoPath>, Error> {
-    let shown = || format!("{prefix}{}", super::printable(name));
-    if name.contains(&b'/') {
-        return Err(refused(&shown(), "has a slash in its name"));
-    }
-    let Ok(text) = std::str::from_utf8(name) else {
-        return Ok(None);
-    };
-    match format!("{prefix}{text}").parse() {
-        Ok(path) => Ok(Some(path)),
-        Err(_) if text.contains(['\\', '\n', '\r']) => Ok(None),
-        Err(_) => Err(refused(&shown(), "is not a path inside a repository")),
-    }
-}
-
-/// The bytes of a file or the target of a link.
-pub(super) fn read(repository: &Repository, id: Oid, budget: &mut Budget) -> Result<Vec<u8>, Error> {
-    let broken = |error: git2::Error| store::broken(&error);
-    let odb = repository.odb().map_err(broken)?;
-    // The header is cheap, and says whether the rest would fit.
-    let (size, kind) = odb.read_header(id).map_err(broken)?;
-    if kind != ObjectType::Blob {
-        return Err(refused(&id.to_string(), "is listed as a file but is not one"));
-    }
-    budget.spend(size as u64)?;
-    Ok(odb.read(id).map_err(broken)?.data().to_vec())
-}
-
-/// What a walk may still use.
-pub(super) struct Budget<'a> {
-    what: &'a str,
-    limit: u64,
-    used: u64,
-}
-
-impl<'a> Budget<'a> {
-    pub(super) fn new(what: &'a str, limit: u64) -> Self {
-        Self { what, limit, used: 0 }
-    }
-
-    pub(super) fn spend(&mut self, amount: u64) -> Result<(), Error> {
-        self.used = self.used.saturating_add(amount);
-        if self.used <= self.limit {
-            return Ok(());
-        }
-        Err(Error::TooLarge {
-            what: self.what.into(),
-            limit: self.limit,
-        })
-    }
-}
-
 /// Makes the directory, or takes it if it is empty.
 fn fresh(into: &Path) -> Result<(), Error> {
     match fs::create_dir(into) {
@@ -332,12 +227,5 @@ fn hidden(error: std::io::Error, target: &Path, path: &RepoPath) -> Error {
         refused(path.as_str(), "conflicts with another entry")
     } else {
         at(target)(error)
-    }
-}
-
-pub(super) fn refused(path: &str, reason: &'static str) -> Error {
-    Error::UnsafeTree {
-        path: path.into(),
-        reason,
     }
 }

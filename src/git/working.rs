@@ -15,9 +15,9 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::FileType;
 
 use super::disk::Disk;
+use super::entries::{self, Budget, Entry, Leaf, MAX_ENTRIES};
 use super::lookup::listing;
 use super::store::local_head;
-use super::tree::{self, Budget, Entry, Leaf, MAX_ENTRIES};
 use super::{Error, printable};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
@@ -75,7 +75,7 @@ pub(super) fn patch(repository: &Repository, root: Oid, work_tree: &Path) -> Res
 }
 
 fn before(repository: &Repository, leaf: Leaf, path: &[u8]) -> Result<Blob, Error> {
-    let bytes = tree::read(repository, leaf.id, &mut Budget::new(&printable(path), MAX_FILE))?;
+    let bytes = entries::read(repository, leaf.id, &mut Budget::new(&printable(path), MAX_FILE))?;
     Ok(Blob { mode: leaf.mode, bytes })
 }
 

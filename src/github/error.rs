@@ -7,8 +7,8 @@ use http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::limit::until_reset;
 use super::reach::unconnected;
+use super::reset::until_reset;
 use crate::domain::redact;
 
 /// GitHub asks for at least a minute between attempts when it names no time.

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::error::{Error, Pause, SECONDARY_WAIT, describe, unsent};
+use super::limit::GRAPHQL;
 use crate::domain::id::{Account, AccountId, CommitSha, Login};
-
-pub(super) const ROUTE: &str = "/graphql";
 
 /// Below which address GraphQL is, where it is not below that of the REST API: GitHub Enterprise Server has
 /// `/api/graphql` beside `/api/v3`.
@@ -97,7 +96,7 @@ impl Client {
 
     async fn query(&self, query: &str, variables: &Value) -> Result<GraphqlAnswer, Error> {
         let body = json!({ "query": query, "variables": variables });
-        self.for_graphql().await?.post_again(ROUTE, &body).await
+        self.for_graphql().await?.post_again(GRAPHQL, &body).await
     }
 
     fn data(&self, answer: GraphqlAnswer) -> Result<Value, Error> {
@@ -105,12 +104,12 @@ impl Client {
             return Ok(answer.data);
         };
         if mistake.r#type.as_deref() == Some("RATE_LIMITED") {
-            self.limit.permit(ROUTE)?;
+            self.limit.permit(GRAPHQL)?;
             return Err(Error::RateLimited(Pause::of(SECONDARY_WAIT)));
         }
         Err(Error::Refused {
             status: 403,
-            route: ROUTE.into(),
+            route: GRAPHQL.into(),
             message: crate::domain::redact::bounded(&mistake.message, MAX_MESSAGE),
             lacks: None,
         })
@@ -155,7 +154,7 @@ impl Client {
             .await?;
         let login = data["viewer"]["login"].as_str().filter(|login| !login.is_empty());
         let login = login.ok_or_else(|| Error::Unreadable {
-            route: ROUTE.into(),
+            route: GRAPHQL.into(),
             message: "it does not say whose token this is".into(),
         })?;
         Ok(Account {

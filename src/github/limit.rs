@@ -9,10 +9,10 @@ use http::HeaderMap;
 use tokio::time::Instant;
 
 use super::error::{Error, Pause};
-use super::graphql;
+use super::reset::{number, text, until_reset};
 
-/// GitHub counts by the hour; a reset that is further away than this is a mistake of somebody's clock.
-const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
+/// The only route that GitHub counts apart.
+pub(super) const GRAPHQL: &str = "/graphql";
 
 /// When the requests of an hour are used up, nothing is sent until the next one begins: "Continuing to make requests
 /// while you are rate limited may result in the banning of your integration". REST and GraphQL count apart.
@@ -50,35 +50,8 @@ impl RateLimit {
     }
 
     fn of(&self, route: &str) -> &Mutex<Option<Instant>> {
-        if route == graphql::ROUTE {
-            &self.graphql
-        } else {
-            &self.rest
-        }
+        if route == GRAPHQL { &self.graphql } else { &self.rest }
     }
-}
-
-/// How long until more requests are allowed, as an answer says: `retry-after`, or else the time of the reset, by the
-/// clock that wrote the answer. This machine's may be wrong.
-pub(super) fn until_reset(headers: &HeaderMap) -> Option<Duration> {
-    if let Some(seconds) = number(headers, "retry-after") {
-        return Some(Duration::from_secs(seconds));
-    }
-    let reset = number(headers, "x-ratelimit-reset")?;
-    let now = text(headers, "date")
-        .and_then(|date| jiff::fmt::rfc2822::parse(date).ok())
-        .map_or_else(jiff::Timestamp::now, |date| date.timestamp());
-    // Both are whole seconds: one more, so as not to be early.
-    let left = reset.saturating_sub(u64::try_from(now.as_second()).unwrap_or(0)) + 1;
-    Some(Duration::from_secs(left).min(LONGEST))
-}
-
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
-    text(headers, name).and_then(|value| value.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -103,29 +76,6 @@ mod tests {
     ];
 
     #[test]
-    fn the_reset_is_read_by_the_clock_of_the_answer() {
-        assert_eq!(until_reset(&headers(&USED_UP)), Some(Duration::from_secs(901)));
-    }
-
-    #[test]
-    fn a_wait_that_is_asked_for_wins() {
-        let mut all = headers(&USED_UP);
-        all.insert("retry-after", HeaderValue::from_static("7"));
-        assert_eq!(until_reset(&all), Some(Duration::from_secs(7)));
-    }
-
-    #[test]
-    fn no_header_makes_it_wait_for_long() {
-        let mut all = headers(&USED_UP);
-        all.insert("x-ratelimit-reset", HeaderValue::from_static("18446744073709551615"));
-        assert_eq!(until_reset(&all), Some(LONGEST));
-        all.insert("x-ratelimit-reset", HeaderValue::from_static("-1"));
-        assert_eq!(until_reset(&all), None);
-        all.insert("x-ratelimit-reset", HeaderValue::from_static("1"));
-        assert_eq!(until_reset(&all), Some(Duration::from_secs(1)));
-    }
-
-    #[test]
     fn nothing_is_sent_before_the_reset_and_graphql_counts_apart() {
         let limit = RateLimit::default();
         limit.permit("/app").unwrap();
@@ -134,7 +84,7 @@ mod tests {
             panic!("it is sent")
         };
         assert!(pause.length <= Duration::from_secs(901));
-        limit.permit(graphql::ROUTE).unwrap();
+        limit.permit(GRAPHQL).unwrap();
         let mut over = headers(&USED_UP);
         over.insert("retry-after", HeaderValue::from_static("0"));
         limit.heed("/app", &over);

@@ -21,6 +21,7 @@ mod pulls;
 mod reach;
 mod redirect;
 mod repositories;
+mod reset;
 mod reviews;
 mod rules;
 mod said;

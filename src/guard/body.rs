@@ -8,8 +8,8 @@ use regex::Regex;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::assertion::{self, fits};
-use super::compare::Said;
 use super::items::{Item, Role};
+use super::said::Said;
 use super::statements::{Part, Statement, grows};
 use crate::domain::weakening::Kind;
 

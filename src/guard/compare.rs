@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use greenlight_syntax::{Language, Parsed};
 
 use super::items::{Item, Mark, Role};
+use super::said::Said;
 use super::statements::grows;
 use super::{assertion, body};
 use crate::domain::id::RepoPath;
@@ -19,31 +20,6 @@ pub(super) struct Side<'t> {
 
 /// A test of another file of the same patch, which one of this file may have become.
 pub(super) type Elsewhere<'t> = (&'t Parsed<'t>, &'t Item<'t>);
-
-/// What is said about one item.
-pub(super) struct Said<'a> {
-    pub(super) path: &'a RepoPath,
-    pub(super) test: String,
-    pub(super) found: &'a mut Vec<Weakening>,
-}
-
-impl Said<'_> {
-    pub(super) fn say(&mut self, kind: Kind, line: usize, what: impl Into<String>) {
-        let what: String = what.into();
-        let same = |other: &Weakening| {
-            other.kind == kind && other.test == self.test && other.line == line && other.path == *self.path
-        };
-        if !self.found.iter().any(same) && self.found.len() < super::MAX_FOUND {
-            self.found.push(Weakening {
-                path: self.path.clone(),
-                line,
-                test: self.test.chars().take(200).collect(),
-                kind,
-                what: what.chars().take(400).collect(),
-            });
-        }
-    }
-}
 
 /// Compares two sides of a file. `None` stands for a file that is not there.
 pub(super) fn compare<'t>(

@@ -8,8 +8,8 @@ use greenlight_syntax::{Below, Parsed, is_string};
 use regex::Regex;
 use tree_sitter::Node;
 
-use super::compare::Said;
 use super::items::{self, Role};
+use super::said::Said;
 use super::{Inputs, body, statements};
 use crate::domain::id::RepoPath;
 use crate::domain::weakening::{Kind, Weakening};
@@ -20,8 +20,8 @@ const MAX_LITERALS: usize = 5_000;
 static DETECTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?x) PYTEST_CURRENT_TEST | PYTEST_VERSION | PYTEST_XDIST | JEST_WORKER_ID | \bprocess\.env\.VITEST | "VITEST" | import\.meta\.vitest | NEXTEST
-        | sys\.modules(\.get\(|\[)"_?(pytest|unittest|nose) | \
-                                   NODE_ENV"?\]?\)?[!=]==?"test" | "test"[!=]==?process\.env\.NODE_ENV
+        | sys\.modules(\.get\(|\[)"_?(pytest|unittest|nose)
+        | NODE_ENV"?\]?\)?[!=]==?"test" | "test"[!=]==?process\.env\.NODE_ENV
         | cfg!\((not\()?test\) | \#!?\[cfg\(not\(test\) | cfg_attr\(test | testing\.Testing\(\) | Lookup\("test\. | os\.Args\[0\]
         | macro_rules!\ ?(debug_)?assert | builtins\.\w+=[^=] | (global|globalThis|window)\.(expect|assert|it|test|describe)=[^=]
         | TestCase\.\w+=[^=] | os\._exit\(0 | inspect\.(stack|currentframe|getouterframes) | sys\._getframe | traceback\.(extract_stack|format_stack) | runtime\.Callers?\(

@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 use sqlx::Row as _;
 
-use super::sqlite::{Sqlite, broken};
+use super::columns::broken;
+use super::sqlite::Sqlite;
 use super::{Admission, Error, Journal};
 use crate::domain::id::DeliveryId;
 

@@ -4,8 +4,10 @@
 //! The state of a run is never stored; it is folded from the steps (`domain::run`).
 
 mod arrivals;
+mod columns;
 mod file;
 mod format;
+mod once;
 mod pushes;
 mod refs;
 mod retention;

@@ -6,7 +6,8 @@
 use jiff::Timestamp;
 
 use super::Error;
-use super::sqlite::{Sqlite, broken};
+use super::columns::broken;
+use super::sqlite::Sqlite;
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::PullRequestId;
 

@@ -20,7 +20,8 @@ use std::sync::PoisonError;
 use tokio::sync::Mutex;
 
 use super::format::{self, Newer, Unread};
-use super::unreadable::{Told, Unreadable};
+use super::once::Told;
+use super::unreadable::Unreadable;
 use super::{Error, fold};
 use crate::domain::id::{PullRequestId, Repository, RepositoryName, RunId};
 use crate::domain::run::{End, Run, Started, Step, Subject};

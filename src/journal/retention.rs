@@ -4,7 +4,8 @@
 
 use jiff::Timestamp;
 
-use super::sqlite::{Sqlite, broken, number};
+use super::columns::{broken, number};
+use super::sqlite::Sqlite;
 use super::{Error, Journal};
 use crate::domain::id::{Repository, RunId};
 

@@ -4,9 +4,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::Error;
+use super::columns::{broken, installation};
 use super::format::{self, Newer, Unread};
-use super::sqlite::{broken, installation};
-use super::unreadable::Told;
+use super::once::Told;
 use crate::domain::id::RepositoryId;
 use crate::domain::run::{Run, Step};
 

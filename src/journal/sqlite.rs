@@ -6,16 +6,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sqlx::Row as _;
 use sqlx::migrate::MigrateError;
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
-};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
+use super::columns::{broken, installation, number};
 use super::format::FORMAT;
+use super::once::Told;
 use super::rows::{self, Folded};
-use super::unreadable::Told;
 use super::{Admission, Error, Unidentified};
 use crate::domain::event::Event;
-use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryId, RepositoryName, RunId};
+use crate::domain::id::{DeliveryId, InstallationId, PullRequestId, Repository, RepositoryName, RunId};
 use crate::domain::run::{Run, Started, Step};
 use crate::private;
 
@@ -29,10 +28,6 @@ pub struct Sqlite {
     pub(super) pool: SqlitePool,
     /// What cannot be read.
     pub(super) told: Told,
-}
-
-pub(super) fn broken(error: impl std::fmt::Display) -> Error {
-    Error::Broken(error.to_string())
 }
 
 impl Sqlite {
@@ -352,17 +347,6 @@ impl Sqlite {
         self.end_without_start(&without_start).await?;
         Ok(runs)
     }
-}
-
-/// An id as the database has it.
-pub(super) fn number(id: Option<RepositoryId>) -> Result<Option<i64>, Error> {
-    id.map(|RepositoryId(id)| i64::try_from(id).map_err(broken)).transpose()
-}
-
-pub(super) fn installation(row: &SqliteRow) -> Result<Option<InstallationId>, Error> {
-    let id: Option<i64> = row.try_get("installation").map_err(broken)?;
-    id.map(|id| Ok(InstallationId(u64::try_from(id).map_err(broken)?)))
-        .transpose()
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! Runs that cannot be read: those of a newer greenlight, and those whose start is broken. They harm no other run, are
 //! listed, and are told of once.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use sqlx::Row as _;
 
+use super::columns::{broken, number};
 use super::format::{FORMAT, Newer, Unread};
-use super::sqlite::{Sqlite, broken, number};
+use super::sqlite::Sqlite;
 use super::{Error, Journal};
 use crate::domain::id::{PullRequestId, Repository, RunId};
 
@@ -54,34 +52,6 @@ impl Journal {
             }
         }
         Ok(())
-    }
-}
-
-/// What was told of already.
-#[derive(Clone, Default)]
-pub(super) struct Told(Arc<Mutex<HashSet<String>>>);
-
-impl Told {
-    /// Whether this is told for the first time.
-    pub(super) fn is_news(&self, what: &str) -> bool {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert(what.to_string())
-    }
-
-    /// Tells why a run cannot be read.
-    pub(super) fn tell(&self, run: &str, why: Unread) {
-        match why {
-            Unread::Newer(newer) => self.tell_newer(run, newer),
-            Unread::NoStart if self.is_news(run) => tracing::error!(run.id = run, "a run cannot be read: {why}"),
-            Unread::NoStart => {}
-        }
-    }
-
-    /// Tells what is left alone.
-    pub(super) fn tell_newer(&self, what: &str, newer: Newer) {
-        if self.is_news(what) {
-            tracing::warn!("{what} is left alone: {newer}");
-        }
     }
 }
 

@@ -92,8 +92,8 @@ fn what_scripts_offer_must_stay_as_it_is() {
     all(&[
         (py, f, "def f(x):\n    return _g(x)\n\ndef _g(x): pass\n", None),
         (py, f, "def f(x, y): pass\n", Some("would become `f(x,y)`")),
-        (py, f, "def g(x): pass\n", Some("no longer offer `f(x)`")),
-        (py, f, "def f(x): pass\ndef g(): pass\n", Some("newly offer `g()`")),
+        (py, f, "def g(x): pass\n", Some("no longer export `f(x)`")),
+        (py, f, "def f(x): pass\ndef g(): pass\n", Some("also export `g()`")),
         (
             py,
             "class A:\n    def f(self): pass\n",

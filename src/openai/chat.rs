@@ -4,8 +4,9 @@
 
 use serde_json::{Value, json};
 
+use super::failure::error_message;
 use super::heard::{Ear, Heard};
-use super::read::{arguments, error_message, text};
+use super::read::{arguments, text};
 
 /// More calls than this in one answer are not put together; far fewer are kept.
 const MAX_CALLS: usize = 64;

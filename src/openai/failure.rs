@@ -9,7 +9,6 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
 use super::endpoint::Endpoint;
-use super::read::error_message;
 use crate::agent::ModelError;
 use crate::domain::redact::{redact, visible};
 
@@ -262,6 +261,12 @@ fn page(text: &str) -> Option<String> {
 pub(super) fn one_line(text: &str) -> String {
     let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     redact(&line).chars().take(MAX_MESSAGE).collect()
+}
+
+/// The message in an error body: OpenAI's, that of Ollama (a string), vLLM's (flat) or FastAPI's (`detail`).
+pub(super) fn error_message(body: &Value) -> Option<&str> {
+    let places = ["/error/message", "/error", "/message", "/detail"];
+    places.iter().find_map(|place| body.pointer(place)?.as_str())
 }
 
 #[cfg(test)]

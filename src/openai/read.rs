@@ -4,7 +4,7 @@
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::failure::{Failure, error_message};
 use crate::agent::{Reply, ToolCall, Usage};
 
 /// The first choice of a chat completion.
@@ -59,12 +59,6 @@ pub(super) fn refused_within(answer: &Value) -> Option<Failure> {
         .and_then(|code| u16::try_from(code).ok())
         .filter(|code| *code >= 400);
     Some(Failure::refused(status.unwrap_or(500), answer, "", &HeaderMap::new()))
-}
-
-/// The message in an error body: OpenAI's, that of Ollama (a string), vLLM's (flat) or FastAPI's (`detail`).
-pub(super) fn error_message(body: &Value) -> Option<&str> {
-    let places = ["/error/message", "/error", "/message", "/detail"];
-    places.iter().find_map(|place| body.pointer(place)?.as_str())
 }
 
 /// A string, or the text parts of a list.

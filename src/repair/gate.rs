@@ -7,10 +7,11 @@
 use tokio_util::sync::CancellationToken;
 
 use super::candidates::Candidate;
-use super::runner::{Behaviour, Runner};
+use super::runner::Runner;
 use super::suspect::Ranking;
 use super::templates::Kind;
 use super::turned_down::TurnedDown;
+use super::verdict::Behaviour;
 use super::{Task, explain};
 use crate::domain::search::Unverified;
 use crate::domain::test_run::{TestRun, is_better};

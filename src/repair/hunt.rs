@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::candidates::{Candidate, Candidates};
 use super::gate::{Decision, Gate};
-use super::runner::{Runner, Verdict};
+use super::runner::Runner;
 use super::templates::Kind;
+use super::verdict::Verdict;
 use super::{Found, Progress, Tried, explain};
 use crate::domain::search::Rung;
 use crate::domain::test_run::TestRun;

@@ -31,6 +31,7 @@ mod syntax;
 mod templates;
 mod tools;
 mod turned_down;
+mod verdict;
 mod warm;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Task;
 use super::candidates::Candidate;
-use super::runner::{Verdict, workers};
+use super::verdict::{Verdict, workers};
 use crate::checkout::Workspace;
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::queue::{Queue, Work};
+use super::queue::Queue;
+use super::work::Work;
 use crate::domain::run::Run;
 use crate::engine;
 

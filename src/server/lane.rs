@@ -3,7 +3,7 @@
 //! What only answers, and what only stops something, has its own lane beside the one that may be busy for hours,
 //! and waits for no worker.
 
-use super::queue::Work;
+use super::work::Work;
 use super::workers::Share;
 use crate::domain::command::{self, Command, CommandError};
 use crate::domain::event::{Comment, Event, Fact};

@@ -9,6 +9,7 @@ mod lane;
 mod queue;
 mod sweep;
 mod webhook;
+mod work;
 mod workers;
 
 use std::time::Duration;
@@ -18,9 +19,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 pub use clock::{TICK, take_up, watch};
-pub use queue::{Queue, QueueFull, Work};
+pub use queue::{Queue, QueueFull};
 pub use sweep::sweep;
 use tokio::net::TcpListener;
+pub use work::Work;
 
 use crate::github::webhook::WebhookSecret;
 use crate::journal::Journal;

@@ -12,10 +12,10 @@ use tokio_util::task::TaskTracker;
 
 use super::again::{Again, log};
 use super::lane::{self, Needs, Route};
+use super::work::Work;
 use super::workers::{Worker, Workers};
 use crate::domain::event::{Event, Fact};
 use crate::domain::id::{DeliveryId, PullRequestId};
-use crate::domain::run::Run;
 use crate::engine::{self, App, Broken, Interrupt};
 
 /// How many pieces of work may wait; beyond that a delivery is answered with 503.
@@ -30,14 +30,6 @@ const MAX_NOTING: usize = 16;
 /// How long after it was heard of a delivery that met an outage of GitHub is tried again. A gate is open as long, unless
 /// configured otherwise.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24);
-
-/// One piece of work.
-pub enum Work {
-    Delivery(DeliveryId, Box<Event>),
-    Resume(Box<Run>),
-    /// The part of a comment that stops what is at work, before its turn comes.
-    Stop(Box<Event>),
-}
 
 /// The queue is full, or greenlight is about to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

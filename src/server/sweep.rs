@@ -9,7 +9,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::lane::Route;
-use super::queue::{Queue, Work};
+use super::queue::Queue;
+use super::work::Work;
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
 use crate::domain::run::Origin;

@@ -13,7 +13,8 @@ use futures::StreamExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::lane::Route;
-use super::queue::{Queue, QueueFull, Work};
+use super::queue::{Queue, QueueFull};
+use super::work::Work;
 use crate::domain::event::Event;
 use crate::domain::id::DeliveryId;
 use crate::github::webhook::{self, SignatureError, Verification, WebhookSecret};

@@ -13,12 +13,11 @@ use tokio_util::sync::CancellationToken;
 use super::run::{environment, in_wrapper};
 use super::{InstallError, Suite, hosts_of_tools, install, text};
 use crate::checkout::Workspace;
+use crate::domain::execution::REGISTRIES;
 use crate::sandbox::{self, Access, Backend, Mount, Network, Outcome};
 
 /// Where packages are found inside that were installed for one program.
 const PACKAGES: &str = "/packages";
-/// The word that stands for the registries of this machine's own tools in a list of hosts.
-const REGISTRIES: &str = "registries";
 /// How long an installation may take.
 const INSTALL: Duration = Duration::from_secs(10 * 60);
 /// How much of what a failed installation printed is shown, in bytes.

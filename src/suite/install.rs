@@ -17,6 +17,7 @@ pub(super) mod plan;
 mod python;
 mod registries;
 mod seen;
+mod steps;
 mod store;
 
 use std::collections::BTreeMap;
@@ -24,9 +25,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plan::{Phase, Step, StepDirectory};
-pub use plan::{Plan, plan};
+pub use plan::plan;
 use seen::Seen;
+pub use steps::Plan;
+use steps::{Phase, Step, StepDirectory};
 use store::Store;
 use tokio_util::sync::CancellationToken;
 

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::EXECUTE;
-use crate::agent::transcript::{Reply, ToolCall};
+use crate::agent::transcript::{EXECUTE, Reply, ToolCall};
 use crate::domain::redact::inline;
 use crate::sandbox::Language;
 

@@ -7,6 +7,7 @@ use super::blocks::{self, Block};
 use super::conversation::{Conversation, Live, Said};
 use super::past::{self, Past, RESTARTED, STATE_LOST};
 use super::{functions, told};
+use crate::agent::interpreters::Cells;
 use crate::agent::model::ToolSpec;
 use crate::agent::running::InUse;
 use crate::agent::tools::Answer;
@@ -17,12 +18,6 @@ use crate::suite;
 
 /// How long a block may take, without what the functions take that it calls.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(120);
-
-/// The interpreters of a run, and the copy of the tree that they share. Dropped, they are gone.
-pub(in crate::agent) struct Cells {
-    in_use: InUse,
-    sessions: Vec<(Language, Session)>,
-}
 
 /// What came of running a block.
 enum Ran {

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::EXECUTE;
 use crate::agent::Exit;
 use crate::agent::tools::TOO_LATE;
-use crate::agent::transcript::{Item, ToolCall, Transcript};
+use crate::agent::transcript::{EXECUTE, Item, ToolCall, Transcript};
 
 /// How the result of a block begins after which there is no state.
 pub(super) const STATE_LOST: &str = "The state of all blocks is lost";

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{MAX_RESULT, offered, request, run_code};
+use super::{MAX_RESULT, offered, run_code};
 use crate::agent::{Error, Shell, Transcript, catch_up, prompt};
-use crate::domain::execution::{Execution, Language, What};
+use crate::domain::execution::{Execution, Language, REGISTRIES, What};
 use crate::domain::patch::Patch;
 use crate::domain::redact::{bounded, fenced, inline, redact, visible};
 use crate::suite::{self, Job, Packages, Registry, Suite};
@@ -80,7 +80,7 @@ async fn executed(
             };
             if let Some(registry) = registry.filter(|_| !names.is_empty()) {
                 // Those are for the installation alone.
-                granted.retain(|host| host != request::REGISTRIES);
+                granted.retain(|host| host != REGISTRIES);
                 packages = match suite::packages(suite, registry, names, cancel).await? {
                     Ok(packages) => packages,
                     Err(why) => {

@@ -1,7 +1,6 @@
 //! `git_log`, `git_blame` and `git_show`: looking at how the code came about. Anyone who made the shell answers them;
 //! what comes back was written by strangers, and goes out as data.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -9,6 +8,7 @@ use serde::Deserialize;
 
 use super::{MAX_RESULT, repo_path};
 use crate::agent::Shell;
+use crate::agent::history::Question;
 use crate::domain::id::RepoPath;
 use crate::domain::redact::{bounded, fenced};
 
@@ -16,28 +16,6 @@ use crate::domain::redact::{bounded, fenced};
 const WAIT: Duration = Duration::from_secs(30);
 /// How many commits are listed when nothing is said.
 const LISTED: usize = 15;
-
-/// Answers a question about the history, or says in a sentence why not. It may block.
-pub type History = Arc<dyn Fn(&Question) -> String + Send + Sync>;
-
-/// What can be asked of the history of the commit that is worked on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
-    Log {
-        path: Option<RepoPath>,
-        limit: usize,
-    },
-    /// Lines are counted from 1.
-    Blame {
-        path: RepoPath,
-        from: usize,
-        to: usize,
-    },
-    Show {
-        commit: String,
-        path: Option<RepoPath>,
-    },
-}
 
 /// Arguments of `git_log`.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@
 //! is such a text as well; only what the model cannot fix is an error.
 
 mod apply_patch;
+mod ask;
 mod carry;
 mod diagnostics;
 mod edit;
@@ -17,13 +18,13 @@ mod run_tests;
 mod search;
 
 pub use carry::{carry_out, edits};
-pub use history::{History, Question};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::history::Question;
 use super::model::ToolSpec;
 use super::shell::NotWritten;
 use super::transcript::{MAX_ARGUMENTS, ToolCall};
@@ -220,13 +221,13 @@ fn edited(call: &ToolCall, edited: Result<String, NotWritten>, shell: &mut Shell
     match edited {
         Ok(text) | Err(NotWritten::Never(text)) => Answer::text(text),
         Err(NotWritten::Beyond(what)) => {
-            let beyond = request::Beyond {
+            let beyond = ask::Beyond {
                 what: *what,
                 network: Vec::new(),
                 seconds: 0,
                 why: "The model wants to see what the change does.".into(),
             };
-            request::ask(call, beyond, shell)
+            ask::ask(call, beyond, shell)
         }
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::request::{self, Beyond};
+use super::ask::{self, Beyond};
 use super::{Answer, MAX_RESULT, packages};
 use crate::agent::transcript::ToolCall;
 use crate::agent::{Error, Shell};
@@ -57,7 +57,7 @@ pub(super) async fn run_code(
         Err(sentence) => return Ok(Answer::text(sentence)),
     };
     let limit = shell.tests.as_ref().map(|suite| suite.command.timeout);
-    let minutes = wanted.minutes.unwrap_or(MINUTES).clamp(1, request::MAX_MINUTES);
+    let minutes = wanted.minutes.unwrap_or(MINUTES).clamp(1, ask::MAX_MINUTES);
     let wall = Duration::from_secs(minutes * 60);
     let packages = wanted.packages.unwrap_or_default();
     let hosts = wanted.network.unwrap_or_default();
@@ -77,8 +77,8 @@ pub(super) async fn run_code(
         }));
     }
     let checked = packages::check(language, &packages)
-        .and_then(|()| request::code_to_show(&wanted.code))
-        .and_then(|()| request::network(hosts, !packages.is_empty(), &shell.grantable));
+        .and_then(|()| ask::code_to_show(&wanted.code))
+        .and_then(|()| ask::network(hosts, !packages.is_empty(), &shell.grantable));
     Ok(match checked {
         Err(sentence) => Answer::text(format!("not asked: {sentence}")),
         Ok(network) => {
@@ -89,7 +89,7 @@ pub(super) async fn run_code(
             };
             let why = "The model calls `run_code` with more than its run may use without asking.".into();
             let seconds = wall.as_secs();
-            request::ask(
+            ask::ask(
                 call,
                 Beyond {
                     what,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::request::{self, Beyond};
+use super::ask::{self, Beyond};
 use super::{Answer, MAX_RESULT};
 use crate::agent::transcript::ToolCall;
 use crate::agent::{Error, Shell, prompt};
@@ -42,7 +42,7 @@ pub(super) async fn run_tests(
         return Ok(Answer::text(sentence));
     }
     let limit = shell.tests.as_ref().map(|suite| suite.command.timeout);
-    let minutes = wanted.minutes.map(|minutes| minutes.clamp(1, request::MAX_MINUTES));
+    let minutes = wanted.minutes.map(|minutes| minutes.clamp(1, ask::MAX_MINUTES));
     let asked = minutes.map(|minutes| Duration::from_secs(minutes * 60));
     if limit.is_some_and(|limit| asked.is_none_or(|asked| asked <= limit)) {
         let run = shell.run_tests(&names, asked, &[], stop).await?;
@@ -60,7 +60,7 @@ pub(super) async fn run_tests(
         seconds: asked.unwrap_or(DEFAULT_TIMEOUT).as_secs(),
         why: "The model calls `run_tests` with more than its run may use without asking.".into(),
     };
-    Ok(request::ask(call, beyond, shell))
+    Ok(ask::ask(call, beyond, shell))
 }
 
 /// Checks names of tests that a person is to read; the error is a sentence.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::{NamedTempFile, TempDir};
 
-use crate::config::settings::Place;
+use crate::config::secrets::Place;
 use crate::sandbox::{Backend, Sandbox};
 
 /// Folders of which sandboxes show parts for the tools in them.

@@ -14,6 +14,7 @@ use super::super::progress::SoFar;
 use super::super::{Exit, elapsed, live, terminal};
 use super::base::{self, Compared};
 use super::question::{self, Manner, What};
+use super::report::Leftover;
 use super::request::{self, Approver};
 use super::write::{self, NotWritten};
 use super::{Common, ending, kept, report};
@@ -24,7 +25,6 @@ use crate::domain::id::{Account, RunId};
 use crate::domain::model::Who;
 use crate::domain::permission::Permission;
 use crate::domain::run::{End, GateNeeded, Next, Reading, Run, Step};
-use crate::domain::search::Search;
 use crate::engine::desk::Desk;
 use crate::engine::work::{self, Engine, Wants};
 use crate::engine::{Broken, Door, Turn, Waiting, budget, bundle, gate};
@@ -67,14 +67,6 @@ struct Shown {
     tests: Option<String>,
     proposal: Option<crate::domain::gate::GateId>,
     explanation: bool,
-}
-
-/// What is left of a run once the door is closed.
-pub(super) struct Leftover {
-    /// All that was searched without a model, in all attempts.
-    pub(super) search: Option<Search>,
-    /// How the verb ends, where the run does not say.
-    pub(super) exit: Option<Exit>,
 }
 
 impl<'a> OnCheckout<'a> {

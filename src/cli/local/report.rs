@@ -5,17 +5,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::{Exit, terminal};
-use super::checkout::Leftover;
 use crate::domain::clock::{Clock, millis_in_words};
 use crate::domain::explanation::Explanation;
 use crate::domain::finding::Finding;
 use crate::domain::measures::Measure;
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;
-use crate::domain::proposal::{Author, Claim, Proposal};
+use crate::domain::proposal::{Author, Claim, Proposal, TestsFirst};
 use crate::domain::redact;
 use crate::domain::reply::{self, MAX_EDITS};
-use crate::domain::run::{End, Run, TestsFirst};
+use crate::domain::run::{End, Run};
 use crate::domain::search::{Rung, Search};
 use crate::domain::spend::Spend;
 use crate::domain::test_run::TestRun;
@@ -316,4 +315,12 @@ pub(super) fn show_proposal(proposal: &Proposal, is_committed: bool) {
             terminal::show(&format!("spent:  {}", crate::domain::budget::spent(spent)));
         }
     }
+}
+
+/// What is left of a run once the door is closed.
+pub(super) struct Leftover {
+    /// All that was searched without a model, in all attempts.
+    pub(super) search: Option<Search>,
+    /// How the verb ends, where the run does not say.
+    pub(super) exit: Option<Exit>,
 }

@@ -83,7 +83,7 @@ fn an_app_wins_over_a_token_and_half_an_app_is_an_error() {
     assert_eq!(credentials(&[id, token]).unwrap_err().setting, "GREENLIGHT_PRIVATE_KEY");
     assert_eq!(credentials(&[key, token]).unwrap_err().setting, "GREENLIGHT_APP_ID");
     let bad = credentials(&[id, ("GREENLIGHT_PRIVATE_KEY", "no key")]).unwrap_err();
-    assert!(bad.to_string().contains("is no RSA private key"), "{bad}");
+    assert!(bad.to_string().contains("is not an RSA private key"), "{bad}");
     refused(
         &[("GREENLIGHT_APP_ID", "Iv1.8a61f9b3a7aba766")],
         "GREENLIGHT_APP_ID",
@@ -98,7 +98,7 @@ fn what_is_wrong_is_said_at_the_start() {
         "GREENLIGHT_REPOSITORIES",
         "`owner/name,owner/*`",
     );
-    refused(&[("GREENLIGHT_LOG", "info,=")], "GREENLIGHT_LOG", "is no filter");
+    refused(&[("GREENLIGHT_LOG", "info,=")], "GREENLIGHT_LOG", "is not a filter");
     refused(
         &[("GREENLIGHT_LOG_FORMAT", "xml")],
         "GREENLIGHT_LOG_FORMAT",

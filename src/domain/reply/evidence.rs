@@ -6,7 +6,7 @@ use super::super::test_run::{Outcome, TestRun};
 use super::super::triage::Triage;
 use super::super::{budget, redact};
 use super::again::again;
-use super::state::folded;
+use super::blocks::folded;
 
 /// How many names of tests a list has at most.
 const SHOWN: usize = 10;

@@ -3,8 +3,8 @@
 use super::super::execution::{Execution, MAX_SHOWN, REGISTRIES, What};
 use super::super::gate::Gate;
 use super::super::redact;
+use super::blocks::folded;
 use super::changed_files;
-use super::state::folded;
 
 /// A longer diff of the edits, in bytes, is not shown: the digest binds it all the same.
 pub const MAX_EDITS: usize = MAX_SHOWN;

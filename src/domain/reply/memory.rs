@@ -3,7 +3,7 @@
 use super::super::memory::{Fix, Memory, Rejection};
 use super::super::redact;
 use super::super::search::Rung;
-use super::state::folded;
+use super::blocks::folded;
 
 /// How many of each kind are shown.
 const SHOWN: usize = 5;

@@ -4,9 +4,11 @@
 //! test, a log or a stranger wrote goes through `redact` on its way in.
 
 mod again;
+mod blocks;
 mod evidence;
 mod execution;
 mod fates;
+mod layout;
 mod memory;
 mod merged;
 mod modes;
@@ -20,10 +22,11 @@ mod suggestion;
 
 pub use evidence::left_out;
 pub use execution::MAX_EDITS;
+pub use layout::Layout;
 pub use memory::memory;
 pub use modes::{explained, explained_marker, needs_a_model};
 pub use not_taken::not_taken_back;
-pub use review::{Layout, commit_message, given_body, review_body, review_part};
+pub use review::{commit_message, given_body, review_body, review_part};
 pub use search::found_by;
 use sha2::{Digest as _, Sha256};
 pub use source::{Name, Source};
@@ -315,11 +318,11 @@ pub fn explanation(run: Option<&Run>) -> String {
             redact::inline(&before.command, 200),
             run.started.head.short(),
             before.summary(),
-            state::failures(&before.failures)
+            blocks::failures(&before.failures)
         );
     }
     match &run.reading {
-        Some(reading) if !reading.failures.is_empty() => state::failures(&reading.failures),
+        Some(reading) if !reading.failures.is_empty() => blocks::failures(&reading.failures),
         Some(reading) => redact::fenced("text", &reading.excerpt, 6_000),
         None => "Nothing was read or run yet on this head.".into(),
     }

@@ -6,11 +6,11 @@ use super::super::finding::Finding;
 use super::super::id::CommitSha;
 use super::super::measures::{Measure, Measures};
 use super::super::mode::Mode;
-use super::super::proposal::Proposal;
+use super::super::proposal::{Proposal, TestsFirst};
 use super::super::redact;
-use super::super::run::{Run, TestsFirst};
+use super::super::run::Run;
+use super::blocks::folded;
 use super::evidence::names;
-use super::state::folded;
 
 /// The longest tests that are shown beside the rest of a review, in bytes.
 const MAX_TESTS: usize = 12_000;

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::review::Layout;
-use super::state::folded;
+use super::blocks::folded;
+use super::layout::Layout;
 use crate::domain::anchor::Cut;
 use crate::domain::redact;
 

@@ -2,24 +2,12 @@
 
 use super::super::proposal::{Author, Proposal};
 use super::super::redact;
+use super::layout::Layout;
 use super::source::Source;
 use super::{modes, part_marker, review_marker};
-use crate::domain::anchor::Cut;
 use crate::domain::id::CommitSha;
 use crate::domain::patch::Patch;
 use crate::domain::weakening::Weakening;
-
-/// How a patch is laid out on a pull request.
-#[derive(Debug, Clone, Copy)]
-pub struct Layout<'a> {
-    pub cut: &'a Cut,
-    /// How many of its suggestions stand in threads that were there before.
-    pub carried: usize,
-    /// Whether greenlight may push to the branch.
-    pub can_land: bool,
-    /// Whether GitHub refused the suggestions, so that all of the patch is in the remainder.
-    pub is_refused: bool,
-}
 
 /// The body of the review of a proposal.
 pub fn review_body(proposal: &Proposal, layout: &Layout<'_>) -> String {

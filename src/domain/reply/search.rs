@@ -5,7 +5,7 @@ use super::super::count::count;
 use super::super::redact;
 use super::super::run::{End, Run};
 use super::super::search::{FoundBy, Rung, Search, Unverified};
-use super::state::{folded, sentence};
+use super::blocks::{folded, sentence};
 
 /// How many patches are listed, and how much of each is shown, in bytes.
 const MAX_LISTED: usize = 5;

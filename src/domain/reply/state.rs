@@ -2,9 +2,10 @@
 
 use super::super::execution::What;
 use super::super::gate::GateKind;
+use super::super::proposal::TestsFirst;
 use super::super::redact;
-use super::super::run::{Consent, End, Run, TestsFirst};
-use super::super::test_run::Failure;
+use super::super::run::{Consent, End, Run};
+use super::blocks::{failures, folded, sentence};
 use super::{MAX_BODY, gate_request, merged, modes, not_taken, search};
 
 /// A longer diff of tests, in bytes, is cut.
@@ -291,56 +292,6 @@ fn open_headline(run: &Run, head: &str) -> String {
         }
         None => format!("⏳ Working on {head}."),
     }
-}
-
-/// A reason that may quote a command in backticks: bounded, mentions and markup inert, code spans kept.
-pub(super) fn sentence(text: &str) -> String {
-    // A cut through the middle of the whole comment could leave a fence open.
-    let text = redact::bounded(&redact::redact(&redact::visible(text)), 3_000);
-    let text = spans(&text, 1_000);
-    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    text + end
-}
-
-/// Prose whose code spans stay such.
-fn spans(text: &str, max: usize) -> String {
-    let parts = text.split('`').enumerate();
-    parts
-        .map(|(at, part)| {
-            if at % 2 == 0 {
-                redact::prose(part, max)
-            } else {
-                redact::inline(part, 200)
-            }
-        })
-        .collect()
-}
-
-/// Failing tests with their messages, safe to show.
-pub(super) fn failures(failures: &[Failure]) -> String {
-    const SHOWN: usize = 5;
-    let mut parts: Vec<String> = failures
-        .iter()
-        .take(SHOWN)
-        .map(|failure| {
-            let place = failure.location.as_ref().map_or_else(String::new, |at| {
-                format!(" at {}", redact::inline(&format!("{}:{}", at.path, at.line), 200))
-            });
-            format!(
-                "{}{place}\n\n{}",
-                redact::inline(&failure.name, 200),
-                redact::fenced("text", &failure.message, 1_500)
-            )
-        })
-        .collect();
-    if failures.len() > SHOWN {
-        parts.push(format!("… and {} more.", failures.len() - SHOWN));
-    }
-    parts.join("\n\n")
-}
-
-pub(super) fn folded(summary: &str, body: &str) -> String {
-    format!("<details><summary>{summary}</summary>\n\n{body}\n\n</details>")
 }
 
 /// The state of a run in a word, for machines.

@@ -17,13 +17,13 @@ pub use asked::{Approval, Asked};
 use jiff::Timestamp;
 pub use next::{GateNeeded, Next};
 pub use rights::Rules;
-pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Subject, Tested, TestsFirst, Unvouched};
+pub use step::{Consent, End, Log, Origin, Reading, Settled, Started, Step, Subject, Tested, Unvouched};
 
 use super::anchor::Fate;
 use super::execution::Deferred;
 use super::gate::{Answer, Gate, GateId, GateKind};
 use super::id::{CommitSha, RunId};
-use super::proposal::{Evidence, Proposal};
+use super::proposal::{Evidence, Proposal, TestsFirst};
 use super::search::Search;
 use super::spend::Spend;
 use super::test_run::TestRun;

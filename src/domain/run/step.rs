@@ -11,8 +11,7 @@ use super::super::finding::Finding;
 use super::super::gate::{Answer, Gate, GateId};
 use super::super::id::{Account, CommitSha, InstallationId, Login, PullRequestId, RunId, authored};
 use super::super::mode::Mode;
-use super::super::patch::Patch;
-use super::super::proposal::{Evidence, Proposal};
+use super::super::proposal::{Evidence, Proposal, TestsFirst};
 use super::super::search::Search;
 use super::super::spend::Spend;
 use super::super::test_run::{Failure, TestRun};
@@ -270,19 +269,6 @@ pub struct Unvouched {
     #[serde(flatten)]
     pub by: Account,
     pub why: String,
-}
-
-/// Tests that were written before the code they are for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestsFirst {
-    /// The tests alone.
-    pub patch: Patch,
-    /// The run that saw them fail.
-    pub red: TestRun,
-    /// Which tests are new, and fail because the code is not there.
-    pub names: Vec<String>,
-    /// What they demand; untrusted.
-    pub summary: String,
 }
 
 /// One journaled unit of a run's work.

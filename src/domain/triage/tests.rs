@@ -107,12 +107,12 @@ fn a_test_is_run_until_its_verdict_is_clear() {
     check(
         "x",
         ("r", "-"),
-        "hhbhhh: red in 5 of 5 runs, and not there on the merge base: red every time",
+        "hhbhhh: red in 5 of 5 runs, and absent on the merge base: red every time",
     );
     check(
         "x",
         ("rrrrg", "-"),
-        "hhbhhh: red in 4 of 5 runs, and not there on the merge base: flaky",
+        "hhbhhh: red in 4 of 5 runs, and absent on the merge base: flaky",
     );
 }
 
@@ -128,7 +128,7 @@ fn the_machine_is_blamed_only_where_the_base_is_not_green() {
     check(
         network,
         ("r", "-"),
-        &format!("hhb: red in 2 of 2 runs, and not there on the merge base: {it_needs}"),
+        &format!("hhb: red in 2 of 2 runs, and absent on the merge base: {it_needs}"),
     );
     check(
         network,
@@ -189,7 +189,7 @@ fn the_tests_of_one_run_may_differ() {
     };
     let said = triage.why_not(&first);
     assert!(
-        said.ends_with("1 broken before it. 899 more failed, and were not looked at"),
+        said.ends_with("1 broken before it. 899 more failed and were not examined"),
         "{said}"
     );
 }

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::model::{Bench, Judged, Submission, Unaccepted};
+use super::bench::{Bench, Judged, Submission, Unaccepted};
 use super::{Brief, Broken, Outcome, refactor, tdd};
 use crate::domain::mode::Mode;
 use crate::domain::patch::Patch;

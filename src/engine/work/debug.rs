@@ -1,7 +1,7 @@
 //! The rule of debug: the failing tests pass, nothing new fails, and no test says less than before.
 
+use super::bench::{Bench, Judged, Submission};
 use super::minimize::minimize;
-use super::model::{Bench, Judged, Submission};
 use super::{Broken, Outcome, Red, prove};
 use crate::domain::proposal::Claim;
 use crate::domain::reply;

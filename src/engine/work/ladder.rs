@@ -6,17 +6,14 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::super::desk::Desk;
-use super::turned_down::Rejected;
-use super::{Brief, Red, Watch, prove, remembered, searched};
+use super::ground::{Ground, Top};
+use super::{Watch, prove, remembered, searched};
 use crate::domain::clock::millis;
 use crate::domain::id::RepoPath;
-use crate::domain::patch::Patch;
-use crate::domain::proposal::{Author, Claim, Evidence, Proposal};
-use crate::domain::search::{FoundBy, Rung, Search};
+use crate::domain::proposal::{Claim, Proposal};
+use crate::domain::search::{FoundBy, Rung};
 use crate::guard;
 use crate::repair::{self, ToolFix};
-use crate::suite::Suite;
 
 /// At most this many fixes of tools are tried; each costs a run of the tests.
 const MAX_TOOL_FIXES: usize = 8;
@@ -28,24 +25,6 @@ pub(super) enum Rungs {
     Memory,
     /// All of them; where a model continues, the search is short and no test is said to be wrong.
     All { before_a_model: bool },
-}
-
-/// Where it ended.
-pub(super) enum Top {
-    Proposed(Box<Proposal>),
-    /// With all that was searched so far.
-    NotFound(Box<Search>),
-    Interrupted,
-}
-
-/// What it stands on.
-#[derive(Clone, Copy)]
-pub(super) struct Ground<'a> {
-    pub(super) desk: &'a Desk,
-    pub(super) suite: &'a Suite,
-    pub(super) red: Red<'a>,
-    pub(super) brief: &'a Brief<'a>,
-    pub(super) turned_down: &'a Rejected,
 }
 
 /// Goes up until something holds.
@@ -139,49 +118,4 @@ async fn with_tools(
         }
     }
     Ok(None)
-}
-
-impl<'a> Ground<'a> {
-    /// What a search works on; `tried` are candidates that are not tried again.
-    pub(super) fn task<'t>(
-        &self,
-        protected: &'t (dyn Fn(&RepoPath) -> bool + Sync),
-        tried: &'t [String],
-    ) -> repair::Task<'t>
-    where
-        'a: 't,
-    {
-        let Ground { desk, suite, red, .. } = *self;
-        repair::Task {
-            checkout: &desk.checkout,
-            suite,
-            before: red.before,
-            changed: &desk.changed,
-            originals: &desk.originals,
-            protected,
-            excluded: &self.turned_down.digests,
-            turned_down: &self.turned_down.patches,
-            tried,
-        }
-    }
-
-    /// A proposal that no model made.
-    pub(super) fn proposal(
-        &self,
-        (patch, summary): (Patch, String),
-        evidence: Evidence,
-        found_by: FoundBy,
-    ) -> Proposal {
-        Proposal {
-            head: self.red.head.clone(),
-            patch,
-            summary,
-            author: Author::BuiltIn,
-            evidence: Some(evidence),
-            weakens: Vec::new(),
-            tests_first: None,
-            measures: None,
-            found_by: Some(found_by),
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! What becomes of work that a limit ends: edits that hold are proposed, and anything else is shown as not proved.
 
-use super::model::{Bench, Submission};
+use super::bench::{Bench, Submission};
 use super::{Broken, Outcome};
 use crate::agent::{Item, Transcript};
 use crate::domain::finding::Finding;

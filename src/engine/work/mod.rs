@@ -1,8 +1,10 @@
 //! The work itself, the same for every door: reproduce, work out a patch, and prove it on a fresh copy.
 
 mod again;
+mod bench;
 mod confirm;
 mod debug;
+mod ground;
 mod history;
 mod known;
 mod ladder;
@@ -29,7 +31,8 @@ pub use reproduce::{Base, LayOut, Wants, reproduce};
 pub use resolve::{edits, resolve};
 use tokio_util::sync::CancellationToken;
 
-use self::ladder::{Ground, Rungs, Top};
+use self::ground::{Ground, Top};
+use self::ladder::Rungs;
 use self::turned_down::Rejected;
 use super::Broken;
 use super::desk::Desk;
@@ -43,9 +46,9 @@ use crate::domain::memory::Memory;
 use crate::domain::mode::Mode;
 use crate::domain::model::Who;
 use crate::domain::patch::Patch;
-use crate::domain::proposal::Proposal;
+use crate::domain::proposal::{Proposal, TestsFirst};
 use crate::domain::reply;
-use crate::domain::run::{End, Reading, Run, TestsFirst, TurnedDown};
+use crate::domain::run::{End, Reading, Run, TurnedDown};
 use crate::domain::search::Search;
 use crate::domain::test_run::TestRun;
 use crate::domain::triage::Triage;

@@ -1,7 +1,7 @@
 //! The rule of a refactoring: green before and after with the same tests, only the goal's files, the same interface unless
 //! the goal asks for another, and better where the goal names a measure.
 
-use super::model::{Bench, Judged, Submission, Unaccepted};
+use super::bench::{Bench, Judged, Submission, Unaccepted};
 use super::{Broken, Outcome};
 use crate::agent::mode::out_of_scope;
 use crate::domain::goal;

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::super::Broken;
-use super::ladder::{Ground, Top};
+use super::ground::{Ground, Top};
 use super::{Outcome, Watch, confirm, on_head};
 use crate::config::repository::RepoConfig;
 use crate::domain::budget::Left;

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::model::{Bench, Judged, Submission, Unaccepted};
+use super::bench::{Bench, Judged, Submission, Unaccepted};
 use super::{Broken, Outcome};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::{Blob, FileChange, Patch};
-use crate::domain::proposal::{self, Evidence, worse};
+use crate::domain::proposal::{self, Evidence, TestsFirst, worse};
 use crate::domain::red_tests::{self, Written};
 use crate::domain::redact::inline;
-use crate::domain::run::TestsFirst;
 use crate::domain::test_path::is_test_path;
 use crate::domain::test_run::{Outcome as Ran, TestRun};
 use crate::domain::triage::Triage;

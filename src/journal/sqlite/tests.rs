@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::domain::event::{Comment, CommentPlace, Fact};
-use crate::domain::id::Account;
+use crate::domain::id::{Account, RepositoryId};
 use crate::domain::run::Origin;
 
 const STARTED: &str = r#"{"started":{"run":"r123456789","pull_request":{"repository":"Acme/rail_","number":3},"installation":77,"head":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","base":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","origin":{"comment":{"id":9,"by":"ada"}},"consent":{"command":{"by":"ada"}},"asks_about_tests":false,"approvers":2,"gate_seconds":86400,"at":"2026-03-01T10:00:00Z"}}"#;

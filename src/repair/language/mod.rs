@@ -9,7 +9,7 @@ mod rust;
 
 use greenlight_syntax::Language as Syntax;
 
-use super::templates::Swap;
+use super::templates::kinds::Swap;
 
 /// One language, as the templates see it. All names are kinds of nodes in its tree-sitter grammar.
 #[derive(Debug)]

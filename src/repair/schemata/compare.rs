@@ -15,14 +15,13 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use self::log::Functions;
-use super::limits::Limit;
-use super::program::{Target, shell};
+use super::program::{Limit, Target, shell};
 use super::rewrite::{self, Member, SWITCH};
 use super::{Build, Compiler, Group};
 use crate::domain::id::RepoPath;
 use crate::domain::patch::Blob;
 use crate::repair::candidates::Candidate;
-use crate::repair::runner::Behaviour;
+use crate::repair::verdict::Behaviour;
 use crate::sandbox::Outcome;
 use crate::suite;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::program::{SLACK, Target, shell};
+use super::program::{Limit, SLACK, Target, shell};
 use crate::checkout::Workspace;
 use crate::domain::test_run::Outcome as TestOutcome;
 use crate::sandbox::{self, Outcome};
@@ -18,17 +18,6 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) const OTHERS: Duration = Duration::from_secs(10);
 /// What one candidate may take where a test without it never ends: nobody knows how long it takes when it does.
 const UNMEASURED: Duration = Duration::from_secs(5);
-
-/// How long the tests take at most.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limit {
-    pub(super) failing: Duration,
-    pub(super) whole: Duration,
-    /// How long all of them take, or those do that come to an end.
-    pub(super) usual: Duration,
-    /// A failing test never ends without a candidate.
-    pub(super) is_endless: bool,
-}
 
 /// What chooses tests of a target.
 type Choice = fn(&Target) -> Vec<String>;

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::limits::Limit;
 use super::rewrite::SWITCH;
 use crate::checkout::Workspace;
-use crate::repair::runner::Verdict;
+use crate::repair::verdict::Verdict;
 use crate::sandbox::{self, Outcome};
 use crate::suite::{self, Job, Packages, Suite};
 
@@ -259,6 +258,17 @@ fn answers(printed: &str, asked: &[u32]) -> (BTreeMap<u32, Verdict>, Vec<u32>) {
     }
     started.retain(|id| !ended.contains_key(id));
     (ended, started)
+}
+
+/// How long the tests take at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    pub(super) failing: Duration,
+    pub(super) whole: Duration,
+    /// How long all of them take, or those do that come to an end.
+    pub(super) usual: Duration,
+    /// A failing test never ends without a candidate.
+    pub(super) is_endless: bool,
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A call too many or too few, an argument too many or too few, and what is given back.
 
-use super::empties::falling;
+use super::rank::falling;
 use super::{Edit, Known, Place, Template};
 
 const MAX_ARGUMENTS: usize = 8;

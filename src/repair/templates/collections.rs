@@ -1,6 +1,6 @@
 //! What a list or an object holds when it is made: nothing where it is filled later, something where it is not.
 
-use super::empties::falling;
+use super::rank::falling;
 use super::{Edit, Known, Place, Template};
 use crate::repair::syntax::Step;
 

@@ -3,6 +3,7 @@
 
 use super::known::Body;
 use super::names::functions;
+use super::rank::falling;
 use super::statements::before;
 use super::{Edit, Known, Place, Template};
 
@@ -323,9 +324,4 @@ fn by_name(place: &Place<'_, '_>, known: &Known, name: &str, parameters: &str) -
 /// How few letters two names start with in common: less is nearer.
 fn shared(a: &str, b: &str) -> usize {
     40_usize.saturating_sub(a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count())
-}
-
-/// From 1 downwards by rank.
-pub(super) fn falling(rank: usize) -> f32 {
-    1.0 / (1.0 + 0.06 * f32::from(u8::try_from(rank).unwrap_or(u8::MAX)))
 }

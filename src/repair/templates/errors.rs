@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::empties::falling;
+use super::rank::falling;
 use super::{Edit, Known, Place, Template};
 
 /// How many other errors are offered for one.

@@ -167,3 +167,6 @@ impl Template {
         }
     }
 }
+
+/// An operator, and what it may have been meant to be.
+pub(in crate::repair) type Swap = (&'static str, &'static [(&'static str, Template)]);

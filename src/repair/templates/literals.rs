@@ -1,7 +1,7 @@
 //! Another text, another number, another bound of a slice.
 
-use super::empties::falling;
 use super::known::Piece;
+use super::rank::falling;
 use super::{Edit, Known, Place, Template, errors};
 use crate::repair::expected;
 

@@ -7,12 +7,13 @@ mod collections;
 mod donors;
 mod empties;
 mod errors;
-mod kinds;
+pub(super) mod kinds;
 mod known;
 mod literals;
 mod logic;
 mod names;
 mod operators;
+mod rank;
 mod statements;
 mod values;
 
@@ -20,7 +21,6 @@ use std::ops::Range;
 
 pub(super) use kinds::{Kind, Template};
 pub(super) use known::Known;
-pub(super) use operators::Swap;
 use tree_sitter::Node;
 
 use super::syntax::{Below, Source, Step};

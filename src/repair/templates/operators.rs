@@ -1,9 +1,7 @@
 //! One operator for another.
 
+use super::kinds::Swap;
 use super::{Edit, Place, Template};
-
-/// An operator, and what it may have been meant to be.
-pub(in crate::repair) type Swap = (&'static str, &'static [(&'static str, Template)]);
 
 /// Operators that mean the same in every language of the table.
 const SWAPS: &[Swap] = &[

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::empties::falling;
 use super::known::Piece;
 use super::names::functions;
+use super::rank::falling;
 use super::{Edit, Known, Place, Template};
 
 const MAX_DONORS: usize = 5;

@@ -9,12 +9,8 @@ use std::collections::BTreeSet;
 use crate::checkout::Checkout;
 use crate::domain::id::RepoPath;
 use crate::suite::TestCommand;
+use crate::suite::discover::javascript::{Name, is_plain};
 use crate::suite::reporters::javascript::{found, runs_several};
-
-/// What stands between the parts of a name.
-const BETWEEN: &str = " > ";
-/// The ends of files that have tests.
-const ENDS: [&str; 8] = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 
 pub(in crate::suite) fn filter(command: &TestCommand, only: &[String]) -> Option<Vec<String>> {
     let (runner, _) = found(&command.argv)?;
@@ -73,34 +69,6 @@ pub(in crate::suite) fn part(checkout: &Checkout, command: &TestCommand, near: &
     let files = files.into_iter().map(|file| format!("{}{file}", takes.prefix));
     let options = options.iter().map(ToString::to_string).chain(files).collect();
     with_options(command, runner.options, options)
-}
-
-/// The name of a test, taken apart.
-pub(in crate::suite) struct Name<'a> {
-    file: Option<&'a str>,
-    pub(in crate::suite) parts: Vec<&'a str>,
-}
-
-impl<'a> Name<'a> {
-    fn of(name: &'a str) -> Self {
-        let (file, rest) = match name.split_once(BETWEEN) {
-            Some((file, rest)) if is_plain(file) => (Some(file), rest),
-            _ => (None, name),
-        };
-        Self {
-            file,
-            parts: rest.split(BETWEEN).collect(),
-        }
-    }
-}
-
-/// Whether this can be nothing but a file of code.
-fn is_plain(file: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | '@');
-    ENDS.iter().any(|end| file.ends_with(end))
-        && file.chars().all(plain)
-        && file.parse::<RepoPath>().is_ok()
-        && !file.starts_with(['-', '@'])
 }
 
 fn is_test(file: &str) -> bool {

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Ecosystem, Runtime, Spec, javascript};
-use crate::suite::discover::javascript::{Script, ScriptLine};
-use crate::suite::filter::javascript::Name;
+use crate::suite::discover::javascript::{Name, Script, ScriptLine};
 use crate::suite::parse::tap;
 
 pub(super) const SPEC: Spec = Spec {

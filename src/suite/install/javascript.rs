@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::plan::{Phase, Plan, Project, Shown, Step, StepDirectory};
+use super::steps::{Phase, Plan, Project, Shown, Step, StepDirectory};
 
 /// Replaces everything but the packages by links to where the tests find it, so that links between the packages of one
 /// repository lead to the code under test. Directories that have packages somewhere below stay directories.

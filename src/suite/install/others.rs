@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::{Phase, Plan, Project, Shown, Step, StepDirectory};
+use super::steps::{Phase, Plan, Project, Shown, Step, StepDirectory};
 use crate::domain::id::RepoPath;
 
 pub(super) fn cargo(project: &Project<'_>) -> Option<Plan> {

@@ -5,7 +5,7 @@ mod listed;
 use std::collections::BTreeSet;
 
 use super::INSTALLED;
-use super::plan::{Phase, Plan, Project, Shown, Step, StepDirectory, owned};
+use super::steps::{Phase, Plan, Project, Shown, Step, StepDirectory, owned};
 use crate::domain::id::RepoPath;
 use crate::suite::discover::tox_requirements;
 

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::plan::{Phase, Plan};
 use super::registries::Tools;
+use super::steps::{Phase, Plan, Shown};
 use crate::checkout::{self, Checkout};
 use crate::domain::id::RepoPath;
-use crate::domain::patch::Blob;
+use crate::domain::patch::{Blob, FileMode};
 
 /// Changes when the same plan comes to another result.
 const VERSION: u32 = 1;
@@ -74,6 +74,26 @@ impl Seen {
             }
         }
         hex::encode(hash.finalize())
+    }
+}
+
+impl Plan {
+    /// What the installation sees.
+    pub(super) fn files(&self, checkout: &Checkout) -> Seen {
+        match &self.shown {
+            Shown::All => Seen::All(checkout.clone()),
+            Shown::Only { files, empty } => {
+                let nothing = Blob {
+                    mode: FileMode::Regular,
+                    bytes: Vec::new(),
+                };
+                let empty = empty.iter().map(|path| (path.clone(), nothing.clone()));
+                let files = files
+                    .iter()
+                    .filter_map(|path| Some((path.clone(), checkout.read(path)?)));
+                Seen::Only(empty.chain(files).collect())
+            }
+        }
     }
 }
 

@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::tap::place;
-use super::{MAX_MESSAGE, ParsedRun};
+use super::{MAX_MESSAGE, ParsedRun, location};
 use crate::domain::test_run::Location;
 use crate::suite::text::pattern;
 
@@ -66,4 +65,15 @@ fn tree_place(details: &str, name: &str) -> Option<Location> {
         }
     }
     None
+}
+
+static PLACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(?:.* \(|at )?(?:file://)?([^\s()]+?):(\d+):\d+\)?$"));
+
+/// A place as it is in a stack trace; those of the runtime and of packages are nobody's.
+pub(in crate::suite) fn place(value: &str) -> Option<Location> {
+    let place = PLACE.as_ref()?.captures(value)?;
+    let path = &place[1];
+    let is_foreign = path.starts_with("node:") || path.contains("node_modules/") || path.starts_with("internal/");
+    (!is_foreign).then(|| location(path, &place[2]))?
 }

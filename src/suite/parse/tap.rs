@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::javascript::{FRAME, compared, frame, joined, not_loaded, notice_memory};
+use super::node::place;
 use super::{MAX_MESSAGE, ParsedRun, Printed, location, node, prove, sums, yaml};
-use crate::domain::test_run::Location;
 use crate::suite::text::{pattern, tail};
 
 /// Deepest nesting that is followed, and the most lines about one result.
@@ -21,8 +21,6 @@ static POINT: LazyLock<Option<Regex>> =
 static SUBTEST: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^( *)# Subtest: (.*)$"));
 static DIRECTIVE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?i)^(.*?)\s*# *(skip|todo)\b\S* ?(.*)$"));
 static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r" # time=[\d.]+m?s$"));
-static PLACE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"^(?:.* \(|at )?(?:file://)?([^\s()]+?):(\d+):\d+\)?$"));
 static FIRST_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^(?:file://)?(/[^:]+):(\d+)$"));
 static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^[#ℹ] (tests|suites|pass|fail|cancelled|skipped|skip|todo):? +(\d+)$"));
@@ -352,14 +350,6 @@ impl Reader {
 
 fn unescaped(name: &str) -> String {
     name.replace("\\#", "#").replace("\\\\", "\\").trim().to_string()
-}
-
-/// A place as it is in a stack trace; those of the runtime and of packages are nobody's.
-pub(in crate::suite) fn place(value: &str) -> Option<Location> {
-    let place = PLACE.as_ref()?.captures(value)?;
-    let path = &place[1];
-    let is_foreign = path.starts_with("node:") || path.contains("node_modules/") || path.starts_with("internal/");
-    (!is_foreign).then(|| location(path, &place[2]))?
 }
 
 /// What went wrong, and where it came from.

@@ -214,7 +214,7 @@ async fn a_stream_without_an_end_has_bounds() {
 async fn a_stream_that_falls_silent_or_trickles_is_given_up() {
     let model = ScriptedModel::start(vec![stream(&[says_part("Hel")], Ending::Open); 5]).await;
     let mut silent = settings(&model);
-    silent.idle = Duration::from_millis(20);
+    silent.idle = Duration::from_millis(200);
     let error = ask(&OpenAi::new(silent).unwrap()).await.0.unwrap_err().to_string();
     assert!(error.contains("its answer stopped midway"), "{error}");
     model.finish();

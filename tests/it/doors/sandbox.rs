@@ -110,7 +110,7 @@ async fn what_cannot_be_had_is_refused_and_nothing_runs() {
     let run = sandbox(directory.path(), &["--sandbox", "chroot", "--", "true"])
         .await
         .with(2);
-    run.saying("there is no sandbox \"chroot\"; there is native, bubblewrap");
+    run.saying("there is no sandbox \"chroot\"; choose one of native, bubblewrap");
     sandbox(directory.path(), &[]).await.with(2).saying("COMMAND");
 }
 

@@ -246,7 +246,7 @@ fn what_does_not_apply_exactly_is_refused_with_file_and_line() {
             "--- src/none.py\n+++ src/none.py\n@@ -1 +1 @@\n-line 1\n+x\n",
             "src/none.py, line 1 of the diff: there is no such file",
         ),
-        ("--- /dev/null\n+++ b/src/a.py\n@@ -0,0 +1 @@\n+x\n", "is there already"),
+        ("--- /dev/null\n+++ b/src/a.py\n@@ -0,0 +1 @@\n+x\n", "already exists"),
         ("--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n", "not a path inside"),
         (
             "--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+x\n",

@@ -57,7 +57,7 @@ async fn rustfmt_formats_what_its_check_named() {
     let kept = formatted("src/kept.rs", "pub fn three() -> u32 {\n    3\n}\n");
     let lib = formatted("src/lib.rs", "mod good;\nmod kept;\npub fn one() -> u32 {\n    1\n}\n");
     assert_eq!(files, [kept, lib.clone()]);
-    assert_eq!(explanation, "`cargo fmt` mends `src/kept.rs` and 1 more file");
+    assert_eq!(explanation, "`cargo fmt` fixes `src/kept.rs` and 1 more file");
     patient.protected.push("src/kept.rs");
     let fix = only(patient.tool_fixes(&CancellationToken::new()).await, &patient);
     assert_eq!(after(&fix.patch), [lib]);
@@ -120,7 +120,7 @@ async fn checks_are_found_behind_make() {
     assert!(patient.before.outcome.is_red(), "{:#?}", patient.before);
     let (files, explanation) = proved(&patient).await;
     assert_eq!(files[0].1, "pub fn one() -> u32 {\n    1\n}\n");
-    assert_eq!(explanation, "`cargo fmt` mends `src/lib.rs`");
+    assert_eq!(explanation, "`cargo fmt` fixes `src/lib.rs`");
 }
 
 #[tokio::test]

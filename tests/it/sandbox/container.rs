@@ -113,7 +113,7 @@ async fn an_engine_that_is_not_there_is_said_so() {
         let refusal = Sandbox::detect(Choice::Only(Backend::Podman), self::places(Backend::Docker))
             .await
             .unwrap_err();
-        assert!(refusal.reason.contains("there is docker"), "{refusal}");
+        assert!(refusal.reason.contains("belongs to docker"), "{refusal}");
     }
 }
 

@@ -346,7 +346,7 @@ async fn who_may_not_is_refused_and_nothing_happens() {
     let story = Story::new().await;
     for (login, command) in [(STRANGER, "/greenlight fix"), (READER, "/greenlight fix")] {
         story.says(login, command).await;
-        let answer = story.whole_answer().replace(login, "[login]");
+        let answer = story.whole_answer().replace(&format!("`{login}`"), "`[login]`");
         insta::allow_duplicates! { insta::assert_snapshot!(answer, @"`[login]` may not do this: it takes write access to this repository. Somebody with write access can comment the same command."); }
     }
     assert!(story.runs().await.is_empty());

@@ -6,12 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::sources::{Tree, code, first_names, is_shipped};
 
-/// Rooms that still have circles.
-const EXEMPT: [&str; 13] = [
-    "agent", "cli", "config", "domain", "engine", "git", "github", "guard", "journal", "openai", "repair", "server",
-    "suite",
-];
-
 type Module = Vec<String>;
 
 pub(super) fn imports_form_no_circles(tree: &Tree) -> Vec<String> {
@@ -27,7 +21,7 @@ pub(super) fn imports_form_no_circles(tree: &Tree) -> Vec<String> {
         })
         .collect();
     let reach = reachable(&arrows);
-    let in_circle = |module: &&Module| reach[*module].contains(module) && !EXEMPT.contains(&module[1].as_str());
+    let in_circle = |module: &&Module| reach[*module].contains(module);
     files
         .keys()
         .filter(in_circle)

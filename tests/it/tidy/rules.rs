@@ -24,12 +24,12 @@ const ROOMS: [(&str, &str); 18] = [
     ("measure", "syntax domain"),
     ("suite", "checkout sandbox domain private"),
     ("journal", "github domain private"),
-    ("git", "checkout domain private"),
+    ("git", "anchor checkout domain private"),
     ("github", "domain"),
     ("checkout", "sandbox domain"),
     ("config", "sandbox domain"),
     ("private", ""),
-    ("domain", ""),
+    ("domain", "anchor"),
 ];
 
 /// Names that only these rooms may use.

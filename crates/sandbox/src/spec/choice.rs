@@ -8,7 +8,7 @@ use super::backend::Backend;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// The absolute path of the greenlight binary, `std::env::current_exe()` in production; its `main` has to begin
-    /// with [`helpers::is_wanted`].
+    /// with [`is_wanted`](crate::helpers::is_wanted).
     pub helper: PathBuf,
     /// The socket of Docker or Podman, when it is not one of the usual ones.
     pub container_socket: Option<PathBuf>,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::repair::runner::Behaviour;
+use crate::repair::verdict::Behaviour;
 
 /// Results of calls with the same arguments that are told apart.
 const MAX_RESULTS: usize = 2_000;

@@ -4,11 +4,13 @@
 //! says which tests passed, so it is run alone, after the builds that it needs, and can then be asked for a machine
 //! format and for single tests. A script that cannot be taken apart runs as it is.
 
+mod name;
 mod runner;
 mod script;
 
 use std::collections::BTreeMap;
 
+pub(in crate::suite) use name::{Name, is_plain};
 pub(in crate::suite) use runner::{Configured, Files, Runner, Script, ScriptLine, base, runner};
 use script::{MAX_DEPTH, Package};
 

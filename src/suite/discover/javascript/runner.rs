@@ -1,7 +1,7 @@
 //! Which runner of tests a command starts, and which commands only look at the code.
 
+use super::name::Name;
 use crate::suite::Framework;
-use crate::suite::filter::javascript::Name;
 use crate::suite::shell::Word;
 
 /// What prints the results of a command.

@@ -27,7 +27,7 @@ async fn what_may_be_a_slip_is_asked_about_again() {
     let mut terminal = at_a_terminal(&door, checkout.path(), &[]);
     for (typed, said) in [
         ("aprove", "`aprove` is not an answer; did you mean `approve`?"),
-        ("sure", "`sure` is no answer."),
+        ("sure", "`sure` is not an answer."),
         ("", "Type `yes`, `no`"),
         ("/greenlight aprove", "did you mean `/greenlight approve`?"),
         ("yes please", "is that a yes?"),

@@ -1,13 +1,19 @@
 //! Reads a unified diff as the tools print it: git's own with all its headers, and the plain ones of `diff -u`,
 //! formatters and linters. What it means for a tree is not decided here.
 
-use super::Error;
-use super::binary::{self, Binary};
-use super::hunk::{Hunk, hunks};
-use super::quoted::{bare, both, unquoted};
+mod apply;
+mod binary;
+mod hunk;
+mod quoted;
+mod reader;
 
-/// How many lines a diff may have: each takes more memory than it has bytes.
-const MAX_LINES: usize = 1_000_000;
+pub use self::apply::apply;
+use self::binary::Binary;
+use self::hunk::{Hunk, hunks};
+use self::quoted::{bare, both, unquoted};
+use self::reader::{Reader, shown, too_large, trimmed, wrong};
+use crate::error::ReadError as Error;
+
 /// How many files a diff may name.
 const MAX_FILES: usize = 20_000;
 
@@ -20,30 +26,30 @@ const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
     clippy::struct_excessive_bools,
     reason = "each is a line that the header has or has not"
 )]
-pub(super) struct Section<'a> {
+struct Section<'a> {
     /// The line of the diff where it starts, from 1.
-    pub(super) line: usize,
+    line: usize,
     /// As written, prefix included. `None` for `/dev/null`.
-    pub(super) old: Option<Vec<u8>>,
-    pub(super) new: Option<Vec<u8>>,
+    old: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
     /// The two names of the `diff --git` line, from which prefixes can be told.
-    pub(super) pair: Option<(Vec<u8>, Vec<u8>)>,
+    pair: Option<(Vec<u8>, Vec<u8>)>,
     /// Whether the time after the new name is the epoch, with which `diff -N` says that there is no file.
-    pub(super) ends_at_epoch: bool,
+    ends_at_epoch: bool,
     /// The names of a rename or a copy, which git writes without prefixes.
-    pub(super) from: Option<Vec<u8>>,
-    pub(super) to: Option<Vec<u8>>,
+    from: Option<Vec<u8>>,
+    to: Option<Vec<u8>>,
     /// Whether `from` goes, or stays.
-    pub(super) rename: bool,
-    pub(super) copy: bool,
-    pub(super) created: bool,
-    pub(super) deleted: bool,
+    rename: bool,
+    copy: bool,
+    created: bool,
+    deleted: bool,
     /// The mode before, if the diff names it.
-    pub(super) old_mode: Option<u32>,
-    pub(super) new_mode: Option<u32>,
+    old_mode: Option<u32>,
+    new_mode: Option<u32>,
     /// The object names of an `index` line, perhaps shortened.
-    pub(super) index: Option<(String, String)>,
-    pub(super) body: Body<'a>,
+    index: Option<(String, String)>,
+    body: Body<'a>,
 }
 
 impl Section<'_> {
@@ -57,59 +63,11 @@ impl Section<'_> {
 
 /// What happens to the content.
 #[derive(Debug, Default)]
-pub(super) enum Body<'a> {
+enum Body<'a> {
     #[default]
     Same,
     Text(Vec<Hunk<'a>>),
     Binary(Binary),
-}
-
-/// The lines of a diff, with a place in them.
-pub(super) struct Reader<'a> {
-    lines: Vec<&'a [u8]>,
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn new(text: &'a [u8]) -> Result<Self, Error> {
-        if text.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
-            return Err(too_large("the number of lines of the diff", MAX_LINES));
-        }
-        Ok(Self {
-            lines: text.split_inclusive(|byte| *byte == b'\n').collect(),
-            at: 0,
-        })
-    }
-
-    /// The number of the line that comes next, from 1.
-    pub(super) fn number(&self) -> usize {
-        self.at + 1
-    }
-
-    /// The line that comes next, with its line end.
-    pub(super) fn peek(&self) -> Option<&'a [u8]> {
-        self.lines.get(self.at).copied()
-    }
-
-    /// Takes the next line, without its line end.
-    pub(super) fn next(&mut self) -> Option<&'a [u8]> {
-        let line = self.peek()?;
-        self.at += 1;
-        Some(trimmed(line))
-    }
-
-    /// The line that comes next, without its line end.
-    pub(super) fn peek_trimmed(&self) -> Option<&'a [u8]> {
-        self.peek().map(trimmed)
-    }
-
-    pub(super) fn skip(&mut self) {
-        self.at += 1;
-    }
-
-    fn ahead(&self, by: usize) -> &'a [u8] {
-        self.lines.get(self.at + by).copied().unwrap_or_default()
-    }
 }
 
 /// Reads all sections of a diff; text between them, like the message of a mail, is skipped, but not what looks like
@@ -117,7 +75,7 @@ impl<'a> Reader<'a> {
 ///
 /// # Errors
 /// When a section is cut off or cannot be understood, or when there is none in a text that is not empty.
-pub(super) fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
+fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
     let mut reader = Reader::new(text)?;
     let mut sections = Vec::new();
     while let Some(line) = reader.peek() {
@@ -133,7 +91,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Section<'_>>, Error> {
                 ..Section::default()
             };
             names(&mut reader, &mut section)?;
-            section.body = Body::Text(hunks(&mut reader, &section)?);
+            section.body = Body::Text(hunks(&mut reader, &section.shown())?);
             sections.push(section);
             nothing_left_over(&mut reader, &sections)?;
         } else if line.starts_with(b"@@ -") {
@@ -204,7 +162,7 @@ fn git_section<'a>(reader: &mut Reader<'a>) -> Result<Section<'a>, Error> {
                 let reason = "the header creates or removes the file, but `---` and `+++` say otherwise";
                 return Err(wrong(&shown(header), line, reason));
             }
-            section.body = Body::Text(hunks(reader, &section)?);
+            section.body = Body::Text(hunks(reader, &section.shown())?);
             break;
         } else if next == b"GIT binary patch" {
             reader.skip();
@@ -345,29 +303,4 @@ fn index(text: &[u8]) -> Option<(String, String)> {
     let names = std::str::from_utf8(text).ok()?.split(' ').next()?;
     let (old, new) = names.split_once("..")?;
     Some((old.to_string(), new.to_string()))
-}
-
-pub(super) fn too_large(what: &str, limit: usize) -> Error {
-    Error::TooLarge {
-        what: what.into(),
-        limit: limit as u64,
-    }
-}
-
-fn trimmed(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-/// A name for an error message.
-pub(super) fn shown(name: &[u8]) -> String {
-    super::printable(name)
-}
-
-pub(super) fn wrong(path: &str, line: usize, reason: impl Into<String>) -> Error {
-    Error::DoesNotApply {
-        path: path.into(),
-        line,
-        reason: reason.into(),
-    }
 }

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::iter;
 
-use crate::domain::id::RepoPath;
+use crate::path::RepoPath;
 
 /// New text for whole lines of the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
+    /// The file.
     pub path: RepoPath,
     /// The first line that is replaced, from 1. GitHub takes `start_line` only if it differs from `line`.
     pub start_line: u32,
@@ -20,10 +21,13 @@ pub struct Suggestion {
 /// Why suggestions cannot be committed together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
+    /// The first and the last line.
     #[error("lines {0} to {1} are not lines of the file")]
     OutOfRange(u32, u32),
+    /// The line.
     #[error("line {0} is in two suggestions")]
     Overlap(u32),
+    /// The last line.
     #[error("the suggestion for line {0} changes nothing")]
     NoChange(u32),
 }

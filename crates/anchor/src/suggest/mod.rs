@@ -25,9 +25,9 @@ pub use left_out::LeftOut;
 pub use suggestion::{ApplyError, Suggestion, apply, first_block, read_block};
 
 use self::text::{LineEnd, Text};
-use super::id::RepoPath;
-use super::patch::{Blob, FileChange, FileMode, Patch};
-use super::redact;
+use crate::patch::{Blob, FileChange, FileMode, Patch};
+use crate::path::RepoPath;
+use crate::visible::is_visible;
 
 /// How many characters a suggestion's block may have; GitHub takes 65,536, and a word of explanation goes with it.
 const MAX_BLOCK: usize = 65_000;
@@ -225,7 +225,7 @@ fn suggestions_for(
 /// and that were not there before.
 fn is_odd(text: &str, before: &str) -> bool {
     let is_lost = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{feff}';
-    let is_hidden = |c: char| redact::visible(c.encode_utf8(&mut [0; 4])).is_empty();
+    let is_hidden = |c: char| !is_visible(c);
     text.contains(|c| is_lost(c) || is_hidden(c) && !before.contains(c))
 }
 

@@ -7,19 +7,33 @@ use super::text::NoText;
 /// A reason, as a review shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
+    /// The file is new.
     New,
+    /// The file is deleted.
     Deleted,
+    /// It is a symbolic link.
     Link,
+    /// The mode changes.
     Mode,
+    /// The file is not text.
     Binary,
+    /// Its lines end in different ways.
     LineEnds,
+    /// The line end at the end of the file comes or goes.
     LastLineEnd,
+    /// The diff does not have the file.
     NotInDiff,
+    /// The diff is of another head.
     OtherHead,
+    /// The diff does not show the lines.
     OutsideHunks,
+    /// A comment does not keep a character, or nobody sees it.
     OddCharacters,
+    /// It is longer than a comment may be.
     TooLong,
+    /// There are more than a pull request may have.
     TooMany,
+    /// What the suggestions come to is not the tested file.
     NotProved,
 }
 

@@ -25,10 +25,13 @@ pub fn added_lines(patch: &str) -> Vec<RangeInclusive<u32>> {
 /// Why a text is not the hunks of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffError {
+    /// At this line, from 1.
     #[error("line {0} is not part of a diff")]
     Unexpected(usize),
+    /// The hunk at this line.
     #[error("the hunk at line {0} does not have as many lines as its header says")]
     Count(usize),
+    /// The hunk at this line.
     #[error("the hunk at line {0} overlaps the one before")]
     Order(usize),
 }

@@ -3,13 +3,12 @@
 
 use std::io::Read as _;
 
-use super::Error;
-use super::unified::{Reader, wrong};
+use super::reader::{Reader, wrong};
+use crate::base85;
+use crate::error::ReadError as Error;
 
 /// What a binary file may have afterwards.
 const MAX_BYTES: usize = 64 << 20;
-/// Git's alphabet, by value. <https://datatracker.ietf.org/doc/html/rfc1924>
-const ALPHABET: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
 /// The forward half of a `GIT binary patch`, as packed as it came.
 #[derive(Debug)]
@@ -30,14 +29,16 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Binary, Error> {
     let (literal, size) = header(reader)?.ok_or_else(|| bad("its content is missing"))?;
     let mut packed = Vec::new();
     while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
-        decode(line, &mut packed).ok_or_else(|| bad("a line of its content is not base 85 as git writes it"))?;
+        base85::decode(line, &mut packed)
+            .ok_or_else(|| bad("a line of its content is not base 85 as git writes it"))?;
     }
     // The way back is only read over, as far as it looks like one.
     if header(reader)?.is_some() {
         let mut unused = Vec::new();
         while let Some(line) = reader.next().filter(|line| !line.is_empty()) {
             unused.clear();
-            decode(line, &mut unused).ok_or_else(|| bad("a line of its way back is not base 85 as git writes it"))?;
+            base85::decode(line, &mut unused)
+                .ok_or_else(|| bad("a line of its way back is not base 85 as git writes it"))?;
         }
     }
     Ok(Binary {
@@ -70,29 +71,6 @@ fn header(reader: &mut Reader<'_>) -> Result<Option<(bool, usize)>, Error> {
     }
     reader.skip();
     Ok(Some((literal, size)))
-}
-
-/// One line: a letter for the number of bytes, then five characters for each four of them.
-fn decode(line: &[u8], into: &mut Vec<u8>) -> Option<()> {
-    let (length, text) = line.split_first()?;
-    let length = match length {
-        b'A'..=b'Z' => usize::from(length - b'A') + 1,
-        b'a'..=b'z' => usize::from(length - b'a') + 27,
-        _ => return None,
-    };
-    let mut bytes = Vec::with_capacity(text.len());
-    for group in text.chunks(5) {
-        let mut value = 0_u32;
-        for byte in group {
-            let digit = ALPHABET.iter().position(|letter| letter == byte)?;
-            value = value.checked_mul(85)?.checked_add(u32::try_from(digit).ok()?)?;
-        }
-        (group.len() == 5).then_some(())?;
-        bytes.extend_from_slice(&value.to_be_bytes());
-    }
-    (bytes.len().div_ceil(4) == length.div_ceil(4)).then_some(())?;
-    into.extend_from_slice(bytes.get(..length)?);
-    Some(())
 }
 
 impl Binary {

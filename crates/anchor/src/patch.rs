@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::id::RepoPath;
+use crate::path::RepoPath;
 
 /// How git stores an entry of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileMode {
+    /// An ordinary file.
     Regular,
+    /// A file that may be executed.
     Executable,
+    /// A symbolic link; its content is the target.
     Symlink,
 }
 
@@ -30,7 +33,9 @@ impl FileMode {
 /// The content of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blob {
+    /// How git stores it.
     pub mode: FileMode,
+    /// All of it.
     #[serde(with = "text_or_base64")]
     pub bytes: Vec<u8>,
 }
@@ -55,7 +60,9 @@ impl Blob {
 /// One file before and after; at least one side is there, and they differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
+    /// `None` if the change makes the file.
     pub before: Option<Blob>,
+    /// `None` if the change deletes the file.
     pub after: Option<Blob>,
 }
 
@@ -76,14 +83,17 @@ impl Patch {
         }
     }
 
+    /// Every file with its change.
     pub fn files(&self) -> impl Iterator<Item = (&RepoPath, &FileChange)> {
         self.files.iter()
     }
 
+    /// The files that change.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
         self.files.keys()
     }
 
+    /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -122,11 +132,6 @@ impl Patch {
             }
         }
         hex::encode(hash.finalize())
-    }
-
-    /// A unified diff that `git apply` takes, binary files included.
-    pub fn unified(&self) -> String {
-        super::unified::unified(self)
     }
 }
 

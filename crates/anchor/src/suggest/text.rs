@@ -3,7 +3,7 @@
 //! GitHub replaces whole lines and keeps the line end of the file and whether its last line has one. So lines are held
 //! without their ends here, and a file whose lines end in different ways is not held at all.
 
-use crate::domain::patch::Blob;
+use crate::patch::Blob;
 
 /// How the lines of a file end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

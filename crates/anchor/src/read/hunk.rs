@@ -1,7 +1,7 @@
 //! Reads the hunks of one file in a unified diff. Where they go is not decided here.
 
-use super::Error;
-use super::unified::{Reader, Section, shown, wrong};
+use super::reader::{Reader, wrong};
+use crate::error::ReadError as Error;
 
 #[derive(Debug)]
 pub(super) struct Hunk<'a> {
@@ -27,16 +27,15 @@ pub(super) enum Kind {
     Added,
 }
 
-/// Reads all hunks that follow the two names of a file.
+/// Reads all hunks that follow the two names of a file, which an error names by `path`.
 ///
 /// # Errors
 /// When one has other lines than its header says.
-pub(super) fn hunks<'a>(reader: &mut Reader<'a>, section: &Section<'_>) -> Result<Vec<Hunk<'a>>, Error> {
-    let path = shown(section.new.as_ref().or(section.old.as_ref()).map_or(b"", Vec::as_slice));
+pub(super) fn hunks<'a>(reader: &mut Reader<'a>, path: &str) -> Result<Vec<Hunk<'a>>, Error> {
     let mut hunks = Vec::new();
     while let Some(header) = reader.peek().filter(|line| line.starts_with(b"@@ -")) {
         let line = reader.number();
-        let counts = counts(header).ok_or_else(|| wrong(&path, line, "the numbers of this hunk cannot be read"))?;
+        let counts = counts(header).ok_or_else(|| wrong(path, line, "the numbers of this hunk cannot be read"))?;
         reader.skip();
         let ([start, old_lines], [_, new_lines]) = counts;
         let mut hunk = Hunk {
@@ -47,7 +46,7 @@ pub(super) fn hunks<'a>(reader: &mut Reader<'a>, section: &Section<'_>) -> Resul
         };
         let (mut old, mut new) = (old_lines, new_lines);
         while old > 0 || new > 0 || reader.peek().is_some_and(|line| line.starts_with(b"\\")) {
-            let short = || wrong(&path, reader.number(), "the hunk has fewer lines than its header says");
+            let short = || wrong(path, reader.number(), "the hunk has fewer lines than its header says");
             let next = reader.peek().ok_or_else(short)?;
             let (kind, bytes) = match next.first() {
                 Some(b' ') => (Kind::Context, &next[1..]),

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use git2::{ObjectType, Oid};
-
-use super::Error;
 use super::hunk::{Hunk, Kind, Line};
 use super::quoted::bare;
-use super::unified::{Body, Section, shown, too_large, wrong};
-use crate::domain::id::RepoPath;
-use crate::domain::patch::{Blob, FileChange, FileMode, Patch};
+use super::reader::{shown, too_large, wrong};
+use super::{Body, Section, parse};
+use crate::error::ReadError as Error;
+use crate::object::object_name;
+use crate::patch::{Blob, FileChange, FileMode, Patch};
+use crate::path::RepoPath;
 
 /// How many bytes all contents of a change may have, before and after.
 const MAX_HELD: usize = 128 << 20;
@@ -43,14 +43,17 @@ struct Touched {
     removed: bool,
 }
 
-/// Applies all sections; `head` gives the file of a path in the commit.
+/// Reads a unified diff and applies all of it; `head` gives the file of a path in the commit. A name that begins with
+/// `work_tree` is one inside the repository.
 ///
 /// # Errors
-/// When one does not fit, or they do not fit together, or hold too much.
-pub(super) fn apply<F>(sections: &[Section<'_>], work_tree: Option<&Path>, head: F) -> Result<Patch, Error>
+/// When the diff cannot be read, does not fit, or holds too much.
+pub fn apply<F, E>(diff: &[u8], work_tree: Option<&Path>, head: F) -> Result<Patch, E>
 where
-    F: FnMut(&RepoPath) -> Result<Option<Blob>, Error>,
+    F: FnMut(&RepoPath) -> Result<Option<Blob>, E>,
+    E: From<Error>,
 {
+    let sections = parse(diff)?;
     let mut files = TouchedFiles {
         head,
         work_tree,
@@ -58,7 +61,7 @@ where
         held: 0,
         worked: 0,
     };
-    for section in sections {
+    for section in &sections {
         files.take(section)?;
     }
     for (path, file) in &files.touched {
@@ -67,7 +70,7 @@ where
             && !file.removed
         {
             let reason = "the diff creates this file, but it already exists";
-            return Err(wrong(path.as_str(), line, reason));
+            return Err(wrong(path.as_str(), line, reason).into());
         }
     }
     let changes = files.touched.into_iter();
@@ -76,40 +79,41 @@ where
     })))
 }
 
-impl<F> TouchedFiles<'_, F>
+impl<F, E> TouchedFiles<'_, F>
 where
-    F: FnMut(&RepoPath) -> Result<Option<Blob>, Error>,
+    F: FnMut(&RepoPath) -> Result<Option<Blob>, E>,
+    E: From<Error>,
 {
-    fn at_head(&mut self, path: &RepoPath) -> Result<Option<Blob>, Error> {
+    fn at_head(&mut self, path: &RepoPath) -> Result<Option<Blob>, E> {
         let blob = (self.head)(path)?;
         self.work(size(blob.as_ref()))?;
         Ok(blob)
     }
 
-    fn work(&mut self, bytes: usize) -> Result<(), Error> {
+    fn work(&mut self, bytes: usize) -> Result<(), E> {
         self.worked += bytes;
         if self.worked > MAX_WORK {
-            return Err(too_large("what the diff reads and writes", MAX_WORK));
+            return Err(too_large("what the diff reads and writes", MAX_WORK).into());
         }
         Ok(())
     }
 
-    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
+    fn hold(&mut self, bytes: usize) -> Result<(), E> {
         self.held += bytes;
         if self.held > MAX_HELD {
-            return Err(too_large("the change", MAX_HELD));
+            return Err(too_large("the change", MAX_HELD).into());
         }
         Ok(())
     }
 
-    fn exists(&mut self, path: &RepoPath) -> Result<bool, Error> {
+    fn exists(&mut self, path: &RepoPath) -> Result<bool, E> {
         match self.touched.get(path) {
             Some(file) => Ok(file.before.is_some() || file.after.is_some()),
             None => Ok(self.at_head(path)?.is_some()),
         }
     }
 
-    fn touch(&mut self, path: &RepoPath) -> Result<&mut Touched, Error> {
+    fn touch(&mut self, path: &RepoPath) -> Result<&mut Touched, E> {
         if !self.touched.contains_key(path) {
             let before = self.at_head(path)?;
             self.hold(size(before.as_ref()))?;
@@ -124,7 +128,7 @@ where
 
     /// What a section starts from. What is renamed, copied or removed is that of the head, no matter what else happens
     /// to the file, as git has it: <https://git-scm.com/docs/diff-format#generate_patch_text_with_p>, 4.
-    fn source(&mut self, path: &RepoPath, in_place: bool) -> Result<Option<Blob>, Error> {
+    fn source(&mut self, path: &RepoPath, in_place: bool) -> Result<Option<Blob>, E> {
         let blob = match self.touched.get(path) {
             Some(file) if in_place && file.after.is_some() => file.after.clone(),
             Some(file) => file.before.clone(),
@@ -134,14 +138,14 @@ where
         Ok(blob)
     }
 
-    fn take(&mut self, section: &Section<'_>) -> Result<(), Error> {
+    fn take(&mut self, section: &Section<'_>) -> Result<(), E> {
         let (old, new) = self.names(section)?;
         let name = new
             .as_ref()
             .or(old.as_ref())
             .map(ToString::to_string)
             .unwrap_or_default();
-        let fail = |reason: &str| Err(wrong(&name, section.line, reason));
+        let fail = |reason: &str| Err(wrong(&name, section.line, reason).into());
         let in_place = old == new && !section.copy;
         let before = match &old {
             Some(path) => self.source(path, in_place)?,
@@ -164,7 +168,7 @@ where
             let file = self.touch(path)?;
             if file.removed || file.changed {
                 let reason = "the diff removes or renames this file after it has changed it or removed it";
-                return Err(wrong(path.as_str(), section.line, reason));
+                return Err(wrong(path.as_str(), section.line, reason).into());
             }
             file.removed = true;
         }
@@ -197,7 +201,7 @@ where
     }
 
     /// The content after a section.
-    fn changed(&mut self, section: &Section<'_>, before: Option<&Blob>, name: &str) -> Result<Vec<u8>, Error> {
+    fn changed(&mut self, section: &Section<'_>, before: Option<&Blob>, name: &str) -> Result<Vec<u8>, E> {
         let before = before.map_or(&b""[..], |blob| &blob.bytes);
         let most = MAX_HELD - self.held;
         let bytes = match &section.body {
@@ -214,11 +218,11 @@ where
                         fail("a binary change needs the full `index` line; make it with `git diff --binary`")
                     })?;
                 if !is_named(before, old) {
-                    return Err(fail("the binary change is for different content"));
+                    return Err(fail("the binary change is for different content").into());
                 }
                 let bytes = binary.result(before, most, name)?;
                 if bytes.as_ref().is_some_and(|bytes| !is_named(bytes, new)) {
-                    return Err(fail("the binary change does not produce the content that it names"));
+                    return Err(fail("the binary change does not produce the content that it names").into());
                 }
                 bytes
             }
@@ -229,7 +233,7 @@ where
     }
 
     /// Which files a section is about: before and after.
-    fn names(&mut self, section: &Section<'_>) -> Result<(Option<RepoPath>, Option<RepoPath>), Error> {
+    fn names(&mut self, section: &Section<'_>) -> Result<(Option<RepoPath>, Option<RepoPath>), E> {
         if let (Some(from), Some(to)) = (&section.from, &section.to) {
             return Ok((Some(self.path(from, section)?), Some(self.path(to, section)?)));
         }
@@ -262,12 +266,12 @@ where
         let makes = matches!(&section.body, Body::Text(hunks) if hunks.iter().all(|hunk| hunk.old_lines == 0));
         match first {
             Some(path) if makes && !section.deleted => Ok((None, Some(path))),
-            Some(path) => Err(wrong(path.as_str(), section.line, "there is no such file at the head")),
-            None => Err(wrong("the diff", section.line, "a file name is missing")),
+            Some(path) => Err(wrong(path.as_str(), section.line, "there is no such file at the head").into()),
+            None => Err(wrong("the diff", section.line, "a file name is missing").into()),
         }
     }
 
-    fn path(&self, name: &[u8], section: &Section<'_>) -> Result<RepoPath, Error> {
+    fn path(&self, name: &[u8], section: &Section<'_>) -> Result<RepoPath, E> {
         let outside = || wrong(&shown(name), section.line, "is not a path inside the repository");
         let text = std::str::from_utf8(name).map_err(|_| outside())?;
         let inside = match self.work_tree {
@@ -278,7 +282,7 @@ where
                 .unwrap_or(text),
             None => text,
         };
-        inside.trim_start_matches("./").parse().map_err(|_| outside())
+        Ok(inside.trim_start_matches("./").parse().map_err(|_| outside())?)
     }
 }
 
@@ -297,8 +301,7 @@ fn file_mode(mode: u32) -> Option<FileMode> {
 
 /// Whether git names this content so; an absent file has the name of nothing but zeros.
 fn is_named(bytes: &[u8], id: &str) -> bool {
-    (bytes.is_empty() && id.bytes().all(|digit| digit == b'0'))
-        || Oid::hash_object(ObjectType::Blob, bytes).is_ok_and(|oid| oid.to_string() == *id)
+    (bytes.is_empty() && id.bytes().all(|digit| digit == b'0')) || object_name(bytes) == *id
 }
 
 /// The lines of a text that are still to come.

@@ -8,24 +8,21 @@ use std::ops::Range;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use sha1::{Digest as _, Sha1};
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 
-use super::id::RepoPath;
-use super::patch::{Blob, FileChange, FileMode, Patch};
+use crate::base85;
+use crate::object::object_name;
+use crate::patch::{Blob, FileChange, FileMode, Patch};
+use crate::path::RepoPath;
 
 /// Unchanged lines around a change, as git has them.
 const CONTEXT: usize = 3;
 
-/// The digits of git's base 85, those of RFC 1924.
-const DIGITS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-
-/// How many bytes stand in one line of a binary patch.
-const BINARY_LINE: usize = 52;
-
-/// The whole patch.
-pub(super) fn unified(patch: &Patch) -> String {
-    patch.files().map(|(path, change)| file(path, change)).collect()
+impl Patch {
+    /// A unified diff that `git apply` takes, binary files included.
+    pub fn unified(&self) -> String {
+        self.files().map(|(path, change)| file(path, change)).collect()
+    }
 }
 
 fn file(path: &RepoPath, change: &FileChange) -> String {
@@ -72,17 +69,8 @@ fn index(change: &FileChange) -> String {
     format!("index {}..{}\n", name(&change.before), name(&change.after))
 }
 
-/// The name of a blob in a repository of the usual kind.
-/// <https://git-scm.com/book/en/v2/Git-Internals-Git-Objects#_object_storage>
-fn object_name(bytes: &[u8]) -> String {
-    let mut hash = Sha1::new();
-    hash.update(format!("blob {}\0", bytes.len()));
-    hash.update(bytes);
-    hex::encode(hash.finalize())
-}
-
 /// The hunks that lead from one text to the other, without file headers.
-pub(super) fn hunks(before: &str, after: &str) -> String {
+pub fn hunks(before: &str, after: &str) -> String {
     let [old, new] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
     let mut text = String::new();
@@ -128,29 +116,11 @@ fn binary(after: &[u8]) -> String {
     // Writing to memory does not fail.
     let deflated = deflated.unwrap_or_default();
     let mut text = format!("GIT binary patch\nliteral {}\n", after.len());
-    for line in deflated.chunks(BINARY_LINE) {
-        // At most 52 of them, so that neither sum leaves the alphabet.
-        let length = u8::try_from(line.len()).unwrap_or(u8::MAX);
-        text.push(char::from(if length <= 26 {
-            b'A' + length - 1
-        } else {
-            b'a' + length - 27
-        }));
-        line.chunks(4).for_each(|four| base85(&mut text, four));
+    for line in deflated.chunks(base85::LINE) {
+        base85::encode(&mut text, line);
         text.push('\n');
     }
     text + "\n"
-}
-
-/// Up to four bytes as five digits, the greatest first.
-fn base85(text: &mut String, bytes: &[u8]) {
-    let mut four = [0; 4];
-    four[..bytes.len()].copy_from_slice(bytes);
-    let number = u32::from_be_bytes(four);
-    for power in (0..5).rev() {
-        let digit = number / 85_u32.pow(power) % 85;
-        text.push(char::from(DIGITS[digit as usize]));
-    }
 }
 
 /// Quotes a path the way git does when it has characters that would end a header line early.
@@ -187,11 +157,5 @@ mod tests {
     fn lines_end_at_line_feeds_only() {
         let expected = "@@ -1,3 +1,3 @@\n a\rb\r\n-c\u{2028}d\n+c\n x\n\\ No newline at end of file\n";
         assert_eq!(hunks("a\rb\r\nc\u{2028}d\nx", "a\rb\r\nc\nx"), expected);
-    }
-
-    #[test]
-    fn objects_are_named_as_git_names_them() {
-        assert_eq!(object_name(b""), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
-        assert_eq!(object_name(b"hello\n"), "ce013625030ba8dba906f756967f9e9ca394464a");
     }
 }

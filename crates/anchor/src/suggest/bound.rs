@@ -1,7 +1,7 @@
 //! What is posted: a cut that is proved, of no more suggestions than fit on a pull request.
 
 use super::{Cut, DiffFile, LeftOut, cut_first, proves};
-use crate::domain::patch::Patch;
+use crate::patch::Patch;
 
 /// At most this many suggestions are posted on a head: ten reviews of thirty, well within what GitHub takes in an hour.
 pub const MAX_SUGGESTIONS: usize = 300;
@@ -24,8 +24,8 @@ pub fn cut_within(patch: &Patch, diff: &[DiffFile], most: usize) -> Cut {
 mod tests {
     use super::super::parse_hunks;
     use super::*;
-    use crate::domain::id::RepoPath;
-    use crate::domain::patch::{Blob, FileChange};
+    use crate::patch::{Blob, FileChange};
+    use crate::path::RepoPath;
 
     /// A new file of `lines` lines, of which every second one is to be another.
     fn file(name: &str, lines: usize) -> (DiffFile, (RepoPath, FileChange)) {

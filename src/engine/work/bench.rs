@@ -1,0 +1,75 @@
+//! What a submission of a model is judged on, and what the rule of a mode says of it. The rules are beside this file.
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::desk::Desk;
+use super::{Brief, Outcome};
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{self, Author, Claim, Evidence, Proposal, Unfit};
+use crate::domain::test_run::TestRun;
+use crate::guard;
+use crate::suite::Suite;
+
+/// What a submission is judged with.
+pub(super) struct Bench<'a> {
+    pub(super) desk: &'a Desk,
+    /// None when nothing may be executed.
+    pub(super) suite: Option<&'a Suite>,
+    pub(super) brief: &'a Brief<'a>,
+    /// Of the model.
+    pub(super) name: &'a str,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+/// What a model hands over.
+pub(super) struct Submission {
+    pub(super) patch: Patch,
+    /// Untrusted.
+    pub(super) summary: String,
+    pub(super) claim: Claim,
+}
+
+/// Why a submission is not accepted, for the model; with the run that shows it.
+#[derive(Debug)]
+pub(super) struct Unaccepted {
+    pub(super) why: String,
+    pub(super) run: Option<Box<TestRun>>,
+}
+
+pub(super) type Judged = Result<Outcome, Unaccepted>;
+
+impl<T: std::fmt::Display> From<T> for Unaccepted {
+    fn from(why: T) -> Self {
+        let why = why.to_string();
+        Self { why, run: None }
+    }
+}
+
+impl Bench<'_> {
+    /// A proposal of this model's.
+    pub(super) fn proposal(&self, submission: Submission, evidence: Option<Evidence>) -> Proposal {
+        Proposal {
+            head: self.brief.head.clone(),
+            patch: submission.patch,
+            summary: submission.summary,
+            author: Author::Model(self.name.to_string()),
+            evidence,
+            weakens: Vec::new(),
+            tests_first: None,
+            measures: None,
+            found_by: None,
+        }
+    }
+
+    /// Holds a patch against the bounds of every patch, and that no test says less.
+    ///
+    /// # Errors
+    /// Why it does not fit.
+    pub(super) fn fits(&self, patch: &Patch) -> Result<(), Unfit> {
+        let is_protected = |path: &RepoPath| self.desk.config.protect.paths.covers(path);
+        let inputs = self.desk.inputs(self.brief.before);
+        let weakenings = |patch: &Patch| guard::weakenings(patch, &inputs);
+        proposal::check(patch, Claim::Fix, &self.desk.bounds(&is_protected, &weakenings)).map(drop)
+    }
+}

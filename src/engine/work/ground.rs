@@ -1,0 +1,74 @@
+//! What the rungs of the ladder stand on, and what they come to.
+
+use super::super::desk::Desk;
+use super::turned_down::Rejected;
+use super::{Brief, Red};
+use crate::domain::id::RepoPath;
+use crate::domain::patch::Patch;
+use crate::domain::proposal::{Author, Evidence, Proposal};
+use crate::domain::search::{FoundBy, Search};
+use crate::repair;
+use crate::suite::Suite;
+
+/// Where it ended.
+pub(super) enum Top {
+    Proposed(Box<Proposal>),
+    /// With all that was searched so far.
+    NotFound(Box<Search>),
+    Interrupted,
+}
+
+/// What it stands on.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) desk: &'a Desk,
+    pub(super) suite: &'a Suite,
+    pub(super) red: Red<'a>,
+    pub(super) brief: &'a Brief<'a>,
+    pub(super) turned_down: &'a Rejected,
+}
+
+impl<'a> Ground<'a> {
+    /// What a search works on; `tried` are candidates that are not tried again.
+    pub(super) fn task<'t>(
+        &self,
+        protected: &'t (dyn Fn(&RepoPath) -> bool + Sync),
+        tried: &'t [String],
+    ) -> repair::Task<'t>
+    where
+        'a: 't,
+    {
+        let Ground { desk, suite, red, .. } = *self;
+        repair::Task {
+            checkout: &desk.checkout,
+            suite,
+            before: red.before,
+            changed: &desk.changed,
+            originals: &desk.originals,
+            protected,
+            excluded: &self.turned_down.digests,
+            turned_down: &self.turned_down.patches,
+            tried,
+        }
+    }
+
+    /// A proposal that no model made.
+    pub(super) fn proposal(
+        &self,
+        (patch, summary): (Patch, String),
+        evidence: Evidence,
+        found_by: FoundBy,
+    ) -> Proposal {
+        Proposal {
+            head: self.red.head.clone(),
+            patch,
+            summary,
+            author: Author::BuiltIn,
+            evidence: Some(evidence),
+            weakens: Vec::new(),
+            tests_first: None,
+            measures: None,
+            found_by: Some(found_by),
+        }
+    }
+}

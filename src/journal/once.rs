@@ -1,0 +1,34 @@
+//! What the log was told of already, so that it is told once.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::format::{Newer, Unread};
+
+/// What was told of already.
+#[derive(Clone, Default)]
+pub(super) struct Told(Arc<Mutex<HashSet<String>>>);
+
+impl Told {
+    /// Whether this is told for the first time.
+    pub(super) fn is_news(&self, what: &str) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(what.to_string())
+    }
+
+    /// Tells why a run cannot be read.
+    pub(super) fn tell(&self, run: &str, why: Unread) {
+        match why {
+            Unread::Newer(newer) => self.tell_newer(run, newer),
+            Unread::NoStart if self.is_news(run) => tracing::error!(run.id = run, "a run cannot be read: {why}"),
+            Unread::NoStart => {}
+        }
+    }
+
+    /// Tells what is left alone.
+    pub(super) fn tell_newer(&self, what: &str, newer: Newer) {
+        if self.is_news(what) {
+            tracing::warn!("{what} is left alone: {newer}");
+        }
+    }
+}
