@@ -102,6 +102,7 @@ examples:
     cargo run --quiet --example review
     cargo run --quiet --example confined
     cargo run --quiet --example outline
+    cargo run --quiet --example results
     cargo run --quiet --example suggested
 
 format-is-right:

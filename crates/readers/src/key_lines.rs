@@ -1,6 +1,6 @@
 //! The lines of a failure that say what went wrong: where there is room for a few, they are rarely the first ones.
 
-use super::Failure;
+use crate::Failure;
 
 /// How Python begins a traceback.
 const TRACEBACK: &str = "Traceback (most recent call last):";

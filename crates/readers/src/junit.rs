@@ -19,41 +19,47 @@ const MAX_ATTRIBUTE: usize = 16_000;
 
 /// One `testcase` element.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::suite) struct Case {
-    pub(in crate::suite) class: String,
-    pub(in crate::suite) name: String,
-    pub(in crate::suite) file: String,
+pub struct Case {
+    /// The attribute `classname`.
+    pub class: String,
+    /// The attribute `name`.
+    pub name: String,
+    /// The attribute `file`.
+    pub file: String,
     /// As written; pytest counts from 0.
-    pub(in crate::suite) line: Option<u32>,
+    pub line: Option<u32>,
     /// The worst of what its elements say.
-    pub(in crate::suite) verdict: Verdict,
+    pub verdict: Verdict,
     /// The attribute `type` of the failure: what pytest tells an expected failure from a skipped test by.
-    pub(in crate::suite) kind: String,
+    pub kind: String,
     /// The attribute `message` of the failure.
-    pub(in crate::suite) message: String,
+    pub message: String,
     /// The text inside the failure.
-    pub(in crate::suite) text: String,
+    pub text: String,
     /// What the test printed.
-    pub(in crate::suite) printed: String,
+    pub printed: String,
     /// PHPUnit's name of the class, whose `classname` has dots.
-    pub(in crate::suite) php_class: String,
+    pub php_class: String,
     /// CTest's own word for the outcome.
-    pub(in crate::suite) status: String,
+    pub status: String,
 }
 
 /// From the best to the worst.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::suite) enum Verdict {
+pub enum Verdict {
+    /// Nothing in it says otherwise.
     #[default]
     Passed,
     /// Or anything else that keeps a test from being a pass, such as the warnings of PHPUnit.
     Skipped,
+    /// It has a `failure`.
     Failed,
+    /// It has an `error`.
     Error,
 }
 
 /// Reads a whole report. `None` if it is not well-formed or beyond the limits.
-pub(in crate::suite) fn cases(report: &[u8]) -> Option<Vec<Case>> {
+pub fn cases(report: &[u8]) -> Option<Vec<Case>> {
     let report = decoded(report);
     let mut reader = Reader::from_str(&report);
     let mut cases: Vec<Case> = Vec::new();
@@ -83,7 +89,7 @@ pub(in crate::suite) fn cases(report: &[u8]) -> Option<Vec<Case>> {
 }
 
 /// Whether a report can be read to its end. What a killed process left behind, or somebody else planted, cannot.
-pub(in crate::suite) fn is_whole(report: &[u8]) -> bool {
+pub fn is_whole(report: &[u8]) -> bool {
     let report = decoded(report);
     let mut reader = Reader::from_str(&report);
     let (mut depth, mut elements) = (0usize, 0usize);
@@ -103,7 +109,7 @@ pub(in crate::suite) fn is_whole(report: &[u8]) -> bool {
 }
 
 /// The text of a document: UTF-16 where its mark says so, else UTF-8, without the mark.
-pub(in crate::suite) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |order: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
         Cow::Owned(
@@ -160,7 +166,7 @@ fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Opt
 }
 
 /// The value of an attribute, bounded; empty if there is none.
-pub(in crate::suite) fn attribute(element: &BytesStart<'_>, name: &str) -> String {
+pub fn attribute(element: &BytesStart<'_>, name: &str) -> String {
     let Ok(Some(attribute)) = element.try_get_attribute(name) else {
         return String::new();
     };
@@ -181,13 +187,13 @@ fn append(cases: &mut [Case], path: &[String], text: &str) {
 }
 
 /// Adds to a text what there is room for.
-pub(in crate::suite) fn add(text: &mut String, more: &str) {
+pub fn add(text: &mut String, more: &str) {
     let room = MAX_TEXT.saturating_sub(text.len());
     text.push_str(&more[..more.floor_char_boundary(room)]);
 }
 
 /// The five predefined entities and character references; any other is shown as it stands.
-pub(in crate::suite) fn resolved(reference: &BytesRef<'_>) -> String {
+pub fn resolved(reference: &BytesRef<'_>) -> String {
     if let Ok(Some(c)) = reference.resolve_char_ref() {
         return c.to_string();
     }

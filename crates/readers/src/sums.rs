@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Anomaly, ParsedRun};
-use crate::suite::text::pattern;
+use crate::text::pattern;
 
 static UVU: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^  Total: +(\d+)\n  Passed: +(\d+)\n  Skipped: +(\d+)$"));
@@ -27,7 +27,7 @@ static KARMA: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"Executed (\d+) of \d+ (?:\((\d+) FAILED\) )?(?:\(skipped (\d+)\) )?"));
 
 /// Reads the text of any of them; nothing if it is of none.
-pub(super) fn read(text: &str) -> ParsedRun {
+pub(crate) fn read(text: &str) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let number = |found: &regex::Captures<'_>, at: usize| -> u32 {
         let digits = found.get(at).map_or("", |found| found.as_str()).replace(',', "");

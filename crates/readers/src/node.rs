@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{MAX_MESSAGE, ParsedRun, location};
-use crate::domain::test_run::Location;
-use crate::suite::text::pattern;
+use crate::Location;
+use crate::text::pattern;
 
 static TREE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^( *)([✔✖﹣▶⚠]) (.+?)(?: \([\d.]+ms\)(?: # (.*))?)?$"));
 
-pub(super) fn read(text: &str) -> ParsedRun {
+pub(crate) fn read(text: &str) -> ParsedRun {
     let mut parsed = ParsedRun::default();
     let mut parents: Vec<String> = Vec::new();
     let mut failing: Option<(String, String)> = None;
@@ -71,7 +71,7 @@ static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(?:.* \(|at )?(?:file://)?([^\s()]+?):(\d+):\d+\)?$"));
 
 /// A place as it is in a stack trace; those of the runtime and of packages are nobody's.
-pub(in crate::suite) fn place(value: &str) -> Option<Location> {
+pub(crate) fn place(value: &str) -> Option<Location> {
     let place = PLACE.as_ref()?.captures(value)?;
     let path = &place[1];
     let is_foreign = path.starts_with("node:") || path.contains("node_modules/") || path.starts_with("internal/");

@@ -4,7 +4,7 @@
 ///
 /// Both pytest and `unittest` are written with what was found first: `assert found == wanted`,
 /// `assertEqual(found, wanted)`.
-pub(in crate::suite) fn compared(message: &str) -> Option<(String, String)> {
+pub fn compared(message: &str) -> Option<(String, String)> {
     if let Some(both) = of_doctest(message) {
         return Some(both);
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::suite::text::pattern;
+use crate::text::pattern;
 
 /// A value on one line, or in angle brackets over several.
 type Patterns = [LazyLock<Option<Regex>>; 4];
@@ -45,13 +45,13 @@ static WANT_GOT: Patterns = [
 ];
 
 /// Expected and actual of a failure in Java or Kotlin.
-pub(in crate::suite) fn java(message: &str) -> Option<(String, String)> {
+pub fn java(message: &str) -> Option<(String, String)> {
     let known = JAVA.iter().find_map(|pattern| pair(pattern, message));
     known.or_else(|| pair(&ASSERTJ, message).map(swapped))
 }
 
 /// Expected and actual of a failure in Go.
-pub(in crate::suite) fn go(message: &str) -> Option<(String, String)> {
+pub fn go(message: &str) -> Option<(String, String)> {
     if let Some(difference) = difference(message) {
         return Some(difference);
     }

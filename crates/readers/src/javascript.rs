@@ -8,19 +8,21 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Anomaly, ParsedRun, Report, location};
-use crate::domain::test_run::Location;
-use crate::suite::text::pattern;
+use crate::Location;
+use crate::text::pattern;
 
 /// Deepest nesting of suites that is followed.
-pub(in crate::suite) const MAX_DEPTH: usize = 32;
+pub const MAX_DEPTH: usize = 32;
 /// What stands between the parts of a name.
-pub(in crate::suite) const BETWEEN: &str = " > ";
+pub const BETWEEN: &str = " > ";
 
 static TREE: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^( *)(✓|✔|√|✕|×|○|✎|↓|□|-|\d+\)) (.+?)(?: \(?\d+(?:\.\d+)?\s?m?s\)?)?$"));
-pub(in crate::suite) static FRAME: LazyLock<Option<Regex>> =
+/// A line of a stack trace, with the path, the line and the column.
+pub static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s+at (?:.* \()?((?:file://)?[^()\s]+?):(\d+):\d+\)?$"));
-pub(in crate::suite) static SUM: LazyLock<Option<Regex>> =
+/// One number of the sum that a runner prints.
+pub static SUM: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(\d+) (passed|failed|skipped|todo|pending|passing|failing|expected fail)\b"));
 static EXPECTED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?m)^ *Expected(?: [a-z ]+)?: +(.+)\n *Received(?: [a-z ]+)?: +(.+)$"));
@@ -73,7 +75,7 @@ struct Position {
 }
 
 /// Reads the JSON of Jest and Vitest, one report for each package; false if there is none.
-pub(in crate::suite) fn read_results(reports: &[Report], parsed: &mut ParsedRun) -> bool {
+pub fn read_results(reports: &[Report], parsed: &mut ParsedRun) -> bool {
     let mut found = false;
     let mut todo = 0;
     for report in reports {
@@ -127,7 +129,7 @@ fn read_test(file: &str, test: &TestResult, parsed: &mut ParsedRun) {
                 .map(String::as_str)
                 .collect::<Vec<_>>()
                 .join("\n\n");
-            let message = crate::suite::text::clean(message.as_bytes());
+            let message = crate::text::clean(message.as_bytes());
             let defined = test.location.as_ref().map(|place| Location {
                 path: file.to_string(),
                 line: place.line,
@@ -153,7 +155,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// What an assertion wanted and got, from its message.
-pub(in crate::suite) fn compared(message: &str) -> Option<(String, String)> {
+pub fn compared(message: &str) -> Option<(String, String)> {
     if let Some(found) = EXPECTED.as_ref().and_then(|pattern| pattern.captures(message)) {
         return Some((found[1].to_string(), found[2].to_string()));
     }
@@ -184,8 +186,8 @@ pub(in crate::suite) fn compared(message: &str) -> Option<(String, String)> {
 }
 
 /// Notes a file that has no results, and says why.
-pub(in crate::suite) fn not_loaded(name: &str, place: Option<Location>, message: &str, parsed: &mut ParsedRun) {
-    let message = crate::suite::text::clean(message.as_bytes());
+pub fn not_loaded(name: &str, place: Option<Location>, message: &str, parsed: &mut ParsedRun) {
+    let message = crate::text::clean(message.as_bytes());
     let says = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
     let anomaly = if says(&[
         "Cannot find module ",
@@ -220,7 +222,7 @@ pub(in crate::suite) fn not_loaded(name: &str, place: Option<Location>, message:
 }
 
 /// What the engine itself says when it reaches its limit.
-pub(in crate::suite) fn notice_memory(text: &str, parsed: &mut ParsedRun) {
+pub fn notice_memory(text: &str, parsed: &mut ParsedRun) {
     let is_out = |line: &str| {
         // What a file printed is a comment in TAP.
         let line = line.trim_start_matches("# ");
@@ -233,7 +235,7 @@ pub(in crate::suite) fn notice_memory(text: &str, parsed: &mut ParsedRun) {
 }
 
 /// Results shown as a tree: a mark before each test, the names of its suites above it with less indentation.
-pub(in crate::suite) fn passed_in_tree(text: &str, between: &str, parsed: &mut ParsedRun) {
+pub fn passed_in_tree(text: &str, between: &str, parsed: &mut ParsedRun) {
     let mut suites: Vec<(usize, String)> = Vec::new();
     for line in text.lines() {
         let indent = line.len() - line.trim_start().len();
@@ -261,7 +263,7 @@ pub(in crate::suite) fn passed_in_tree(text: &str, between: &str, parsed: &mut P
 }
 
 /// A name from its parts, no longer than is kept of it: the long names of suites stand in those of all their tests.
-pub(in crate::suite) fn joined<'a>(parts: impl Iterator<Item = &'a str>, between: &str) -> String {
+pub fn joined<'a>(parts: impl Iterator<Item = &'a str>, between: &str) -> String {
     let mut name = String::new();
     for (index, part) in parts.enumerate() {
         if name.len() > super::MAX_NAME {
@@ -276,7 +278,7 @@ pub(in crate::suite) fn joined<'a>(parts: impl Iterator<Item = &'a str>, between
 }
 
 /// Cuts a text into what stands below each title.
-pub(in crate::suite) fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+pub fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let mut blocks: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
         if let Some(title) = title(line) {
@@ -295,7 +297,7 @@ pub(in crate::suite) fn blocks(text: &str, title: impl Fn(&str) -> Option<String
 }
 
 /// The lines before the first that starts with one of the marks.
-pub(in crate::suite) fn until(body: &str, marks: &[&str]) -> String {
+pub fn until(body: &str, marks: &[&str]) -> String {
     let lines = body
         .lines()
         .take_while(|line| !marks.iter().any(|mark| line.starts_with(mark)));
@@ -303,7 +305,7 @@ pub(in crate::suite) fn until(body: &str, marks: &[&str]) -> String {
 }
 
 /// The first frame that is the project's own.
-pub(in crate::suite) fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> Option<Location> {
+pub fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> Option<Location> {
     let mut frames = body.lines().filter_map(|line| {
         let frame = pattern.as_ref()?.captures(line)?;
         location(frame[1].trim_start_matches("file://"), &frame[2])
@@ -316,7 +318,7 @@ pub(in crate::suite) fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> 
 }
 
 /// The line of sums that Jest and Vitest end with.
-pub(in crate::suite) fn settle_from(text: &str, label: &str, parsed: &mut ParsedRun) {
+pub fn settle_from(text: &str, label: &str, parsed: &mut ParsedRun) {
     let sums = text.lines().rev().find(|line| line.trim_start().starts_with(label));
     let Some(sums) = sums else { return };
     let (mut passed, mut failed, mut skipped) = (0u32, 0u32, 0u32);

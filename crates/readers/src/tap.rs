@@ -10,7 +10,7 @@ use regex::Regex;
 use super::javascript::{FRAME, compared, frame, joined, not_loaded, notice_memory};
 use super::node::place;
 use super::{MAX_MESSAGE, ParsedRun, Printed, location, node, prove, sums, yaml};
-use crate::suite::text::{pattern, tail};
+use crate::text::{pattern, tail};
 
 /// Deepest nesting that is followed, and the most lines about one result.
 const MAX_DEPTH: usize = 32;
@@ -39,7 +39,8 @@ struct Point {
     remarks: Vec<String>,
 }
 
-pub(in crate::suite) fn parse(printed: &Printed<'_>) -> ParsedRun {
+/// Reads what a producer of TAP printed, or the reporters of Node that are like it.
+pub fn parse(printed: &Printed<'_>) -> ParsedRun {
     let text = printed.text;
     let is_tap = text
         .lines()

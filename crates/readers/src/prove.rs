@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{ParsedRun, location};
-use crate::domain::test_run::Location;
-use crate::suite::text::pattern;
+use crate::Location;
+use crate::text::pattern;
 
 /// `(in test file a.bats, line 4)` of Bats and ` at a.t line 1.` of Perl.
 static PLACE: LazyLock<Option<Regex>> =
@@ -19,7 +19,7 @@ static FAILED: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(\S+) +\(Wstat: \d+ .*Tests: \d+ Failed: (\d+)\)$"));
 
 /// Whether Perl printed it, which counts a test with parts as one.
-pub(super) fn is_perl(text: &str) -> bool {
+pub(crate) fn is_perl(text: &str) -> bool {
     text.lines().any(|line| {
         let comment = line.trim_start();
         line.starts_with("Files=")
@@ -30,21 +30,21 @@ pub(super) fn is_perl(text: &str) -> bool {
 }
 
 /// Where a test failed, from the comments below its result.
-pub(super) fn place(comments: &str) -> Option<Location> {
+pub(crate) fn place(comments: &str) -> Option<Location> {
     let found = PLACE.as_ref()?.captures(comments)?;
     let (path, line) = (found.get(1).or(found.get(3))?, found.get(2).or(found.get(4))?);
     location(path.as_str(), line.as_str())
 }
 
 /// What a test wanted and got, from the comments below its result.
-pub(super) fn compared(comments: &str) -> Option<(String, String)> {
+pub(crate) fn compared(comments: &str) -> Option<(String, String)> {
     let found = COMPARED.as_ref()?.captures(comments)?;
     Some((found[2].to_string(), found[1].to_string()))
 }
 
 /// Reads the summary of `prove`, which keeps the results to itself unless it is asked for them. `None` if there is
 /// none.
-pub(super) fn read(text: &str) -> Option<ParsedRun> {
+pub(crate) fn read(text: &str) -> Option<ParsedRun> {
     let mut parsed = ParsedRun::default();
     let (mut all, mut red) = (None, 0u32);
     for line in text.lines() {

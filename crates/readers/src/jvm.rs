@@ -6,8 +6,8 @@ use regex::Regex;
 
 use super::junit::{self, Case, Verdict};
 use super::{Anomaly, ParsedRun, Report, compared, location};
-use crate::domain::test_run::Location;
-use crate::suite::text::pattern;
+use crate::Location;
+use crate::text::pattern;
 
 static FRAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^\s*at (?:\S+/)?([\w.$]+)\.[\w$<>-]+\((\w+\.(?:java|kt|groovy|scala)):(\d+)\)"));
@@ -67,29 +67,31 @@ const NOT_TO_BE_HAD: [&str; 17] = [
 
 /// How many cases a report has of each kind.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(in crate::suite) struct Cases {
-    pub(in crate::suite) passed: u32,
-    pub(in crate::suite) failures: u32,
-    pub(in crate::suite) errors: u32,
-    pub(in crate::suite) skipped: u32,
+pub struct Cases {
+    /// How many passed.
+    pub passed: u32,
+    /// How many failed in an assertion.
+    pub failures: u32,
+    /// How many ended in another exception.
+    pub errors: u32,
+    /// How many were skipped.
+    pub skipped: u32,
 }
 
 impl Cases {
-    pub(in crate::suite) fn red(self) -> u32 {
+    /// How many did not pass, in either way.
+    pub fn red(self) -> u32 {
         self.failures.saturating_add(self.errors)
     }
 
-    pub(in crate::suite) fn all(self) -> u32 {
+    /// How many there are.
+    pub fn all(self) -> u32 {
         self.passed.saturating_add(self.red()).saturating_add(self.skipped)
     }
 }
 
 /// Puts every case of every report into the parsed run, by the name that `named` makes of class and test.
-pub(in crate::suite) fn read_reports(
-    reports: &[Report],
-    parsed: &mut ParsedRun,
-    named: fn(&str, &str) -> String,
-) -> Cases {
+pub fn read_reports(reports: &[Report], parsed: &mut ParsedRun, named: fn(&str, &str) -> String) -> Cases {
     let mut counted = Cases::default();
     for report in reports {
         for case in junit::cases(&report.bytes).unwrap_or_default() {
@@ -130,7 +132,7 @@ fn message(case: &Case) -> String {
 }
 
 /// Notes a failing test: its place, what was compared, and whether there was no memory left.
-pub(in crate::suite) fn fail(parsed: &mut ParsedRun, name: &str, class: &str, message: &str) {
+pub fn fail(parsed: &mut ParsedRun, name: &str, class: &str, message: &str) {
     let lines: Vec<&str> = message.lines().collect();
     parsed.fail(name, place(class, &lines), message);
     if let Some((expected, actual)) = compared::java(message) {
@@ -172,7 +174,7 @@ fn place(class: &str, lines: &[&str]) -> Option<Location> {
 }
 
 /// Notes what compilers found, and whether it is that a package is not there.
-pub(in crate::suite) fn compiler_errors(text: &str, parsed: &mut ParsedRun) {
+pub fn compiler_errors(text: &str, parsed: &mut ParsedRun) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let Some(error) = COMPILER.as_ref().and_then(|compiler| compiler.captures(line)) else {
@@ -201,13 +203,13 @@ pub(in crate::suite) fn compiler_errors(text: &str, parsed: &mut ParsedRun) {
 }
 
 /// The first line that says that something is missing which no change of the code can bring.
-pub(in crate::suite) fn environment(text: &str) -> Option<&str> {
+pub fn environment(text: &str) -> Option<&str> {
     text.lines()
         .find(|line| NOT_TO_BE_HAD.iter().any(|mark| line.contains(mark)))
 }
 
 /// Whether the process of the tests died, and how.
-pub(in crate::suite) fn death(text: &str) -> Option<Anomaly> {
+pub fn death(text: &str) -> Option<Anomaly> {
     const DIED: [&str; 4] = [
         "There was an error in the forked process",
         "The forked VM terminated without",

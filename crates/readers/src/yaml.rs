@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 /// Values by their keys; those of a map inside as `at.line`.
-pub(super) type Entries = BTreeMap<String, String>;
+pub(crate) type Entries = BTreeMap<String, String>;
 
 /// Reads lines between `---` and `...`.
-pub(super) fn entries(lines: &[String]) -> Entries {
+pub(crate) fn entries(lines: &[String]) -> Entries {
     let lines: Vec<&str> = lines
         .iter()
         .map(String::as_str)
