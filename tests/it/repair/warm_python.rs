@@ -56,7 +56,10 @@ impl Harness {
             .session(Language::Python, &place, &Policy::default())
             .await
             .unwrap();
-        let cell = session.execute(&harness(), LIMIT, &CancellationToken::new()).await.unwrap();
+        let cell = session
+            .execute(&harness(), LIMIT, &CancellationToken::new())
+            .await
+            .unwrap();
         assert_eq!(cell.outcome, CellOutcome::Ok, "{}", cell.value);
         Self { session, directory }
     }
