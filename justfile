@@ -6,7 +6,7 @@ _list:
     @just --list --unsorted
 
 # Everything a change is held to. The tests come last, so that their summary is what is left on the screen.
-check: format-is-right lint doc deny workflows examples test test-as-user
+check: format-is-right lint doc deny workflows scripts examples test test-as-user
 
 # Formats the sources and sorts their imports.
 fmt:
@@ -34,6 +34,11 @@ recorded:
 # Holds the workflow files against linters and a runner that others wrote. Installs what is missing below target/ci.
 workflows:
     tests/workflow-linters.sh
+
+# Checks the format of what is not Rust and lints it, and the code that greenlight puts into projects. Installs what is missing below
+# target/ci.
+scripts:
+    tests/script-linters.sh
 
 # Lints workflow files: https://github.com/rhysd/actionlint
 actionlint *files="workflows/*.yml .github/workflows/*.yml":
@@ -97,6 +102,8 @@ examples:
     cargo run --quiet --example review
     cargo run --quiet --example confined
     cargo run --quiet --example outline
+    cargo run --quiet --example results
+    cargo run --quiet --example suggested
 
 format-is-right:
     cargo fmt --check

@@ -1,7 +1,7 @@
 """Lays out a library as a person would have it: its sources, and what its tests need, installed beside them.
 
-`python3 library.py NAME CACHE INTO [--sources]` prints nothing and fails loudly. Archives come through the package manager of each
-language and must have the digest that is noted beside the cases.
+`python3 library.py NAME CACHE INTO [--sources]` prints nothing and fails loudly. Archives come through the package
+manager of each language and must have the digest that is noted beside the cases.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ def libraries():
 
 
 def run(command, cwd, **more):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, **more)
+    done = subprocess.run(command, check=False, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, **more)
     if done.returncode != 0:
         raise SystemExit(f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout
@@ -41,7 +41,8 @@ def download(library, folder):
         (folder / "src").mkdir(exist_ok=True)
         (folder / "src/lib.rs").touch()
         (folder / "Cargo.toml").write_text(
-            f'[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n[dependencies]\n{name} = "={version}"\n'
+            '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n'
+            f'[workspace]\n[dependencies]\n{name} = "={version}"\n'
         )
         run(["cargo", "fetch", "-q"], folder)
         home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
@@ -94,7 +95,11 @@ def strip(library, into):
     if library["language"] == "rust":
         shutil.rmtree(into / "benches", ignore_errors=True)
         (into / ".cargo-ok").unlink(missing_ok=True)
-    kept = {"python": ".venv\n__pycache__\n.pytest_cache\n.hypothesis\n", "javascript": "node_modules\n", "rust": "target\n"}
+    kept = {
+        "python": ".venv\n__pycache__\n.pytest_cache\n.hypothesis\n",
+        "javascript": "node_modules\n",
+        "rust": "target\n",
+    }
     (into / ".gitignore").write_text(kept[library["language"]])
 
 

@@ -75,8 +75,14 @@ def make(library, cache, tree):
             if case:
                 cases.append({"id": f"{library['name']}-{len(cases) + 1:02}", **case})
     row = {
-        "archive_sha256": digest, "tool": tool, "mutants": len(found), "tested": counts, "units": len(every),
-        "units_left_out": sorted(every - passing), "seconds": round(seconds, 2), "cases": len(cases),
+        "archive_sha256": digest,
+        "tool": tool,
+        "mutants": len(found),
+        "tested": counts,
+        "units": len(every),
+        "units_left_out": sorted(every - passing),
+        "seconds": round(seconds, 2),
+        "cases": len(cases),
         "command": units.command(library, sorted(every), sorted(every - passing)),
     }
     print(library["name"], json.dumps(row), flush=True)
@@ -110,11 +116,20 @@ def judged(library, tree, made, known, run):
     function = each["function"]
     grown = len(lines[1]) - len(lines[0])
     return {
-        "language": library["language"], "library": library["name"], "version": library["version"],
-        "path": each["path"], "line": each["line"], "function": function and [function[0], max(function[0], function[1] + grown)],
-        "tool": tool[0], "tool_version": tool[1], "operator": each["operator"], "kind": each["kind"],
+        "language": library["language"],
+        "library": library["name"],
+        "version": library["version"],
+        "path": each["path"],
+        "line": each["line"],
+        "function": function and [function[0], max(function[0], function[1] + grown)],
+        "tool": tool[0],
+        "tool_version": tool[1],
+        "operator": each["operator"],
+        "kind": each["kind"],
         "fault": "".join(difflib.unified_diff(*lines, f"a/{each['path']}", f"b/{each['path']}")),
-        "seen_by": sorted(seeing)[:40], "seen_by_count": len(seeing), "hidden_seeing_count": len(seeing & set(hidden)),
+        "seen_by": sorted(seeing)[:40],
+        "seen_by_count": len(seeing),
+        "hidden_seeing_count": len(seeing & set(hidden)),
         "hidden": hidden,
         "visible_command": units.command(library, sorted(every), sorted(set(hidden) | (every - passing))),
     }

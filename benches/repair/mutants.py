@@ -31,7 +31,15 @@ def of(library, tree):
 def mutant(path, text, operator, line, function, lines=1):
     group = operator.split("_")[0].removeprefix("core/")
     kind = "erasure" if group in ERASURES or lines > MAX_LINES else "edit"
-    return {"path": path, "text": text, "operator": operator, "group": group, "kind": kind, "line": line, "function": function}
+    return {
+        "path": path,
+        "text": text,
+        "operator": operator,
+        "group": group,
+        "kind": kind,
+        "line": line,
+        "function": function,
+    }
 
 
 def python(library, tree):
@@ -53,9 +61,10 @@ def python(library, tree):
             operator = cosmic_ray.plugins.get_operator(name)()
             positions = [position for node in nodes for position in operator.mutation_positions(node)]
             for occurrence, ((line, _), _) in enumerate(positions):
-                make = lambda text=text, operator=operator, occurrence=occurrence: cosmic_ray.mutating.mutate_code(
-                    text, operator, occurrence
-                )
+
+                def make(text=text, operator=operator, occurrence=occurrence):
+                    return cosmic_ray.mutating.mutate_code(text, operator, occurrence)
+
                 found.append(mutant(path, make, name, line, innermost(spans, line)))
     return ("cosmic-ray", version("cosmic-ray")), found
 
@@ -81,14 +90,24 @@ def javascript(library, tree):
     for path in sources(library, tree):
         text = (tree / path).read_text()
         listed = subprocess.run(
-            ["node", HERE / "stryker.mjs", tree / path], cwd=home, capture_output=True, text=True, check=True, timeout=120
+            ["node", HERE / "stryker.mjs", tree / path],
+            cwd=home,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
         )
         read = json.loads(listed.stdout)
         for each in read["mutants"]:
             start, end = ((each["location"][at]["line"], each["location"][at]["column"]) for at in ["start", "end"])
-            make = lambda text=text, start=start, end=end, new=each["replacement"]: replaced(text, start, end, new)
+
+            def make(text=text, start=start, end=end, new=each["replacement"]):
+                return replaced(text, start, end, new)
+
             line = start[0] + 1
-            found.append(mutant(path, make, each["mutatorName"], line, innermost(read["functions"], line), end[0] - start[0]))
+            found.append(
+                mutant(path, make, each["mutatorName"], line, innermost(read["functions"], line), end[0] - start[0])
+            )
     return ("@stryker-mutator/instrumenter", json.loads(installed.read_text())["version"]), found
 
 
@@ -104,7 +123,10 @@ def rust(library, tree):
             continue
         text = (tree / each["file"]).read_text()
         start, end = ((each["span"][at]["line"] - 1, each["span"][at]["column"] - 1) for at in ["start", "end"])
-        make = lambda text=text, start=start, end=end, new=each["replacement"]: replaced(text, start, end, new)
+
+        def make(text=text, start=start, end=end, new=each["replacement"]):
+            return replaced(text, start, end, new)
+
         span = (each.get("function") or {}).get("span")
         function = span and (span["start"]["line"], span["end"]["line"])
         found.append(mutant(each["file"], make, each["genre"], start[0] + 1, function, end[0] - start[0]))

@@ -15,8 +15,15 @@ import sys
 def finish(command, cwd, seconds):
     """Exit code (none when it took too long) and what was printed; ends all processes that it started."""
     started = subprocess.Popen(
-        ["bash", "-c", command], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        text=True, errors="replace", start_new_session=True, env={**os.environ, "CARGO_NET_OFFLINE": "true"},
+        ["bash", "-c", command],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        env={**os.environ, "CARGO_NET_OFFLINE": "true"},
     )
     try:
         printed, _ = started.communicate(timeout=seconds)
@@ -96,7 +103,7 @@ def mocha(library, tree, seconds):
 
 
 def files(library, tree, seconds):
-    """Each in a process of its own; a file that hangs has failed, and after the second one the rest is not waited for."""
+    """Each in a separate process. A file that hangs has failed; after the second such file the rest is skipped."""
     found, hung = {}, 0
     names = sorted({str(path.relative_to(tree)) for pattern in library["tests"] for path in tree.glob(pattern)})
     for name in names:

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 mod identity;
 
+pub use greenlight_anchor::RepoPath;
 pub use identity::{Account, AccountId, PullRequestId, Repository, RepositoryId, authored};
 
 /// A name that GitHub or greenlight would not accept.
@@ -197,60 +198,6 @@ pub struct RunId(pub String);
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// A path inside a repository: relative, `/`-separated, normal, and never inside `.git`.
-///
-/// Names that some file system takes for `.git` are refused too (HFS+ ignores certain invisible
-/// characters, NTFS knows `git~1`), as git itself does under `core.protectHFS` and `core.protectNTFS`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct RepoPath(String);
-
-impl RepoPath {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RepoPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl FromStr for RepoPath {
-    type Err = InvalidName;
-    fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let looks_like_git = |part: &str| {
-            let visible: String =
-                part.chars().filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')).collect();
-            let name = visible.trim_end_matches(['.', ' ']).to_ascii_lowercase();
-            name == ".git" || name == "git~1" || name.starts_with(".git:")
-        };
-        let fits = |part: &str| !part.is_empty() && part != "." && part != ".." && !looks_like_git(part);
-        if text.len() <= 4096 && !text.contains(['\0', '\\', '\n', '\r']) && text.split('/').all(fits) {
-            Ok(Self(text.into()))
-        } else {
-            Err(InvalidName {
-                value: text.chars().take(120).collect(),
-                expected: "a path inside the repository",
-            })
-        }
-    }
-}
-
-impl TryFrom<String> for RepoPath {
-    type Error = InvalidName;
-    fn try_from(text: String) -> Result<Self, InvalidName> {
-        text.parse()
-    }
-}
-
-impl From<RepoPath> for String {
-    fn from(path: RepoPath) -> Self {
-        path.0
     }
 }
 

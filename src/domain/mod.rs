@@ -3,7 +3,6 @@
 //! Nothing in here reads a file, a clock, a socket or an environment variable, nothing is async, and no
 //! wire format of GitHub or of a model appears. Everything can therefore be tested with plain values.
 
-pub mod anchor;
 pub mod branch_rule;
 pub mod budget;
 pub mod ci_step;
@@ -23,7 +22,6 @@ pub mod memory;
 pub mod minimize;
 pub mod mode;
 pub mod model;
-pub mod patch;
 pub mod permission;
 pub mod proposal;
 pub mod red_tests;
@@ -35,5 +33,8 @@ pub mod spend;
 pub mod test_path;
 pub mod test_run;
 pub mod triage;
-mod unified;
 pub mod weakening;
+
+/// Patches, diffs and suggestions; its own crate.
+pub use greenlight_anchor as anchor;
+pub use greenlight_anchor::patch;

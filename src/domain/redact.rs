@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use greenlight_anchor::is_visible;
 use regex::Regex;
 
 mod rules;
@@ -21,21 +22,6 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> {
 /// (zero width, bidirectional controls, tags: the carriers of "Trojan Source", <https://trojansource.codes>).
 pub fn visible(text: &str) -> String {
     text.chars().filter(|c| is_visible(*c)).collect()
-}
-
-/// Emoji need U+FE0E and U+FE0F; the other variation selectors can carry any text unseen.
-fn is_visible(c: char) -> bool {
-    matches!(c, '\n' | '\t') || !(c.is_control() || is_format(c))
-}
-
-/// Default-ignorable characters and those that start a line in some places and not in others.
-/// <https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point>
-fn is_format(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// What GitHub's runner obeys when a step prints it: `::name …::` at the start of a line, white space before it or

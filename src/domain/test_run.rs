@@ -1,9 +1,8 @@
 //! One execution of a test command, read into cases.
 
-mod key_lines;
-
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+pub use greenlight_readers::{Failure, Location};
 use serde::{Deserialize, Serialize};
 
 use super::count::count;
@@ -72,8 +71,8 @@ pub struct TestRun {
 }
 
 impl TestRun {
-    pub const MAX_FAILURES: usize = 50;
-    pub const MAX_NAMES: usize = 5_000;
+    pub const MAX_FAILURES: usize = greenlight_readers::MAX_FAILURES;
+    pub const MAX_NAMES: usize = greenlight_readers::MAX_NAMES;
 
     /// A run that never came to its own result.
     pub fn without_result(command: impl Into<String>, outcome: Outcome, tail: impl Into<String>) -> Self {
@@ -157,23 +156,6 @@ impl TestRun {
     }
 }
 
-/// One failing test, or one compiler diagnostic.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// The test as its framework would accept it back on the command line.
-    pub name: String,
-    /// Where it failed: path as printed, and line from 1.
-    pub location: Option<Location>,
-    /// The assertion or error text, bounded.
-    pub message: String,
-    /// What the assertion wanted, where the framework says so apart from the message; bounded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected: Option<String>,
-    /// What it got instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actual: Option<String>,
-}
-
 impl Outcome {
     /// In words, for people.
     pub fn words(self) -> &'static str {
@@ -205,12 +187,6 @@ impl Outcome {
     pub fn is_red(self) -> bool {
         !matches!(self, Self::Passed | Self::NothingRan | Self::DidNotStart)
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Location {
-    pub path: String,
-    pub line: u32,
 }
 
 /// Why a patched tree is not better than the tree it came from.

@@ -12,7 +12,7 @@ use super::disk::Disk;
 use super::entries::Entry;
 use super::limits::{MAX_BYTES, said, too_large};
 use super::lookup::{Lookup, listing};
-use super::{Error, Exported, apply, name, reader, shown, store, tree, unified, working};
+use super::{Error, Exported, name, shown, store, tree, working};
 use crate::domain::id::{CommitSha, RepoPath};
 use crate::domain::patch::{Blob, FileChange, Patch};
 
@@ -153,12 +153,11 @@ impl LocalRepository {
         if unified_diff.len() > MAX_BYTES {
             return Err(too_large("the diff", MAX_BYTES));
         }
-        let sections = unified::parse(unified_diff)?;
         let repository = self.objects()?;
         let root = root(&repository, head)?;
         let mut lookup = Lookup::new(&repository, root);
         let file = |path: &RepoPath| lookup.blob(path, MAX_BYTES as u64);
-        let patch = apply::apply(&sections, self.work_tree(), file)?;
+        let patch = greenlight_anchor::read(unified_diff, self.work_tree(), file)?;
         let held: usize = patch.files().map(|(_, change)| size(change)).sum();
         if held > 2 * MAX_BYTES {
             return Err(too_large("the change", 2 * MAX_BYTES));
@@ -265,7 +264,11 @@ fn fits(repository: &Repository, lookup: &mut Lookup<'_>, patch: &Patch) -> Resu
         }
         if !fits {
             let reason = "puts a file where a directory or a link is, or below a file";
-            return Err(reader::wrong(path, 1, reason));
+            return Err(Error::DoesNotApply {
+                path: path.into(),
+                line: 1,
+                reason: reason.into(),
+            });
         }
     }
     Ok(())

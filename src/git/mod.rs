@@ -7,28 +7,22 @@
 //! has none: an export writes plain files into a fresh directory, and what happens there later never finds its way back.
 //! Commits are made through GitHub's API, so nothing is pushed.
 
-mod apply;
-mod binary;
 mod branches;
 mod disk;
 mod entries;
 pub mod history;
-mod hunk;
 mod limits;
 mod local;
 mod lookup;
 mod merge;
 mod mirrors;
 mod name;
-mod quoted;
-mod reader;
 mod shown;
 mod store;
 mod tracked;
 mod transfer;
 mod tree;
 mod tree_name;
-mod unified;
 pub mod wire;
 mod working;
 
@@ -39,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use branches::Upstream;
+use greenlight_anchor::ReadError;
 pub use local::LocalRepository;
 pub use merge::{Conflict, Merge};
 pub use mirrors::bound_mirrors;
@@ -87,6 +82,15 @@ pub enum Error {
     DoesNotApply { path: String, line: usize, reason: String },
     #[error("cannot use {path}: {source}")]
     Io { path: String, source: io::Error },
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::TooLarge { what, limit } => Self::TooLarge { what, limit },
+            ReadError::DoesNotApply { path, line, reason } => Self::DoesNotApply { path, line, reason },
+        }
+    }
 }
 
 /// Where to fetch from.

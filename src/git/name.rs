@@ -34,7 +34,7 @@ pub(super) fn with(repository: &Repository, base: Oid, patch: &Patch) -> Result<
     let (mut removal, mut update) = (TreeUpdateBuilder::new(), TreeUpdateBuilder::new());
     let mut lookup = Lookup::new(repository, base);
     for (path, change) in patch.files() {
-        let hash = |blob: &Blob| {
+        let hash = |blob: &Blob| -> Result<Leaf, Error> {
             let id = Oid::hash_object(ObjectType::Blob, &blob.bytes).map_err(broken)?;
             Ok(Leaf { mode: blob.mode, id })
         };

@@ -117,7 +117,7 @@ pub(super) fn diff(mirror: &Path, before: &CommitSha, after: &CommitSha) -> Resu
 pub(super) fn between(repository: &Repository, before: Oid, after: Oid) -> Result<(Patch, Vec<String>), Error> {
     let mut budget = Budget::new("the change", MAX_DIFF_BYTES);
     let mut blob = |leaf: Option<Leaf>| {
-        leaf.map(|leaf| {
+        leaf.map(|leaf| -> Result<Blob, Error> {
             let bytes = read(repository, leaf.id, &mut budget)?;
             Ok(Blob { mode: leaf.mode, bytes })
         })

@@ -45,12 +45,7 @@ fn below(inside: &str, path: &RepoPath) -> Option<RepoPath> {
 
 /// The lines of a text that another one does not have there.
 fn changed_lines(before: &str, after: &str) -> Vec<RangeInclusive<u32>> {
-    let patch = diffy::create_patch(before, after).to_string();
-    let hunks = patch
-        .find("@@")
-        .and_then(|start| patch.get(start..))
-        .unwrap_or_default();
-    anchor::added_lines(hunks)
+    anchor::added_lines(&anchor::hunks(before, after))
 }
 
 #[cfg(test)]

@@ -175,11 +175,7 @@ fn in_full(command: &str) -> String {
 }
 
 fn changed_files(files: usize) -> String {
-    if files == 1 {
-        "1 changed file".into()
-    } else {
-        format!("{files} changed files")
-    }
+    count(files as u64, "changed file")
 }
 
 /// A short refusal that says what would help.

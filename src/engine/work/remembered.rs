@@ -6,6 +6,7 @@ use super::super::Broken;
 use super::super::desk::Desk;
 use super::{Red, prove};
 use crate::checkout::Checkout;
+use crate::domain::anchor;
 use crate::domain::memory::Memory;
 use crate::domain::patch::{Blob, FileChange, Patch};
 use crate::domain::proposal::{Author, Claim, Proposal};
@@ -74,18 +75,12 @@ pub(super) fn fitted(patch: &Patch, checkout: &Checkout) -> Option<Patch> {
             let (was, now, then) = (change.before.as_ref()?, now.as_ref()?, change.after.as_ref()?);
             Some(Blob {
                 mode: now.mode,
-                bytes: carried_over(was.text()?, now.text()?, then.text()?)?.into_bytes(),
+                bytes: anchor::carried_over(was.text()?, now.text()?, then.text()?)?.into_bytes(),
             })
         };
         changes.push((path.clone(), FileChange { before: now, after }));
     }
     Some(Patch::new(changes)).filter(|patch| !patch.is_empty())
-}
-
-/// What became of `was` done to `now`: by merging, or, where something was written right beside it, by its lines.
-fn carried_over(was: &str, now: &str, then: &str) -> Option<String> {
-    let merged = diffy::merge(was, now, then).ok();
-    merged.or_else(|| diffy::apply(now, &diffy::create_patch(was, then)).ok())
 }
 
 #[cfg(test)]

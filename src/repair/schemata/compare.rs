@@ -5,6 +5,7 @@
 //! the tests all the same, and only one that is sure alone is proposed.
 
 mod go;
+mod injected;
 mod log;
 mod rust;
 
@@ -81,8 +82,10 @@ fn observed(build: &Build<'_>, candidates: &[Candidate]) -> Option<Observed> {
     for path in paths {
         let text = file(build, path, &group, &mut observed.functions)?;
         if matches!(build.compiler, Compiler::Go(_)) {
-            let (path, helper) = rewrite::beside(path, &text, go::FILE, go::HELPER)?;
-            observed.files.insert(path, Blob::regular(helper));
+            for (name, definition) in injected::go() {
+                let (path, helper) = rewrite::beside(path, &text, name, definition)?;
+                observed.files.insert(path, Blob::regular(helper));
+            }
         }
         observed.files.insert(path.clone(), Blob::regular(text));
     }

@@ -3,35 +3,36 @@
 use super::lane::Harness;
 use crate::sandbox::Language;
 
-/// What runs in the thread of the tests; the last one starts it.
-const SOURCES: [(&str, &str); 10] = [
-    ("modules", include_str!("node/modules.js")),
-    ("command", include_str!("node/command.js")),
-    ("guard", include_str!("node/guard.js")),
-    ("own", include_str!("node/own.js")),
-    ("mocha", include_str!("node/mocha.js")),
-    ("jest", include_str!("node/jest.js")),
-    ("coverage", include_str!("node/coverage.js")),
-    ("sees", include_str!("node/sees.js")),
-    ("behave", include_str!("node/behave.js")),
-    ("worker", include_str!("node/worker.js")),
-];
-/// Loads the sources into the thread, each with a `require` that knows the others by their names.
-const THREAD: &str = include_str!("node/thread.js");
-/// Finds the tests that hang or end their thread, for the thread that is asked.
-const SURVEY: &str = include_str!("node/survey.js");
-const MAIN: &str = include_str!("node/main.js");
+/// Loads the modules, in the thread that is asked and in those in which tests run.
+const LOAD: &str = include_str!("node/load.js");
+
+/// The modules by their names.
+macro_rules! modules {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("node/", $name)))),*]
+    };
+}
+const MODULES: [(&str, &str); 13] = modules! {
+    "affected.js" "behaviour.js" "command.js" "coverage.js" "jest.js" "loader.js" "main.js" "mocha.js"
+    "node_test.js" "results.js" "survey.js" "time_limit.js" "worker.js"
+};
 
 pub(super) fn harness() -> Harness {
-    let listed: Vec<serde_json::Value> = SOURCES
-        .iter()
-        .map(|(name, text)| serde_json::Value::from(vec![*name, *text]))
-        .collect();
     // What JSON writes is JavaScript, too.
-    let thread = format!("const sources = {};\n{THREAD}", serde_json::Value::from(listed));
+    let modules: serde_json::Map<_, _> = MODULES
+        .iter()
+        .map(|(name, source)| ((*name).to_owned(), (*source).into()))
+        .collect();
+    let load = format!("const load = ((module) => {{\n{LOAD}\nreturn module.exports;\n}})({{}});\n");
+    // Each in a scope that the project under test does not see.
     let code = format!(
-        "(() => {{\nconst workerSource = {};\n{SURVEY}\n{MAIN}\n}})();",
-        serde_json::Value::from(thread)
+        "(() => {{\n{load}\
+         const modules = {};\n\
+         const worker = `{{${{{}}}const modules = ${{JSON.stringify(modules)}};\n\
+         load(modules, require)('./worker.js').begin((url) => import(url));}}`;\n\
+         globalThis._greenlight = load(modules, require)('./main.js').serve(worker);\n}})();",
+        serde_json::Value::from(modules),
+        serde_json::Value::from(load.as_str()),
     );
     Harness {
         language: Language::Node,
@@ -46,10 +47,15 @@ mod tests {
     #[test]
     fn the_harness_fits_into_one_cell() {
         assert!(harness().code.len() < 1 << 20);
-        for name in [
-            "modules", "command", "own", "mocha", "jest", "coverage", "sees", "behave",
-        ] {
-            assert!(SOURCES.iter().any(|(source, _)| *source == name), "{name}");
+    }
+
+    #[test]
+    fn every_module_that_is_required_is_there() {
+        for (from, source) in MODULES {
+            for name in source.split("require('./").skip(1) {
+                let name = name.split('\'').next().unwrap();
+                assert!(MODULES.iter().any(|(module, _)| *module == name), "{from}: {name}");
+            }
         }
     }
 }

@@ -3,31 +3,40 @@
 use super::lane::Harness;
 use crate::sandbox::Language;
 
-/// In the order in which they are loaded, all into one namespace.
-const SOURCES: [(&str, &str); 13] = [
-    ("forks", include_str!("python/forks.py")),
-    ("tree", include_str!("python/tree.py")),
-    ("suites", include_str!("python/suites.py")),
-    ("kept", include_str!("python/kept.py")),
-    ("groups", include_str!("python/groups.py")),
-    ("edits", include_str!("python/edits.py")),
-    ("uses", include_str!("python/uses.py")),
-    ("trials", include_str!("python/trials.py")),
-    ("judge", include_str!("python/judge.py")),
-    ("survey", include_str!("python/survey.py")),
-    ("follow", include_str!("python/follow.py")),
-    ("behave", include_str!("python/behave.py")),
-    ("entry", include_str!("python/entry.py")),
-];
+/// The package; no module of a project has its name.
+const PACKAGE: &str = "_greenlight_warm";
+/// The module of it that is asked.
+const ENTRY: &str = "entry";
+/// What imports it.
+const LOAD: &str = include_str!("python/load.py");
+
+/// The modules of the package by their names.
+macro_rules! modules {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("python/_greenlight_warm/", $name, ".py")))),*]
+    };
+}
+const MODULES: [(&str, &str); 18] = modules! {
+    "__init__" "behaviour" "code_cache" "code_objects" "edits" "entry" "forks" "frameworks" "groups" "hot_swap"
+    "imports" "judge" "line_coverage" "module_state" "reloading" "survey" "tree" "verdicts"
+};
 
 pub(super) fn harness() -> Harness {
-    let mut code = String::from("_space = {'__name__': 'greenlight_harness'}\nfor _name, _text in [\n");
-    for (name, text) in SOURCES {
-        // What JSON writes as a text is one for Python too.
-        let text = serde_json::Value::from(text);
-        code.push_str(&format!("  ('<greenlight {name}>', {text}),\n"));
-    }
-    code.push_str("]:\n  exec(compile(_text, _name, 'exec'), _space)\n_greenlight = _space['_greenlight']\n");
+    // What JSON writes of texts is Python, too.
+    let text = serde_json::Value::from;
+    let modules: serde_json::Map<_, _> = MODULES
+        .iter()
+        .map(|(name, source)| ((*name).to_owned(), text(*source)))
+        .collect();
+    let code = format!(
+        "_greenlight = {{'__name__': 'greenlight_load'}}\n\
+         exec(compile({}, '<greenlight load>', 'exec'), _greenlight)\n\
+         _greenlight = _greenlight['load']({}, {}, {}).start()\n",
+        text(LOAD),
+        text(PACKAGE),
+        serde_json::Value::from(modules),
+        text(ENTRY),
+    );
     Harness {
         language: Language::Python,
         code,

@@ -4,6 +4,9 @@
 # here to the root of the tree. No name that is not greenlight's own is ever read as a word of the shell.
 # Everything here can be changed or lied to by the tree under test, which gains nothing by it: the tests run as the
 # same user in the same sandbox right after.
+#
+# What is in single quotes is for another shell.
+# shellcheck shell=sh disable=SC2016
 root=$1
 up=$2
 shift 2

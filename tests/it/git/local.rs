@@ -282,7 +282,7 @@ fn what_does_not_apply_exactly_is_refused_with_file_and_line() {
         ),
         (
             "--- a/run.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-#!/bin/sh2\n",
-            "is not the one",
+            "does not match the diff",
         ),
         (
             "diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n",

@@ -1,6 +1,8 @@
 //! Candidates of Python projects, tried in one interpreter that forks: that it judges as a new process would, and that
 //! nothing a tree does makes it hang or trust what it should not.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use greenlight::domain::test_run::Outcome;
@@ -14,21 +16,24 @@ use super::patient::{BUDGET, Patient};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-const SOURCES: [&str; 13] = [
-    include_str!("../../../src/repair/warm/python/forks.py"),
-    include_str!("../../../src/repair/warm/python/tree.py"),
-    include_str!("../../../src/repair/warm/python/suites.py"),
-    include_str!("../../../src/repair/warm/python/kept.py"),
-    include_str!("../../../src/repair/warm/python/groups.py"),
-    include_str!("../../../src/repair/warm/python/edits.py"),
-    include_str!("../../../src/repair/warm/python/uses.py"),
-    include_str!("../../../src/repair/warm/python/trials.py"),
-    include_str!("../../../src/repair/warm/python/judge.py"),
-    include_str!("../../../src/repair/warm/python/survey.py"),
-    include_str!("../../../src/repair/warm/python/follow.py"),
-    include_str!("../../../src/repair/warm/python/behave.py"),
-    include_str!("../../../src/repair/warm/python/entry.py"),
-];
+/// What the product sends, made of the files in the tree.
+fn harness() -> String {
+    let folder = Path::new("src/repair/warm/python");
+    let modules: BTreeMap<_, _> = std::fs::read_dir(folder.join("_greenlight_warm"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "py"))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    let load = std::fs::read_to_string(folder.join("load.py")).unwrap();
+    format!(
+        "{load}\n_greenlight = load('_greenlight_warm', {}, 'entry').start()\n",
+        json!(modules)
+    )
+}
 
 /// The harness in a session, with a tree.
 pub(super) struct Harness {
@@ -51,10 +56,11 @@ impl Harness {
             .session(Language::Python, &place, &Policy::default())
             .await
             .unwrap();
-        for source in SOURCES {
-            let cell = session.execute(source, LIMIT, &CancellationToken::new()).await.unwrap();
-            assert_eq!(cell.outcome, CellOutcome::Ok, "{}", cell.value);
-        }
+        let cell = session
+            .execute(&harness(), LIMIT, &CancellationToken::new())
+            .await
+            .unwrap();
+        assert_eq!(cell.outcome, CellOutcome::Ok, "{}", cell.value);
         Self { session, directory }
     }
 

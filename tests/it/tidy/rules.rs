@@ -22,14 +22,14 @@ const ROOMS: [(&str, &str); 18] = [
     ("repair", "guard syntax suite checkout sandbox domain"),
     ("guard", "syntax domain"),
     ("measure", "syntax domain"),
-    ("suite", "checkout sandbox domain private"),
+    ("suite", "readers checkout sandbox domain private"),
     ("journal", "github domain private"),
-    ("git", "checkout domain private"),
+    ("git", "anchor checkout domain private"),
     ("github", "domain"),
     ("checkout", "sandbox domain"),
     ("config", "sandbox domain"),
     ("private", ""),
-    ("domain", ""),
+    ("domain", "anchor readers"),
 ];
 
 /// Names that only these rooms may use.

@@ -60,7 +60,10 @@ function describe(error) {
   if (!util.types.isNativeError(error)) return `Uncaught ${show(error)}`;
   // The frames below the cell are this file's and Node's own.
   const foreign = (line) => /^ +at /.test(line) && (line.includes(__filename) || line.includes('(node:'));
-  return show(error).split('\n').filter((line) => !foreign(line)).join('\n');
+  return show(error)
+    .split('\n')
+    .filter((line) => !foreign(line))
+    .join('\n');
 }
 
 function compile(code, filename) {

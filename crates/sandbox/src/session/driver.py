@@ -3,7 +3,8 @@
 Each line of the pipe `requests` is `<id> <base64 of the code>`; each is answered with one line in the pipe `responses`,
 `<id> ok|err|int <base64 of the value or of the error>`. Whatever cells print goes elsewhere.
 
-A cell calls greenlight with `_call_tool`: `<id> call <number> <base64 of JSON>`, answered by `=<number> <base64 of a text>`.
+A cell calls greenlight with `_call_tool`: `<id> call <number> <base64 of JSON>`, answered by
+`=<number> <base64 of a text>`. It runs under Python 3.7 and later.
 """
 
 import ast
@@ -103,7 +104,7 @@ class Calls:
                 self.last += 1
                 line = b"%s call %d %s\n" % (self.cell.encode(), self.last, base64.b64encode(text))
                 while line:
-                    line = line[os.write(self.responses, line):]
+                    line = line[os.write(self.responses, line) :]
                 for line in self.requests:
                     if line.startswith(b"=%d " % self.last):
                         return base64.b64decode(line.partition(b" ")[2]).decode()
@@ -115,7 +116,7 @@ class Calls:
 def answer(responses, number, status, text):
     line = b"%s %s %s\n" % (number.encode(), status.encode(), base64.b64encode(encode(text)))
     while line:
-        line = line[os.write(responses, line):]
+        line = line[os.write(responses, line) :]
 
 
 def encode(text):
@@ -136,7 +137,7 @@ def perform(cells, number, code):
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            value = evaluate(cells, "<cell %s>" % number, code)
+            value = evaluate(cells, f"<cell {number}>", code)
             text = "" if value is None else repr(value)
         except BaseException as error:
             status, exit_code = "int" if isinstance(error, KeyboardInterrupt) else "err", 1
@@ -167,12 +168,13 @@ def evaluate(cells, name, code):
     run(cells, compile(tree, name, "exec", await_allowed, dont_inherit=True))
     if last is not None:
         return run(cells, compile(ast.Expression(last.value), name, "eval", await_allowed, dont_inherit=True))
+    return None
 
 
 def run(cells, code):
     if not code.co_flags & 0x80:  # CO_COROUTINE
         return eval(code, cells.__dict__)
-    global loop
+    global loop  # noqa: PLW0603, one for all cells
     import asyncio
 
     if loop is None or loop.is_closed():
@@ -196,4 +198,5 @@ def describe(error):
     return "".join(traceback.format_exception(type(error), error, first)).rstrip("\n")
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -5,6 +5,9 @@
 #
 # Names begin with two underscores because cells share this shell. It is no function, so that `declare` in a cell makes
 # global variables, and it reads itself for each cell, so that `return` leaves the cell.
+#
+# The trap is kept in a variable on purpose.
+# shellcheck shell=bash disable=SC2016,SC2064
 
 if ((${#BASH_SOURCE[@]} > 1)); then
     builtin eval "$__greenlight_code"
@@ -40,6 +43,7 @@ while builtin :; do
     builtin trap "$__greenlight_interrupt" INT
     # One round of a loop, which a stray `break` may end. Left of `||`, `set -e` ends nothing, if it is not `builtin` that
     # stands there.
+    # shellcheck disable=SC2043
     for __greenlight_word in err; do
         command source "$__greenlight_driver" 3<&- 4>&- && __greenlight_word=ok || __greenlight_status=$?
     done

@@ -2,11 +2,6 @@
 
 use crate::repair::schemata::rewrite::Literal;
 
-/// The file beside Go files that defines how.
-pub(super) const FILE: &str = "greenlight_observe_on.go";
-/// What is in it, after the name of the package.
-pub(super) const HELPER: &str = concat!(include_str!("helper.go.txt"), include_str!("vary.go.txt"));
-
 /// The body of the function with this number, around the one it had: that one becomes its own function, which takes
 /// the receiver as an argument.
 pub(super) fn observed(literal: &Literal, (id, body): (usize, &str)) -> String {

@@ -4,25 +4,9 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::injected;
 use crate::repair::syntax::{Below, Source};
 
-/// What such a function has in front of the code.
-const HELPER: &str = concat!(include_str!("helper.rs.txt"), include_str!("vary.rs.txt"));
-/// How it looks at values of which nothing is known.
-const PEEK: &str = include_str!("peek.rs.txt");
-/// The same without unsafe code.
-const NO_PEEK: &str = "let _ = value; digest.is_opaque = true;";
-/// Variables that can be set while the program runs.
-const VARIABLES: &str = "\
-    fn get(name: &str) -> Option<String> { env::var(name).ok() }
-    fn put(name: &str, value: &str) { unsafe { env::set_var(name, value) } }
-    fn away(name: &str) { unsafe { env::remove_var(name) } }";
-/// The same in files, as there is no other way that newer Rust takes for safe.
-const FILES: &str = "\
-    fn file(name: &str) -> String { format!(\"{}.{}\", env::var(\"GREENLIGHT_OBSERVE\").unwrap_or_default(), name) }
-    fn get(name: &str) -> Option<String> { fs::read_to_string(file(name)).or_else(|_| env::var(name)).ok() }
-    fn put(name: &str, value: &str) { let _ = fs::write(file(name), value); }
-    fn away(name: &str) { let _ = fs::remove_file(file(name)); }";
 /// What a crate may deny that has to be in the code of another.
 const ALLOWED: &str = "warnings, unused, missing_docs, missing_debug_implementations, missing_copy_implementations, \
     trivial_casts, trivial_numeric_casts, unused_qualifications, unused_results, unused_lifetimes, unreachable_pub, \
@@ -128,9 +112,7 @@ impl<'t> Function<'t> {
     }
 
     fn text(&self, head: &str, (id, body): (usize, &str), has_unsafe: bool) -> String {
-        let helper = HELPER
-            .replace("PEEK", if has_unsafe { PEEK } else { NO_PEEK })
-            .replace("VARIABLES", if has_unsafe { VARIABLES } else { FILES });
+        let helper = injected::rust(has_unsafe);
         let digest = "greenlight_digest: &mut greenlight_help::Digest";
         let show = |value: &str| format!("greenlight_help::shown(&{value}).greenlight_show(greenlight_digest); ");
         let arguments: String = self.parameters.iter().map(|it| show(&it.name)).collect();
@@ -358,8 +340,7 @@ mod tests {
             end
         };
         let source = Source::parse("a.rs", source.into()).unwrap();
-        let (text, _) = observed(&source, &(start..end), (3, "{ BODY }"), false)?;
-        Some(text.replace(HELPER, ""))
+        Some(observed(&source, &(start..end), (3, "{ BODY }"), false)?.0)
     }
 
     #[test]

@@ -55,7 +55,8 @@ function walk(directory, found, depth = 0) {
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (found.length >= MOST) return;
     const file = path.join(directory, entry.name);
-    if (entry.isDirectory() && entry.name !== 'node_modules' && !entry.name.startsWith('.')) walk(file, found, depth + 1);
+    if (entry.isDirectory() && entry.name !== 'node_modules' && !entry.name.startsWith('.'))
+      walk(file, found, depth + 1);
     if (entry.isFile()) found.push(file);
   }
 }
@@ -81,8 +82,10 @@ function ofNode(words) {
   const required = [];
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at];
-    if (word === '-r' || word === '--require') required.push(words[(at += 1)]);
-    else if (word.startsWith('--require=')) required.push(word.slice('--require='.length));
+    if (word === '-r' || word === '--require') {
+      at += 1;
+      required.push(words[at]);
+    } else if (word.startsWith('--require=')) required.push(word.slice('--require='.length));
     else if (/^--(import|loader|experimental-(loader|strip|transform|test-module))/.test(word)) return null;
     else if (/^--test-(reporter-destination|reporter|name-pattern|concurrency|timeout)$/.test(word)) at += 1;
     else if (!word.startsWith('-')) given.push(word);
@@ -90,14 +93,17 @@ function ofNode(words) {
   const all = [];
   walk(process.cwd(), all);
   const relative = (file) => path.relative(process.cwd(), file);
-  const files = given.length === 0 ? all.filter((file) => isTest(relative(file))) : given.flatMap((word) => {
-    const name = path.resolve(word);
-    const inside = all.filter((file) => file.startsWith(`${name}/`) && /\.[cm]?js$/.test(file));
-    if (all.includes(name)) return [name];
-    if (inside.length > 0) return inside;
-    const fits = pattern(path.normalize(word));
-    return all.filter((file) => fits.test(relative(file)));
-  });
+  const files =
+    given.length === 0
+      ? all.filter((file) => isTest(relative(file)))
+      : given.flatMap((word) => {
+          const name = path.resolve(word);
+          const inside = all.filter((file) => file.startsWith(`${name}/`) && /\.[cm]?js$/.test(file));
+          if (all.includes(name)) return [name];
+          if (inside.length > 0) return inside;
+          const fits = pattern(path.normalize(word));
+          return all.filter((file) => fits.test(relative(file)));
+        });
   return { files: [...new Set(files)], required };
 }
 

@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const { Session } = require('node:inspector');
 const { fileURLToPath } = require('node:url');
-const modules = require('modules');
+const loader = require('./loader.js');
 
 /// Lines of one answer, over all files.
 const MOST_LINES = 100_000;
@@ -14,7 +14,9 @@ function start(failing, goesOn) {
   session.connect();
   const ask = (method, params) => {
     let answer = null;
-    session.post(method, params, (_, said) => { answer = said; });
+    session.post(method, params, (_, said) => {
+      answer = said;
+    });
     return answer;
   };
   ask('Profiler.enable');
@@ -29,8 +31,8 @@ function start(failing, goesOn) {
 
   function count(executed, fails) {
     for (const [file, marked] of executed) {
-      let known = hits.get(file);
-      if (known === undefined) hits.set(file, (known = new Map()));
+      const known = hits.get(file) ?? new Map();
+      hits.set(file, known);
       for (const line of marked) {
         const sums = known.get(line) ?? [0, 0];
         sums[fails ? 0 : 1] += 1;
@@ -69,7 +71,8 @@ function start(failing, goesOn) {
       for (const [file, known] of hits) {
         const rows = [...known].filter(([, [fails]]) => fails > 0).map(([line, sums]) => [line, ...sums]);
         left -= rows.length;
-        if (rows.length > 0 && left > 0) files[file.slice(modules.state.root.length + 1)] = rows.sort((a, b) => a[0] - b[0]);
+        if (rows.length > 0 && left > 0)
+          files[file.slice(loader.state.root.length + 1)] = rows.sort((a, b) => a[0] - b[0]);
       }
       return { failing: seen.size, files };
     },
@@ -82,12 +85,13 @@ function textOf(file) {
   let text = texts.get(file);
   if (text === undefined) {
     const raw = fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
-    const known = modules.state.compiled.get(file);
+    const known = loader.state.compiled.get(file);
     // What was compiled from something else has lines of its own.
     const isSame = known === undefined || known.source === raw;
     // What is put before it takes the place of a first line for a shell.
     const shift = known?.shift ? known.shift - (/^#!.*/.exec(raw)?.[0].length ?? 0) : 0;
-    texts.set(file, (text = { raw: isSame ? raw : null, shift }));
+    text = { raw: isSame ? raw : null, shift };
+    texts.set(file, text);
   }
   return text;
 }
@@ -97,13 +101,17 @@ function lines(scripts) {
   const executed = new Map();
   for (const { url, functions } of scripts) {
     const file = url.startsWith('file:') ? fileURLToPath(url) : url;
-    if (!modules.isOwn(file) || !functions.some((one) => one.ranges[0].count > 0)) continue;
+    if (!loader.isOwn(file) || !functions.some((one) => one.ranges[0].count > 0)) continue;
     const { raw, shift } = textOf(file);
     if (raw === null) continue;
     const marks = new Uint8Array(raw.length);
     for (const one of functions) {
       for (const range of one.ranges) {
-        marks.fill(range.count > 0 ? 1 : 0, Math.max(0, range.startOffset - shift), Math.max(0, range.endOffset - shift));
+        marks.fill(
+          range.count > 0 ? 1 : 0,
+          Math.max(0, range.startOffset - shift),
+          Math.max(0, range.endOffset - shift),
+        );
       }
     }
     const marked = executed.get(file) ?? new Set();

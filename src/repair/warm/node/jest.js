@@ -1,4 +1,4 @@
-// Tests in the way of Jest where its configuration is plain: its own assertions and mocks, run by the runner of `own`.
+// Tests in the way of Jest where its configuration is plain: its own assertions and mocks, run by the runner of `node_test.js`.
 // Whatever Jest does beyond that (module mocks, fake timers, snapshots, other environments) is left to Jest.
 'use strict';
 
@@ -6,12 +6,13 @@ const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const path = require('node:path');
 const util = require('node:util');
-const command = require('command');
-const modules = require('modules');
-const own = require('own');
+const command = require('./command.js');
+const loader = require('./loader.js');
+const nodeTest = require('./node_test.js');
 
 const TESTS = /(^|\/)__tests__\/.*\.[cm]?jsx?$|(^|[/.])(spec|test)\.[cm]?jsx?$/;
-const BEYOND = /\bjest\s*\.\s*(?!fn\b|spyOn\b|isMockFunction\b|mocked\b|\w+AllMocks\b)\w+|@jest-environment|toMatch\w*Snapshot/;
+const BEYOND =
+  /\bjest\s*\.\s*(?!fn\b|spyOn\b|isMockFunction\b|mocked\b|\w+AllMocks\b)\w+|@jest-environment|toMatch\w*Snapshot/;
 /// Settings that change nothing about which tests pass.
 const HARMLESS = /^(verbose|coverage\w*|collectCoverage\w*|silent|bail|maxWorkers|reporters|notify|displayName)$/;
 const CONFIGS = ['js', 'ts', 'mjs', 'cjs', 'json'].map((end) => `jest.config.${end}`);
@@ -30,7 +31,8 @@ function start(words) {
   const config = settings(manifest);
   const isPlain = ([key, value]) => HARMLESS.test(key) || (key === 'testEnvironment' && value === 'node');
   if (config === null || typeof config !== 'object' || !Object.entries(config).every(isPlain)) return null;
-  if (words.some((word) => !/^--(verbose|ci|runInBand|silent|coverage(=\w+)?|no-cache|forceExit)$|^-i$/.test(word))) return null;
+  if (words.some((word) => !/^--(verbose|ci|runInBand|silent|coverage(=\w+)?|no-cache|forceExit)$|^-i$/.test(word)))
+    return null;
   const files = command.all().filter((file) => TESTS.test(path.relative(process.cwd(), file)));
   if (files.some((file) => BEYOND.test(fs.readFileSync(file, 'utf8')))) return null;
   process.env.NODE_ENV ??= 'test';
@@ -38,7 +40,8 @@ function start(words) {
   if (manifest.babel || BABEL.some((name) => fs.existsSync(name))) {
     const babel = find('@babel/core');
     const caller = { name: 'babel-jest', supportsStaticESM: false, supportsDynamicImport: false };
-    modules.state.transform = (text, filename) => babel.transformSync(text, { filename, caller, retainLines: true }).code;
+    loader.state.transform = (text, filename) =>
+      babel.transformSync(text, { filename, caller, retainLines: true }).code;
   }
   const loaded = find('expect');
   const { ModuleMocker } = find('jest-mock');
@@ -49,8 +52,13 @@ function start(words) {
 /// A name of `each` with the values of its row.
 function titled(title, row, at) {
   const values = [].concat(row);
-  const named = title.replace(/\$(\w+)/g, (whole, key) => (row !== null && typeof row === 'object' && key in row
-    ? (typeof row[key] === 'string' ? row[key] : util.inspect(row[key])) : whole));
+  const named = title.replace(/\$(\w+)/g, (whole, key) =>
+    row !== null && typeof row === 'object' && key in row
+      ? typeof row[key] === 'string'
+        ? row[key]
+        : util.inspect(row[key])
+      : whole,
+  );
   const whole = named.replace(/%#/g, String(at));
   const count = (whole.match(/%[sdifjoOp]/g) ?? []).length;
   return util.format(whole.replace(/%p/g, '%j'), ...values.slice(0, count));
@@ -68,18 +76,28 @@ function rows(table, values) {
 
 function withEach(declare) {
   const made = (...args) => declare(...args);
-  made.each = (table, ...values) => (title, fn, ...rest) => rows(table, values).forEach((row, at) => {
-    const args = Array.isArray(row) ? row : [row];
-    declare(titled(title, row, at), fn.length > args.length ? (done) => fn(...args, done) : () => fn(...args), ...rest);
-  });
+  made.each =
+    (table, ...values) =>
+    (title, fn, ...rest) =>
+      rows(table, values).forEach((row, at) => {
+        const args = Array.isArray(row) ? row : [row];
+        declare(
+          titled(title, row, at),
+          fn.length > args.length ? (done) => fn(...args, done) : () => fn(...args),
+          ...rest,
+        );
+      });
   return made;
 }
 
 function globals(expect, mocker) {
-  const { api } = own;
+  const { api } = nodeTest;
   const test = withEach((name, fn) => api(String(name), fn));
   const describe = withEach((name, fn) => api.describe(String(name?.name ?? name), fn));
-  for (const [made, real] of [[test, api], [describe, api.describe]]) {
+  for (const [made, real] of [
+    [test, api],
+    [describe, api.describe],
+  ]) {
     made.skip = withEach((name, fn) => real.skip(String(name), fn));
     made.only = withEach((name, fn) => real.only(String(name), fn));
     made.todo = () => {};
@@ -91,19 +109,23 @@ function globals(expect, mocker) {
     isMockFunction: mocker.isMockFunction.bind(mocker),
   };
   for (const kind of ['clear', 'reset', 'restore']) {
-    jest[`${kind}AllMocks`] = () => (mocker[`${kind}AllMocks`](), jest);
+    jest[`${kind}AllMocks`] = () => {
+      mocker[`${kind}AllMocks`]();
+      return jest;
+    };
   }
   const all = { test, it: test, xit: test.skip, xtest: test.skip, fit: test.only, describe, xdescribe: describe.skip };
   Object.assign(all, { fdescribe: describe.only, expect, jest, beforeEach: api.beforeEach, afterEach: api.afterEach });
   Object.assign(all, { beforeAll: api.before, afterAll: api.after });
   Object.assign(globalThis, all);
-  modules.state.instead.set('@jest/globals', all);
-  own.dialect.isJest = true;
-  own.dialect.before = () => expect.setState({ assertionCalls: 0, isExpectingAssertions: false, expectedAssertionsNumber: null });
-  own.dialect.after = () => {
+  loader.state.instead.set('@jest/globals', all);
+  nodeTest.dialect.isJest = true;
+  nodeTest.dialect.before = () =>
+    expect.setState({ assertionCalls: 0, isExpectingAssertions: false, expectedAssertionsNumber: null });
+  nodeTest.dialect.after = () => {
     const [first] = expect.extractExpectedAssertionsErrors();
     if (first) throw first.error;
   };
 }
 
-module.exports = { start, run: own.run };
+module.exports = { start, run: nodeTest.run };

@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const util = require('node:util');
 const { Worker } = require('node:worker_threads');
+const { INTERRUPTED, interrupter, surveyed, traced } = require('./survey.js');
 
 /// Characters of one piece of an answer.
 const PIECE = 48 << 10;
@@ -16,13 +17,13 @@ const MEMORY_MB = 1024;
 const ANSWERS = 20;
 /// Of that, what a test that hangs may take before it fails.
 const GUARDED = 0.8;
-/// Milliseconds for a thread that is interrupted to say that it goes on.
-const INTERRUPTED = 1_000;
 /// Processes that are looked at for the programs that tests started.
 const MOST_PROCESSES = 1_000;
 const FLAGS = ['--experimental-vm-modules', '--experimental-import-meta-resolve', '--no-warnings'];
 
-const root = fs.realpathSync(process.env.GREENLIGHT_UP ?? '.');
+let root = null;
+/// What such a thread runs.
+let script = null;
 let plan = null;
 let command = null;
 let worker = null;
@@ -39,7 +40,7 @@ class Runner {
     /// What it was told of the tests.
     this.knows = null;
     this.why = null;
-    this.thread = new Worker(workerSource, {
+    this.thread = new Worker(script, {
       eval: true,
       execArgv: [...FLAGS, ...flags],
       stdout: true,
@@ -262,7 +263,8 @@ async function behave({ candidates, wall_ms }) {
   const isLost = plan.lost.length > 0 && answers.length === edits.length;
   const without = found[edits.length] ?? (isLost ? Array(inputs).fill('timeout') : []);
   const fewest = Math.min(isLost ? inputs : without.length, ...answers.map((own) => own.length));
-  if (answers.length < edits.length || fewest < Math.min(ANSWERS, inputs)) return { answers: [], why: said.why ?? 'it took too long' };
+  if (answers.length < edits.length || fewest < Math.min(ANSWERS, inputs))
+    return { answers: [], why: said.why ?? 'it took too long' };
   // What no input reaches is alike, whatever it does.
   const isSeen = answers.some((own) => own.some((text, at) => text !== (without[at] ?? text)));
   if (!isSeen) return { answers: [], why: 'nothing that was called sees the edits' };
@@ -277,16 +279,25 @@ function piece(from) {
   return { [util.inspect.custom]: () => text };
 }
 
-globalThis._greenlight = async (text) => {
+async function answer(text) {
   const asked = JSON.parse(text);
   if (asked.op === 'more') return piece(asked.from);
-  let answer = null;
+  let said = null;
   try {
-    answer = await WORK[asked.op](asked);
+    said = await WORK[asked.op](asked);
   } catch (error) {
-    answer = { why: String(error?.message ?? error).slice(0, 500) };
+    said = { why: String(error?.message ?? error).slice(0, 500) };
   }
   // In ASCII, so that characters and bytes are the same.
-  last = JSON.stringify(answer).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  last = JSON.stringify(said).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return piece(0);
+}
+
+module.exports = {
+  /// What answers requests, a function of their texts; `workerScript` is what a thread runs in which tests are run.
+  serve(workerScript) {
+    script = workerScript;
+    root = fs.realpathSync(process.env.GREENLIGHT_UP ?? '.');
+    return answer;
+  },
 };

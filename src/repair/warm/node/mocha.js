@@ -3,8 +3,8 @@
 
 const { createRequire } = require('node:module');
 const path = require('node:path');
-const guard = require('guard');
-const modules = require('modules');
+const timeLimit = require('./time_limit.js');
+const loader = require('./loader.js');
 
 let Mocha = null;
 let options = null;
@@ -44,7 +44,7 @@ function start(words) {
 async function rootHooks() {
   const all = { beforeAll: [], beforeEach: [], afterAll: [], afterEach: [] };
   for (const file of required) {
-    const loaded = await modules.load(file);
+    const loaded = await loader.load(file);
     let hooks = loaded?.mochaHooks ?? loaded?.default?.mochaHooks;
     if (typeof hooks === 'function') hooks = await hooks();
     for (const kind of Object.keys(all)) if (hooks?.[kind]) all[kind].push(...[].concat(hooks[kind]));
@@ -57,7 +57,10 @@ function Silent() {}
 /// What a test or hook does has an end.
 function guarded(one) {
   const { fn } = one;
-  if (typeof fn === 'function') one.fn = function run(...args) { return guard.run(() => fn.apply(this, args)); };
+  if (typeof fn === 'function')
+    one.fn = function run(...args) {
+      return timeLimit.run(() => fn.apply(this, args));
+    };
 }
 
 function keep(suite, run) {

@@ -17,6 +17,8 @@ const MOST_LOST = 3;
 /// Milliseconds that a test which hangs is followed, and one that would end the thread, maybe by taking all memory.
 const TRACE = 500;
 const SHORT_TRACE = 60;
+/// Milliseconds for a thread that is interrupted to say that it goes on.
+const INTERRUPTED = 1_000;
 
 /// Ends what other threads are at, as somebody who debugs them would. Nothing of that slows them down.
 function interrupter() {
@@ -24,7 +26,9 @@ function interrupter() {
   const threads = new Map();
   try {
     session.connect();
-    session.on('NodeWorker.attachedToWorker', ({ params }) => threads.set(params.workerInfo.workerId, params.sessionId));
+    session.on('NodeWorker.attachedToWorker', ({ params }) =>
+      threads.set(params.workerInfo.workerId, params.sessionId),
+    );
     session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
   } catch {
     return null;
@@ -33,7 +37,11 @@ function interrupter() {
     interrupt(thread) {
       const message = JSON.stringify({ id: 1, method: 'Runtime.terminateExecution' });
       // A thread that is not known or gone takes its time and is ended.
-      session.post('NodeWorker.sendMessageToWorker', { sessionId: threads.get(String(thread)) ?? '', message }, () => {});
+      session.post(
+        'NodeWorker.sendMessageToWorker',
+        { sessionId: threads.get(String(thread)) ?? '', message },
+        () => {},
+      );
     },
   };
 }
@@ -100,7 +108,8 @@ async function surveyed(make, passing, limit) {
     if (seen.isDone) return { lost, deadly, only: null };
     if (seen.why) return { why: seen.why };
     if (seen.lost === null) break;
-    if (lost.length === MOST_LOST) return { lost, deadly, only: [...seen.ended].filter((name) => !/ hook(?: |$)/.test(name)) };
+    if (lost.length === MOST_LOST)
+      return { lost, deadly, only: [...seen.ended].filter((name) => !/ hook(?: |$)/.test(name)) };
     lost.push(seen.lost);
     if (seen.ends) deadly.push(seen.lost);
   }
@@ -123,3 +132,5 @@ async function traced(runner, { lost, deadly }, followed, until) {
   }
   return found;
 }
+
+module.exports = { INTERRUPTED, interrupter, surveyed, traced };

@@ -1,21 +1,21 @@
 // The thread in which tests run. It may hang or die at any time: whoever started it knows what to do then.
 'use strict';
 
-const path = require('node:path');
 const programs = require('node:child_process');
-const { syncBuiltinESMExports } = require('node:module');
+const { createRequire, syncBuiltinESMExports } = require('node:module');
 const { promisify } = require('node:util');
 const { parentPort, workerData } = require('node:worker_threads');
-const { createRequire } = require('node:module');
-const command = require('command');
-const guard = require('guard');
-const modules = require('modules');
-const own = require('own');
-const sees = require('sees');
+const command = require('./command.js');
+const timeLimit = require('./time_limit.js');
+const loader = require('./loader.js');
+const nodeTest = require('./node_test.js');
+const { begin, plain } = require('./results.js');
+const affected = require('./affected.js');
 
 const { performance } = require('node:perf_hooks');
 const now = performance.now.bind(performance);
-const post = parentPort.postMessage.bind(parentPort);
+/// Says something to the thread that asks.
+let post = null;
 
 const EVENTS = ['exit', 'beforeExit', 'uncaughtException', 'unhandledRejection', 'SIGINT', 'SIGTERM', 'warning'];
 const timers = new Set();
@@ -26,58 +26,6 @@ let active = null;
 let following = null;
 /// What is known of the tests, once for all candidates.
 let plan = null;
-
-/// A name as a report has it: on one line, and not too long.
-function plain(name) {
-  return name.replace(/\s+/g, ' ').trim().slice(0, 900);
-}
-
-/// One pass over some tests.
-function begin({ names = null, skips = null, stops = false, tolerated = new Set(), watch = null, guarded = 0 }) {
-  const wanted = names === null || [...names].some((name) => / hook(?: |$)/.test(name)) ? null : [...names];
-  return {
-    results: new Map(),
-    where: new Map(),
-    file: null,
-    stopped: false,
-    /// Tests that started other programs, and whether the present one does.
-    starting: new Set(),
-    isStarting: false,
-    hasStarted: false,
-    /// Whether a test was left out.
-    skipped: false,
-    isGuarded: guarded > 0,
-    wants(name) {
-      if (wanted === null && skips === null) return true;
-      const short = plain(name);
-      if (skips?.has(short)) {
-        this.skipped = true;
-        return false;
-      }
-      if (wanted === null) return true;
-      return names.has(short)
-        || wanted.some((one) => one.startsWith(`${short} > `) || short.startsWith(`${one} > `));
-    },
-    begin(name) {
-      watch?.begin(plain(name));
-    },
-    /// It neither passes nor fails.
-    leave(name) {
-      watch?.leave?.(plain(name));
-    },
-    exit() {
-      watch?.exit?.();
-    },
-    end(name, ok) {
-      const short = plain(name.startsWith('/') ? path.relative(modules.state.root, name) : name);
-      watch?.end(short, ok);
-      this.results.set(short, ok && this.results.get(short) !== false);
-      if (this.isStarting) this.starting.add(short);
-      this.isStarting = false;
-      if (!ok && stops && !tolerated.has(short)) this.stopped = true;
-    },
-  };
-}
 
 /// Notes what is there before a pass.
 function keep() {
@@ -103,14 +51,14 @@ function tidy() {
 }
 
 async function pass(edit, wanted, options) {
-  modules.renew(edit);
+  loader.renew(edit);
   const run = begin(options);
   active = run;
-  guard.set(options.guarded ?? 0);
+  timeLimit.set(options.guarded ?? 0);
   try {
     await framework.run(wanted, run, (file) => {
       run.file = file;
-      return modules.load(file);
+      return loader.load(file);
     });
   } catch {
     run.end('<run>', false);
@@ -171,8 +119,8 @@ function shield() {
     if (active) active.stopped = active.end('<exit>', false) ?? true;
     throw error;
   };
-  process.on('uncaughtException', (error) => own.interrupt(error));
-  process.on('unhandledRejection', (error) => own.interrupt(error));
+  process.on('uncaughtException', (error) => nodeTest.interrupt(error));
+  process.on('unhandledRejection', (error) => nodeTest.interrupt(error));
 }
 
 function load({ argv, framework: name }) {
@@ -184,17 +132,17 @@ function load({ argv, framework: name }) {
     if (taken === null) throw new Error('an option changes how modules are loaded');
     const preload = createRequire(`${process.cwd()}/`);
     for (const required of taken.required) preload(required);
-    modules.state.instead.set('node:test', own.api);
-    framework = own;
+    loader.state.instead.set('node:test', nodeTest.api);
+    framework = nodeTest;
     return taken.files;
   }
   if (name === 'mocha') {
-    framework = require('mocha');
+    framework = require('./mocha.js');
     return framework.start(found.words);
   }
   if (name === 'jest') {
-    framework = require('jest');
-    own.dialect.root = modules.state.root;
+    framework = require('./jest.js');
+    nodeTest.dialect.root = loader.state.root;
     const taken = framework.start(found.words);
     if (taken === null) throw new Error('more of Jest is needed than is known here');
     return taken;
@@ -213,7 +161,10 @@ async function survey({ skips, id }) {
 /// The tests that can be run without an edit, of those that are wanted.
 function ending(known, wanted = null) {
   const only = known.only && new Set(known.only);
-  const names = only && wanted ? new Set([...wanted].filter((name) => only.has(name) || known.lost.includes(name))) : wanted ?? only;
+  const names =
+    only && wanted
+      ? new Set([...wanted].filter((name) => only.has(name) || known.lost.includes(name)))
+      : (wanted ?? only);
   return { names, skips: known.lost.length > 0 ? new Set(known.lost) : null };
 }
 
@@ -255,7 +206,9 @@ async function measured({ known: { lost, deadly, only }, run, all, reported, pas
   const elsewhere = reported.filter((name) => run.results.get(plain(name)) !== false);
   if (elsewhere.length > 0) return { why: `these fail elsewhere only: ${elsewhere.slice(0, 3).join(', ')}` };
   const isSeen = (name) => only === null || run.results.has(plain(name));
-  const wrong = passing.filter((name) => run.results.get(plain(name)) !== true && isSeen(name) && !lost.includes(plain(name)));
+  const wrong = passing.filter(
+    (name) => run.results.get(plain(name)) !== true && isSeen(name) && !lost.includes(plain(name)),
+  );
   if (wrong.length > passing.length / 10) return { why: `these pass elsewhere only: ${wrong.slice(0, 3).join(', ')}` };
   const wanted = new Set(names.map(plain));
   const known = [...run.results].filter(([name, ok]) => !ok && !wanted.has(name)).map(([name]) => name);
@@ -280,7 +233,10 @@ async function measured({ known: { lost, deadly, only }, run, all, reported, pas
 async function usual(near, known) {
   const watch = timed();
   const { results } = await pass(null, near, { ...ending(known), watch });
-  const took = [...watch.took].filter(([name]) => results.get(name)).map(([, ms]) => ms / 5).sort((a, b) => a - b);
+  const took = [...watch.took]
+    .filter(([name]) => results.get(name))
+    .map(([, ms]) => ms / 5)
+    .sort((a, b) => a - b);
   return Math.max(30, took[(took.length - 1) >> 1] ?? 0, Math.min(100, took.at(-1) ?? 0));
 }
 
@@ -292,14 +248,19 @@ async function judge({ edit, id, most }) {
   const hanging = names.filter((name) => plan.lost.includes(name));
   const others = names.filter((name) => !plan.lost.includes(name));
   for (const some of [others, hanging].filter((some) => some.length > 0)) {
-    const first = await pass(edit, plan.near, { names: new Set(some), stops: true, tolerated, guarded: some === hanging ? most : 0 });
-    if (modules.state.invalid) return 'invalid';
-    if (guard.isTripped()) return 'timeout';
+    const first = await pass(edit, plan.near, {
+      names: new Set(some),
+      stops: true,
+      tolerated,
+      guarded: some === hanging ? most : 0,
+    });
+    if (loader.state.invalid) return 'invalid';
+    if (timeLimit.isTripped()) return 'timeout';
     if (first.stopped || !some.every((name) => first.results.get(name) === true)) return 'fails';
   }
   post({ id, stage: 'all' });
   const far = files.filter((file) => !plan.near.includes(file));
-  const { seeing, expected } = sees.those(plan, far, edit);
+  const { seeing, expected } = affected.those(plan, far, edit);
   const run = await pass(edit, [...plan.near, ...seeing], { stops: true, tolerated });
   const holds = [...names, ...expected].every((name) => run.results.get(name) === true);
   return !run.stopped && holds ? 'passes' : 'fails';
@@ -309,8 +270,8 @@ async function follow({ wall_ms }) {
   const names = new Set(plan.failing.map(plain));
   if ([...names].every((name) => plan.starting.has(name))) throw new Error('what other programs do is not followed');
   const until = now() + wall_ms * (plan.lost.length > 0 ? 0.6 : 0.8);
-  following = require('coverage').start(names, () => now() < until);
-  const entered = sees.recorder(plan);
+  following = require('./coverage.js').start(names, () => now() < until);
+  const entered = affected.recorder(plan);
   const far = files.filter((file) => !plan.near.includes(file));
   for (const file of [...plan.near, ...far]) {
     if (now() > until) break;
@@ -318,7 +279,10 @@ async function follow({ wall_ms }) {
     following.take(entered.note);
     entered.close(file, run);
   }
-  return { followed: following.found(), sees: framework.isShared && far.some((file) => !entered.has(file)) ? null : entered.found() };
+  return {
+    followed: following.found(),
+    sees: framework.isShared && far.some((file) => !entered.has(file)) ? null : entered.found(),
+  };
 }
 
 /// Follows one test that may never end.
@@ -336,19 +300,19 @@ function traced({ name }) {
 /// What the files answer with each edit, and at last without one, which may have no end, to the same inputs. The last
 /// answers may lack where the time was up.
 async function behave({ edits, wall_ms, id }) {
-  const { recorder, varied, answers } = require('behave');
+  const { recorder, varied, answers } = require('./behaviour.js');
   const until = now() + wall_ms * 0.9;
   const watched = recorder();
-  modules.state.wrap = { files: new Set(edits.map(({ file }) => file)), make: watched.wrap };
+  loader.state.wrap = { files: new Set(edits.map(({ file }) => file)), make: watched.wrap };
   // With an edit, as no failing test gets to its end without one.
   await pass(edits[0], plan.near, {});
-  modules.state.wrap = null;
+  loader.state.wrap = null;
   keep();
   const inputs = varied(watched.calls);
   for (const [at, edit] of [...edits, null].entries()) {
-    modules.renew(edit);
+    loader.renew(edit);
     const left = Math.max(200, (until - now()) / (edits.length + 1 - at));
-    post({ id, stage: 'found', inputs: inputs.length, answers: await answers(inputs, modules.load, now() + left) });
+    post({ id, stage: 'found', inputs: inputs.length, answers: await answers(inputs, loader.load, now() + left) });
     tidy();
   }
   return true;
@@ -356,7 +320,8 @@ async function behave({ edits, wall_ms, id }) {
 
 const WORK = { survey, start, judge, follow, trace, traced, behave, rest };
 
-parentPort.on('message', async (asked) => {
+/// Does what is asked, and says what came of it.
+async function hear(asked) {
   const { id } = asked;
   try {
     plan = asked.plan ?? plan;
@@ -370,16 +335,25 @@ parentPort.on('message', async (asked) => {
   } catch (error) {
     post({ id, why: String(error?.message ?? error).slice(0, 500) });
   }
-});
-
-try {
-  modules.state.root = workerData.root;
-  modules.state.importReal = workerData.bridges.importReal;
-  modules.state.resolveReal = workerData.bridges.resolveReal;
-  modules.install();
-  shield();
-  files = load(workerData);
-  if (files.length === 0) throw new Error('no files of tests were found');
-} catch (error) {
-  post({ dead: String(error?.message ?? error).slice(0, 500) });
 }
+
+/// Only a module knows how to resolve what modules import.
+const RESOLVER = 'data:text/javascript,export default (name, from) => import.meta.resolve(name, from)';
+
+module.exports = {
+  /// Loads the tests, and listens from then on; `importReal` is an `import` of a script, as these modules have none.
+  async begin(importReal) {
+    const { default: resolveReal } = await importReal(RESOLVER);
+    post = parentPort.postMessage.bind(parentPort);
+    parentPort.on('message', hear);
+    try {
+      Object.assign(loader.state, { root: workerData.root, importReal, resolveReal });
+      loader.install();
+      shield();
+      files = load(workerData);
+      if (files.length === 0) throw new Error('no files of tests were found');
+    } catch (error) {
+      post({ dead: String(error?.message ?? error).slice(0, 500) });
+    }
+  },
+};

@@ -1,0 +1,92 @@
+//! Reads the hunks of one file in a unified diff. Where they go is not decided here.
+
+use super::reader::{Reader, wrong};
+use crate::error::ReadError as Error;
+
+#[derive(Debug)]
+pub(super) struct Hunk<'a> {
+    /// The line of the diff with its `@@`.
+    pub(super) line: usize,
+    /// The first line in the old file, from 1; for a hunk without old lines the one that it comes after.
+    pub(super) start: usize,
+    pub(super) old_lines: usize,
+    pub(super) lines: Vec<Line<'a>>,
+}
+
+/// One line of a hunk with its line end, unless it is the last of a file and has none.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    pub(super) kind: Kind,
+    pub(super) bytes: &'a [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Context,
+    Removed,
+    Added,
+}
+
+/// Reads all hunks that follow the two names of a file, which an error names by `path`.
+///
+/// # Errors
+/// When one has other lines than its header says.
+pub(super) fn hunks<'a>(reader: &mut Reader<'a>, path: &str) -> Result<Vec<Hunk<'a>>, Error> {
+    let mut hunks = Vec::new();
+    while let Some(header) = reader.peek().filter(|line| line.starts_with(b"@@ -")) {
+        let line = reader.number();
+        let counts = counts(header).ok_or_else(|| wrong(path, line, "the numbers of this hunk cannot be read"))?;
+        reader.skip();
+        let ([start, old_lines], [_, new_lines]) = counts;
+        let mut hunk = Hunk {
+            line,
+            start,
+            old_lines,
+            lines: Vec::new(),
+        };
+        let (mut old, mut new) = (old_lines, new_lines);
+        while old > 0 || new > 0 || reader.peek().is_some_and(|line| line.starts_with(b"\\")) {
+            let short = || wrong(path, reader.number(), "the hunk has fewer lines than its header says");
+            let next = reader.peek().ok_or_else(short)?;
+            let (kind, bytes) = match next.first() {
+                Some(b' ') => (Kind::Context, &next[1..]),
+                Some(b'-') => (Kind::Removed, &next[1..]),
+                Some(b'+') => (Kind::Added, &next[1..]),
+                // Some mailers and editors cut trailing white space; git takes it for an empty line too.
+                Some(b'\n') => (Kind::Context, next),
+                Some(b'\\') => {
+                    let last = hunk.lines.last_mut().ok_or_else(short)?;
+                    last.bytes = last.bytes.strip_suffix(b"\n").unwrap_or(last.bytes);
+                    reader.skip();
+                    continue;
+                }
+                _ => return Err(short()),
+            };
+            let (in_old, in_new) = (kind != Kind::Added, kind != Kind::Removed);
+            if (in_old && old == 0) || (in_new && new == 0) {
+                return Err(wrong(
+                    &path,
+                    reader.number(),
+                    "the hunk has more lines than its header says",
+                ));
+            }
+            old -= usize::from(in_old);
+            new -= usize::from(in_new);
+            hunk.lines.push(Line { kind, bytes });
+            reader.skip();
+        }
+        hunks.push(hunk);
+    }
+    Ok(hunks)
+}
+
+/// `@@ -start,lines +start,lines @@`, where one line need not be counted.
+fn counts(header: &[u8]) -> Option<([usize; 2], [usize; 2])> {
+    let text = std::str::from_utf8(header.strip_prefix(b"@@ -")?.split(|byte| *byte == b'@').next()?).ok()?;
+    let (old, new) = text.trim_end().split_once(" +")?;
+    let pair = |text: &str| {
+        let (start, lines) = text.split_once(',').unwrap_or((text, "1"));
+        Some([start.parse().ok()?, lines.parse().ok()?])
+    };
+    Some((pair(old)?, pair(new)?))
+}

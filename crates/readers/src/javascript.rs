@@ -1,0 +1,334 @@
+//! What the readers of Jest, Vitest and Mocha have in common: the results as JSON that the first two write, stack traces,
+//! trees of results, and what kept a file of tests from being loaded.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Anomaly, ParsedRun, Report, location};
+use crate::Location;
+use crate::text::pattern;
+
+/// Deepest nesting of suites that is followed.
+pub const MAX_DEPTH: usize = 32;
+/// What stands between the parts of a name.
+pub const BETWEEN: &str = " > ";
+
+static TREE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^( *)(✓|✔|√|✕|×|○|✎|↓|□|-|\d+\)) (.+?)(?: \(?\d+(?:\.\d+)?\s?m?s\)?)?$"));
+/// A line of a stack trace, with the path, the line and the column.
+pub static FRAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^\s+at (?:.* \()?((?:file://)?[^()\s]+?):(\d+):\d+\)?$"));
+/// One number of the sum that a runner prints.
+pub static SUM: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(\d+) (passed|failed|skipped|todo|pending|passing|failing|expected fail)\b"));
+static EXPECTED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^ *Expected(?: [a-z ]+)?: +(.+)\n *Received(?: [a-z ]+)?: +(.+)$"));
+static CHAI: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(
+        r"^\w*(?:Error)?:? ?expected (.+?) to (?:be|equal|deeply equal|strictly equal|match object|match) (.+?)(?: // .*)?$",
+    )
+});
+
+/// What `--json` of Jest and the reporter `json` of Vitest write: <https://jestjs.io/docs/cli#--json>.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Results {
+    test_results: Vec<FileResult>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileResult {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    assertion_results: Vec<TestResult>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TestResult {
+    #[serde(default)]
+    ancestor_titles: Vec<String>,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    failure_messages: Option<Vec<String>>,
+    #[serde(default)]
+    failure_details: Option<Vec<Value>>,
+    #[serde(default)]
+    location: Option<Position>,
+}
+
+#[derive(Deserialize)]
+struct Position {
+    line: u32,
+}
+
+/// Reads the JSON of Jest and Vitest, one report for each package; false if there is none.
+pub fn read_results(reports: &[Report], parsed: &mut ParsedRun) -> bool {
+    let mut found = false;
+    let mut todo = 0;
+    for report in reports {
+        let Ok(results) = serde_json::from_slice::<Results>(&report.bytes) else {
+            continue;
+        };
+        found = true;
+        for file in &results.test_results {
+            let results = &file.assertion_results;
+            for test in results {
+                todo += u32::from(test.status == "todo");
+                read_test(&file.name, test, parsed);
+            }
+            // A failure of no test: of loading, or of what runs before and after them all.
+            if file.status == "failed" && !results.iter().any(|test| test.status == "failed") {
+                not_loaded(&file.name, frame(&file.message, &FRAME), &file.message, parsed);
+            }
+        }
+    }
+    if found {
+        let counts = [
+            ("passed", parsed.passed),
+            ("failed", parsed.failed),
+            ("skipped", parsed.skipped.saturating_sub(todo)),
+            ("todo", todo),
+        ];
+        for (word, count) in counts {
+            if count > 0 {
+                parsed.tell(word, count);
+            }
+        }
+    }
+    found
+}
+
+fn read_test(file: &str, test: &TestResult, parsed: &mut ParsedRun) {
+    let titles = test.ancestor_titles.iter().filter(|title| !title.is_empty());
+    let parts: Vec<&str> = [file]
+        .into_iter()
+        .chain(titles.map(String::as_str))
+        .chain([test.title.as_str()])
+        .collect();
+    let name = parts.join(BETWEEN);
+    match test.status.as_str() {
+        "passed" => parsed.pass(&name),
+        "failed" => {
+            let message = test
+                .failure_messages
+                .iter()
+                .flatten()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join("\n\n");
+            let message = crate::text::clean(message.as_bytes());
+            let defined = test.location.as_ref().map(|place| Location {
+                path: file.to_string(),
+                line: place.line,
+            });
+            parsed.fail(&name, frame(&message, &FRAME).or(defined), &message);
+            let details = test.failure_details.iter().flatten().find_map(|detail| {
+                let result = detail.get("matcherResult").unwrap_or(detail);
+                Some((shown(result.get("expected")?), shown(result.get("actual")?)))
+            });
+            if let Some((expected, actual)) = details.or_else(|| compared(&message)) {
+                parsed.compare(&expected, &actual);
+            }
+        }
+        _ => parsed.skip_named(&name),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What an assertion wanted and got, from its message.
+pub fn compared(message: &str) -> Option<(String, String)> {
+    if let Some(found) = EXPECTED.as_ref().and_then(|pattern| pattern.captures(message)) {
+        return Some((found[1].to_string(), found[2].to_string()));
+    }
+    let first = message.lines().find(|line| !line.trim().is_empty())?;
+    if let Some(found) = CHAI.as_ref().and_then(|pattern| pattern.captures(first.trim())) {
+        return Some((found[2].to_string(), found[1].to_string()));
+    }
+    // A difference line by line, below its legend.
+    let legend = message.lines().position(|line| {
+        let line = line.trim_start();
+        ["- Snapshot", "- Expected", "+ actual - expected", "+ expected - actual"]
+            .iter()
+            .any(|legend| line.starts_with(legend))
+    })?;
+    let lines: Vec<&str> = message.lines().collect();
+    let turned = lines[legend].trim_start().starts_with('+') && lines[legend].trim_start().starts_with("+ expected");
+    let marked = |mark: char| {
+        let lines = lines.iter().skip(legend + 1).map(|line| line.trim_start());
+        let lines = lines.filter(|line| !line.starts_with("+ Received") && !line.starts_with("at "));
+        let lines: Vec<&str> = lines
+            .filter_map(|line| line.strip_prefix(mark))
+            .map(str::trim)
+            .collect();
+        lines.join("\n")
+    };
+    let (minus, plus) = (marked('-'), marked('+'));
+    (!minus.is_empty() || !plus.is_empty()).then_some(if turned { (plus, minus) } else { (minus, plus) })
+}
+
+/// Notes a file that has no results, and says why.
+pub fn not_loaded(name: &str, place: Option<Location>, message: &str, parsed: &mut ParsedRun) {
+    let message = crate::text::clean(message.as_bytes());
+    let says = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
+    let anomaly = if says(&[
+        "Cannot find module ",
+        "Cannot find package ",
+        "Failed to resolve import ",
+        "ERR_MODULE_NOT_FOUND",
+        "Failed to load url ",
+        "Could not resolve ",
+    ]) {
+        Some(Anomaly::MissingModule)
+    } else if says(&[
+        "SyntaxError",
+        "error TS",
+        "error\u{1b}[0m TS",
+        ": error TS",
+        "TSError",
+        "Transform failed",
+        "Parse failure",
+        "PARSE_ERROR",
+        "Parse failed",
+        "invalid JS syntax",
+        "Unexpected token",
+        "Jest encountered an unexpected token",
+    ]) {
+        // Code that does not compile.
+        None
+    } else {
+        Some(Anomaly::NotCollected)
+    };
+    parsed.diagnose(name, place, &message);
+    parsed.anomaly = parsed.anomaly.or(anomaly);
+}
+
+/// What the engine itself says when it reaches its limit.
+pub fn notice_memory(text: &str, parsed: &mut ParsedRun) {
+    let is_out = |line: &str| {
+        // What a file printed is a comment in TAP.
+        let line = line.trim_start_matches("# ");
+        (line.starts_with("FATAL ERROR: ") && line.ends_with("JavaScript heap out of memory"))
+            || line.contains("ERR_WORKER_OUT_OF_MEMORY")
+    };
+    if text.lines().any(is_out) {
+        parsed.anomaly = Some(Anomaly::OutOfMemory);
+    }
+}
+
+/// Results shown as a tree: a mark before each test, the names of its suites above it with less indentation.
+pub fn passed_in_tree(text: &str, between: &str, parsed: &mut ParsedRun) {
+    let mut suites: Vec<(usize, String)> = Vec::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        if line.trim().is_empty() || line.starts_with("  ● ") {
+            if line.starts_with("  ● ") {
+                suites.clear();
+            }
+            continue;
+        }
+        suites.retain(|(depth, _)| *depth < indent);
+        let Some(found) = TREE.as_ref().and_then(|tree| tree.captures(line)) else {
+            if indent >= 2 && suites.len() < MAX_DEPTH {
+                suites.push((indent, line.trim().to_string()));
+            } else {
+                suites.clear();
+            }
+            continue;
+        };
+        // Files are shown with the same mark as tests.
+        if matches!(&found[2], "✓" | "✔" | "√") && !found[3].contains(" tests") && !found[3].ends_with(" test)") {
+            let names = suites.iter().map(|(_, name)| name.as_str()).chain([&found[3]]);
+            parsed.pass(&joined(names, between));
+        }
+    }
+}
+
+/// A name from its parts, no longer than is kept of it: the long names of suites stand in those of all their tests.
+pub fn joined<'a>(parts: impl Iterator<Item = &'a str>, between: &str) -> String {
+    let mut name = String::new();
+    for (index, part) in parts.enumerate() {
+        if name.len() > super::MAX_NAME {
+            break;
+        }
+        if index > 0 {
+            name.push_str(between);
+        }
+        name.push_str(part);
+    }
+    name
+}
+
+/// Cuts a text into what stands below each title.
+pub fn blocks(text: &str, title: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let mut blocks: Vec<(String, String)> = Vec::new();
+    for line in text.lines() {
+        if let Some(title) = title(line) {
+            if blocks.len() >= 1_000 {
+                break;
+            }
+            blocks.push((title.trim().to_string(), String::new()));
+        } else if let Some((_, body)) = blocks.last_mut()
+            && body.len() < 4 * super::MAX_MESSAGE
+        {
+            body.push_str(line);
+            body.push('\n');
+        }
+    }
+    blocks
+}
+
+/// The lines before the first that starts with one of the marks.
+pub fn until(body: &str, marks: &[&str]) -> String {
+    let lines = body
+        .lines()
+        .take_while(|line| !marks.iter().any(|mark| line.starts_with(mark)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The first frame that is the project's own.
+pub fn frame(body: &str, pattern: &LazyLock<Option<Regex>>) -> Option<Location> {
+    let mut frames = body.lines().filter_map(|line| {
+        let frame = pattern.as_ref()?.captures(line)?;
+        location(frame[1].trim_start_matches("file://"), &frame[2])
+    });
+    frames.find(|frame| {
+        !frame.path.contains("node_modules/")
+            && !frame.path.starts_with("node:")
+            && !frame.path.starts_with("internal/")
+    })
+}
+
+/// The line of sums that Jest and Vitest end with.
+pub fn settle_from(text: &str, label: &str, parsed: &mut ParsedRun) {
+    let sums = text.lines().rev().find(|line| line.trim_start().starts_with(label));
+    let Some(sums) = sums else { return };
+    let (mut passed, mut failed, mut skipped) = (0u32, 0u32, 0u32);
+    for sum in SUM.as_ref().map(|sum| sum.captures_iter(sums)).into_iter().flatten() {
+        let number = sum[1].parse().unwrap_or(0);
+        match &sum[2] {
+            "passed" => passed = number,
+            "failed" => failed = number,
+            _ => skipped = skipped.saturating_add(number),
+        }
+    }
+    parsed.settle(passed, failed, skipped);
+}

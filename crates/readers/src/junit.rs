@@ -1,0 +1,256 @@
+//! Reads JUnit XML into test cases, no matter who wrote it.
+//!
+//! The format has no standard. This takes `testcase` elements wherever they stand, forgives numbers that are none,
+//! and never expands an entity that the document defines itself.
+
+use std::borrow::Cow;
+
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+/// More cases than this are not read.
+const MAX_CASES: usize = 200_000;
+/// Deeper nesting than this is not a report.
+const MAX_DEPTH: usize = 64;
+/// Longest text of one failure that is collected.
+const MAX_TEXT: usize = 16_000;
+/// Longest attribute that is kept whole.
+const MAX_ATTRIBUTE: usize = 16_000;
+
+/// One `testcase` element.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Case {
+    /// The attribute `classname`.
+    pub class: String,
+    /// The attribute `name`.
+    pub name: String,
+    /// The attribute `file`.
+    pub file: String,
+    /// As written; pytest counts from 0.
+    pub line: Option<u32>,
+    /// The worst of what its elements say.
+    pub verdict: Verdict,
+    /// The attribute `type` of the failure: what pytest tells an expected failure from a skipped test by.
+    pub kind: String,
+    /// The attribute `message` of the failure.
+    pub message: String,
+    /// The text inside the failure.
+    pub text: String,
+    /// What the test printed.
+    pub printed: String,
+    /// PHPUnit's name of the class, whose `classname` has dots.
+    pub php_class: String,
+    /// CTest's own word for the outcome.
+    pub status: String,
+}
+
+/// From the best to the worst.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Nothing in it says otherwise.
+    #[default]
+    Passed,
+    /// Or anything else that keeps a test from being a pass, such as the warnings of PHPUnit.
+    Skipped,
+    /// It has a `failure`.
+    Failed,
+    /// It has an `error`.
+    Error,
+}
+
+/// Reads a whole report. `None` if it is not well-formed or beyond the limits.
+pub fn cases(report: &[u8]) -> Option<Vec<Case>> {
+    let report = decoded(report);
+    let mut reader = Reader::from_str(&report);
+    let mut cases: Vec<Case> = Vec::new();
+    let mut path: Vec<String> = Vec::new();
+    loop {
+        let event = reader.read_event().ok()?;
+        match event {
+            Event::Start(element) => {
+                open(&element, &path, &mut cases)?;
+                path.push(element.local_name().as_ref().to_string());
+            }
+            Event::Empty(element) => open(&element, &path, &mut cases)?,
+            Event::End(_) => {
+                path.pop();
+            }
+            Event::Text(text) => append(&mut cases, &path, &text.xml10_content()),
+            Event::CData(text) => append(&mut cases, &path, &text.xml10_content()),
+            Event::GeneralRef(reference) => append(&mut cases, &path, &resolved(&reference)),
+            Event::Eof => break,
+            _ => {}
+        }
+        if path.len() > MAX_DEPTH || cases.len() > MAX_CASES {
+            return None;
+        }
+    }
+    path.is_empty().then_some(cases)
+}
+
+/// Whether a report can be read to its end. What a killed process left behind, or somebody else planted, cannot.
+pub fn is_whole(report: &[u8]) -> bool {
+    let report = decoded(report);
+    let mut reader = Reader::from_str(&report);
+    let (mut depth, mut elements) = (0usize, 0usize);
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(_)) => (depth, elements) = (depth + 1, elements + 1),
+            Ok(Event::Empty(_)) => elements += 1,
+            Ok(Event::End(_)) => depth = depth.saturating_sub(1),
+            Ok(Event::Eof) => return depth == 0 && elements > 0,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+        if depth > MAX_DEPTH {
+            return false;
+        }
+    }
+}
+
+/// The text of a document: UTF-16 where its mark says so, else UTF-8, without the mark.
+pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let wide = |order: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
+        Cow::Owned(
+            char::decode_utf16(units)
+                .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect(),
+        )
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ => String::from_utf8_lossy(bytes),
+    }
+}
+
+fn open(element: &BytesStart<'_>, path: &[String], cases: &mut Vec<Case>) -> Option<()> {
+    let verdict = match element.local_name().as_ref() {
+        "testcase" => {
+            cases.push(Case {
+                class: attribute(element, "classname"),
+                name: attribute(element, "name"),
+                file: attribute(element, "file"),
+                line: attribute(element, "line").parse().ok(),
+                php_class: attribute(element, "class"),
+                status: attribute(element, "status"),
+                ..Case::default()
+            });
+            return Some(());
+        }
+        "skipped" | "warning" => Verdict::Skipped,
+        "failure" => Verdict::Failed,
+        "error" => Verdict::Error,
+        _ => return Some(()),
+    };
+    match path.last().map(String::as_str) {
+        Some("testcase") => {}
+        // Of a whole suite, and of none of its cases.
+        Some("testsuite" | "testsuites") if verdict > Verdict::Skipped => cases.push(Case {
+            name: "(outside of the tests)".into(),
+            ..Case::default()
+        }),
+        // A verdict on nothing is not the format.
+        None => return None,
+        Some(_) => return Some(()),
+    }
+    let case = cases.last_mut()?;
+    if verdict >= case.verdict {
+        case.verdict = verdict;
+        case.kind = attribute(element, "type");
+        case.message = attribute(element, "message");
+    }
+    Some(())
+}
+
+/// The value of an attribute, bounded; empty if there is none.
+pub fn attribute(element: &BytesStart<'_>, name: &str) -> String {
+    let Ok(Some(attribute)) = element.try_get_attribute(name) else {
+        return String::new();
+    };
+    let mut value = attribute
+        .normalized_value(XmlVersion::Implicit1_0)
+        .map_or_else(|_| attribute.value.to_string(), Cow::into_owned);
+    value.truncate(value.floor_char_boundary(MAX_ATTRIBUTE));
+    value
+}
+
+fn append(cases: &mut [Case], path: &[String], text: &str) {
+    let Some(case) = cases.last_mut() else { return };
+    match path.last().map(String::as_str) {
+        Some("failure" | "error") => add(&mut case.text, text),
+        Some("system-out") if path.iter().any(|element| element == "testcase") => add(&mut case.printed, text),
+        _ => {}
+    }
+}
+
+/// Adds to a text what there is room for.
+pub fn add(text: &mut String, more: &str) {
+    let room = MAX_TEXT.saturating_sub(text.len());
+    text.push_str(&more[..more.floor_char_boundary(room)]);
+}
+
+/// The five predefined entities and character references; any other is shown as it stands.
+pub fn resolved(reference: &BytesRef<'_>) -> String {
+    if let Ok(Some(c)) = reference.resolve_char_ref() {
+        return c.to_string();
+    }
+    let name = reference.xml10_content();
+    quick_xml::escape::resolve_predefined_entity(&name).map_or_else(|| format!("&{name};"), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_may_nest_and_cases_may_stand_anywhere() {
+        let report = br#"<?xml version="1.0"?><testsuites><testcase name="top" classname="c"/>
+            <testsuite time="1,234.5"><testsuite><testcase name="a&lt;b" line="x"><failure message="m &amp; n">one &lt;two&gt; &#233;
+  <![CDATA[three]]></failure></testcase></testsuite></testsuite></testsuites>"#;
+        let cases = cases(report).unwrap();
+        assert_eq!(cases.len(), 2);
+        assert_eq!((cases[0].name.as_str(), cases[0].verdict), ("top", Verdict::Passed));
+        assert_eq!(cases[1].name, "a<b");
+        assert_eq!(cases[1].message, "m & n");
+        assert_eq!(cases[1].text, "one <two> é\n  three");
+    }
+
+    #[test]
+    fn entities_of_the_document_are_not_expanded() {
+        let report = br#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>
+            <testsuite><testcase name="n&b;"><error>&b;</error></testcase></testsuite>"#;
+        let cases = cases(report).unwrap();
+        assert_eq!((cases[0].name.as_str(), cases[0].text.as_str()), ("n&b;", "&b;"));
+    }
+
+    #[test]
+    fn the_worst_verdict_of_a_case_stands() {
+        let report = br#"<testsuite><testcase name="a"><failure message="m"/><skipped message="s"/></testcase>
+            <properties><error/></properties><error message="no class"/><skipped/></testsuite>"#;
+        let cases = cases(report).unwrap();
+        let seen: Vec<_> = cases.iter().map(|case| (case.verdict, case.message.as_str())).collect();
+        assert_eq!(seen, [(Verdict::Failed, "m"), (Verdict::Error, "no class")]);
+    }
+
+    #[test]
+    fn wide_characters_are_read_where_their_mark_stands() {
+        let report = "\u{feff}<testsuite><testcase name='ä'/></testsuite>";
+        let wide: Vec<u8> = report.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [report.as_bytes().to_vec(), wide] {
+            assert_eq!(cases(&bytes).unwrap()[0].name, "ä");
+            assert!(is_whole(&bytes) && !is_whole(&bytes[..bytes.len() - 4]));
+        }
+    }
+
+    #[test]
+    fn what_is_no_report_is_refused() {
+        assert_eq!(cases(b"<testsuite><testcase name='a'>"), None);
+        assert_eq!(cases(b"<failure/>"), None);
+        assert_eq!(cases("<a>".repeat(200).as_bytes()), None);
+        assert_eq!(cases(b"<a></b>"), None);
+        assert_eq!(cases(b"not xml").unwrap_or_default(), []);
+    }
+}

@@ -1,0 +1,27 @@
+//! Readers of what test tools print and write in the formats that they share: JUnit XML, TAP, the JSON of JavaScript's
+//! runners, the reports of the JVM, assertions and comparisons.
+//!
+//! Everything is read as from a stranger: bounded, in linear time, and never believed further than it goes. Not in here:
+//! what one tool alone prints, running anything, and what a result means.
+
+#![warn(missing_docs)]
+
+pub mod assertion;
+pub mod compared;
+mod failure;
+pub mod javascript;
+pub mod junit;
+pub mod jvm;
+mod key_lines;
+mod node;
+mod parsed_run;
+mod printed;
+mod prove;
+mod sums;
+pub mod tap;
+pub mod text;
+mod yaml;
+
+pub use failure::{Failure, Location, location};
+pub use parsed_run::{Anomaly, MAX_FAILURES, MAX_MESSAGE, MAX_NAME, MAX_NAMES, ParsedRun};
+pub use printed::{Printed, Report, is_whole};

@@ -1,0 +1,248 @@
+//! What a reader collects: counts, names, failures and diagnostics, each of them bounded.
+
+use std::collections::BTreeMap;
+
+use crate::{Failure, Location, text};
+
+/// Longest name of a test that is kept whole.
+pub const MAX_NAME: usize = 1_000;
+/// Longest message of one failure.
+pub const MAX_MESSAGE: usize = 4_000;
+/// How many failures are kept.
+pub const MAX_FAILURES: usize = 50;
+/// How many names of tests are kept.
+pub const MAX_NAMES: usize = 5_000;
+/// Sums beyond this are made up; the bound keeps later arithmetic from overflowing.
+const MAX_SUM: u32 = 100_000_000;
+/// Longest value of an assertion that is kept.
+const MAX_VALUE: usize = 1_000;
+/// Most words of a summary, and the longest of them.
+const MAX_SUMMARY_COUNTS: usize = 20;
+const MAX_WORD: usize = 40;
+
+/// What a reader made of one output.
+#[derive(Debug, Default)]
+pub struct ParsedRun {
+    /// How many tests passed.
+    pub passed: u32,
+    /// How many were skipped.
+    pub skipped: u32,
+    /// Failed as they are marked to.
+    pub expected_failures: u32,
+    /// How many failed.
+    pub failed: u32,
+    /// Those that passed, as far as they are kept.
+    pub passed_names: Vec<String>,
+    /// Those that were skipped, as far as they are kept.
+    pub skipped_names: Vec<String>,
+    /// The framework's own summary in its own words.
+    pub summary_counts: BTreeMap<String, u32>,
+    /// Failing tests.
+    pub failures: Vec<Failure>,
+    /// What kept tests from being built or collected.
+    pub diagnostics: Vec<Failure>,
+    /// What went wrong apart from tests.
+    pub anomaly: Option<Anomaly>,
+    /// Tests that were seen to begin and not to end: where the time was up, they are what took it.
+    pub under_way: Vec<String>,
+}
+
+/// Why there may be no results although tests were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anomaly {
+    /// A test process died.
+    Crash,
+    /// A test process ended itself in a panic, and took other tests with it.
+    Panic,
+    /// The output says that there was no memory left.
+    OutOfMemory,
+    /// Tests took longer than their framework allows.
+    TimedOut,
+    /// The diagnostics are of tests that could not be loaded, not of code that does not compile.
+    NotCollected,
+    /// A module that is asked for is not there.
+    MissingModule,
+    /// Something outside the project is missing: the result says nothing about the code.
+    Environment,
+    /// There are findings, although the command may have succeeded.
+    Findings,
+    /// The command was asked for tests that are not there.
+    NotFound,
+}
+
+impl ParsedRun {
+    /// Counts a test that passed.
+    pub fn pass(&mut self, name: &str) {
+        self.passed = self.passed.saturating_add(1);
+        if self.passed_names.len() < MAX_NAMES {
+            self.passed_names.push(text::one_line(name, MAX_NAME));
+        }
+    }
+
+    /// Counts a test whose name is not told.
+    pub fn skip(&mut self) {
+        self.skipped = self.skipped.saturating_add(1);
+    }
+
+    /// Counts a skipped test by its name.
+    pub fn skip_named(&mut self, name: &str) {
+        self.skip();
+        if self.skipped_names.len() < MAX_NAMES {
+            self.skipped_names.push(text::one_line(name, MAX_NAME));
+        }
+    }
+
+    /// Counts a test that failed as it is marked to.
+    pub fn fail_as_expected(&mut self) {
+        self.expected_failures = self.expected_failures.saturating_add(1);
+    }
+
+    /// Takes a word of the framework's own summary.
+    pub fn tell(&mut self, word: &str, count: u32) {
+        if self.summary_counts.len() < MAX_SUMMARY_COUNTS {
+            self.summary_counts
+                .insert(text::one_line(word, MAX_WORD), count.min(MAX_SUM));
+        }
+    }
+
+    /// Notes what the assertion of the last failure wanted and got.
+    pub fn compare(&mut self, expected: &str, actual: &str) {
+        // Beyond the bound the last failure that is kept is another one.
+        if self.failed as usize == self.failures.len()
+            && let Some(failure) = self.failures.last_mut()
+        {
+            failure.expected = Some(text::bounded(expected, MAX_VALUE));
+            failure.actual = Some(text::bounded(actual, MAX_VALUE));
+        }
+    }
+
+    /// Whether another failure would be kept, and not only counted. Where one shown text belongs to many failures, it is
+    /// not worth reading again for those that are dropped.
+    pub fn has_room(&self) -> bool {
+        self.failures.len() < MAX_FAILURES
+    }
+
+    /// Counts a test that failed, and keeps how.
+    pub fn fail(&mut self, name: &str, location: Option<Location>, message: &str) {
+        self.failed = self.failed.saturating_add(1);
+        if self.failures.len() < MAX_FAILURES {
+            self.failures.push(failure(name, location, message));
+        }
+    }
+
+    /// Notes an error beside the tests that the framework counts as none of them.
+    pub fn note(&mut self, name: &str, location: Option<Location>, message: &str) {
+        if self.failures.len() < MAX_FAILURES {
+            self.failures.push(failure(name, location, message));
+        }
+    }
+
+    /// Takes what another reader found in the same output.
+    pub fn add(&mut self, other: Self) {
+        self.passed = self.passed.saturating_add(other.passed);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.expected_failures = self.expected_failures.saturating_add(other.expected_failures);
+        self.passed_names.extend(other.passed_names);
+        self.passed_names.truncate(MAX_NAMES);
+        self.skipped_names.extend(other.skipped_names);
+        self.skipped_names.truncate(MAX_NAMES);
+        self.failures.extend(other.failures);
+        self.failures.truncate(MAX_FAILURES);
+        self.diagnostics.extend(other.diagnostics);
+        self.diagnostics.truncate(MAX_FAILURES);
+        for (word, count) in other.summary_counts {
+            let sum = self
+                .summary_counts
+                .get(&word)
+                .copied()
+                .unwrap_or(0)
+                .saturating_add(count);
+            self.tell(&word, sum);
+        }
+        self.anomaly = self.anomaly.or(other.anomaly);
+        self.under_way.extend(other.under_way);
+        self.under_way.truncate(MAX_FAILURES);
+    }
+
+    /// Notes an error that belongs to no test; the same one is noted once.
+    pub fn diagnose(&mut self, name: &str, location: Option<Location>, message: &str) {
+        let diagnostic = failure(name, location, message);
+        if self.diagnostics.len() < MAX_FAILURES && !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Notes the test that ran when its process died.
+    pub fn crash(&mut self, name: &str, message: &str) {
+        self.anomaly = Some(Anomaly::Crash);
+        self.fail(name, None, message);
+    }
+
+    /// Takes the framework's own sums over what was counted.
+    pub fn settle(&mut self, passed: u32, failed: u32, skipped: u32) {
+        let bounded = |sum: u32| sum.min(MAX_SUM);
+        (self.passed, self.failed, self.skipped) = (bounded(passed), bounded(failed), bounded(skipped));
+    }
+
+    /// Takes the sum of a linter that tells one, of which this many findings were read.
+    pub fn settle_found(&mut self, read: u32, told: Option<u32>) {
+        let total = told.unwrap_or(read);
+        if total > 0 {
+            self.tell("errors", total);
+        }
+        // The findings themselves are counted with the diagnostics.
+        let listed = u32::try_from(self.diagnostics.len()).unwrap_or(0);
+        self.settle(0, total.max(read).saturating_sub(listed), 0);
+    }
+
+    /// Takes the framework's own sum of tests that failed as they are marked to.
+    pub fn settle_expected(&mut self, expected_failures: u32) {
+        self.expected_failures = expected_failures.min(MAX_SUM);
+    }
+
+    /// Notes a test that has begun, and of which nothing more is told.
+    pub fn begin(&mut self, name: &str) {
+        if self.under_way.len() < MAX_FAILURES {
+            self.under_way.push(text::one_line(name, MAX_NAME));
+        }
+    }
+
+    /// Whether any result of a test was read.
+    pub fn ran(&self) -> bool {
+        self.passed > 0 || self.failed > 0 || self.skipped > 0 || self.expected_failures > 0
+    }
+
+    /// Whether anything in it says that not all is well.
+    pub fn shows_a_failure(&self) -> bool {
+        self.failed > 0
+            || !self.failures.is_empty()
+            || !self.diagnostics.is_empty()
+            || matches!(
+                self.anomaly,
+                Some(
+                    Anomaly::Crash | Anomaly::Panic | Anomaly::TimedOut | Anomaly::OutOfMemory | Anomaly::MissingModule
+                )
+            )
+    }
+
+    /// Diagnostics first: they come before any test.
+    pub fn into_failures(self) -> Vec<Failure> {
+        let mut failures = self.diagnostics;
+        failures.extend(self.failures);
+        failures.truncate(MAX_FAILURES);
+        failures
+    }
+}
+
+fn failure(name: &str, location: Option<Location>, message: &str) -> Failure {
+    Failure {
+        name: text::one_line(name, MAX_NAME),
+        location: location.map(|location| Location {
+            path: text::one_line(&location.path, MAX_NAME),
+            line: location.line,
+        }),
+        message: text::bounded(message.trim_end().trim_start_matches('\n'), MAX_MESSAGE),
+        ..Failure::default()
+    }
+}

@@ -1,0 +1,17 @@
+//! What is put into an observed function of a project, as a module: it compiles in every edition, and uses nothing of the
+//! project.
+
+extern crate std as greenlight_std;
+
+mod digest;
+#[cfg_attr(greenlight_safe, path = "safe_means.rs")]
+mod means;
+mod observe;
+mod vary;
+
+pub use self::digest::{Digest, shown};
+pub use self::observe::{choice, enter, leave, once, varies};
+pub use self::vary::{like, vary};
+
+pub type Text = self::greenlight_std::string::String;
+pub type Many<T> = self::greenlight_std::vec::Vec<T>;

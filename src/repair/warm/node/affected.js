@@ -1,0 +1,133 @@
+// Which files of tests can see an edit: those that entered the innermost function around it. What is not known for sure
+// is seen by all of them.
+'use strict';
+
+const fs = require('node:fs');
+const { fileURLToPath } = require('node:url');
+const { textOf } = require('./coverage.js');
+const loader = require('./loader.js');
+
+/// Functions that are told apart, and how often they may be entered, all files together.
+const MOST_FUNCTIONS = 100_000;
+const MOST_ENTERED = 1_000_000;
+/// What may be before the arguments of a function, or is all before its arrow.
+const HEAD = /^(?!class\b)(?:[\s*\w$#]|\[[^\]]*\])*\(/;
+const LONELY = /^(?:async\s+)?[\w$]+\s*=>/;
+const CLOSING = { ')': '(', ']': '[', '}': '{' };
+
+/// Gathers what each file of tests enters, while it is loaded and in its tests.
+function recorder({ passed, only }) {
+  const ids = new Map();
+  const extents = new Map();
+  const entered = new Map();
+  const closed = new Set();
+  const good = new Set(passed);
+  let present = new Set();
+  let left = MOST_ENTERED;
+  let isUsable = only === null;
+
+  function idOf(file, start, end) {
+    const key = `${start}-${end} ${file}`;
+    let id = ids.get(key);
+    if (id === undefined && ids.size < MOST_FUNCTIONS) {
+      id = ids.size;
+      ids.set(key, id);
+      const known = extents.get(file) ?? [];
+      extents.set(file, known);
+      known.push([start, end, id]);
+    }
+    return id;
+  }
+
+  function noteFile(file, functions) {
+    const { raw, shift } = textOf(file);
+    if (raw === null) return;
+    for (const {
+      ranges: [{ startOffset, endOffset, count }],
+    } of functions) {
+      const [start, end] = [startOffset - shift, endOffset - shift];
+      // All of a module is no function.
+      if (start < 0 || end > raw.length || (start === 0 && end === raw.length)) continue;
+      const id = idOf(file, start, end);
+      if (id === undefined) isUsable = false;
+      else if (count > 0) present.add(id);
+    }
+  }
+
+  return {
+    /// What was executed since the last time.
+    note(scripts) {
+      for (const { url, functions } of scripts) {
+        const file = url.startsWith('file:') ? fileURLToPath(url) : url;
+        if (loader.isOwn(file)) noteFile(file, functions);
+      }
+    },
+    /// The tests of a file were run, and what is noted from now on belongs to another one.
+    close(file, { results, hasStarted }) {
+      // A test that needs those of other files would not be right without them.
+      if ([...results].some(([name, ok]) => !ok && good.has(name))) isUsable = false;
+      closed.add(file);
+      left -= present.size;
+      if (left >= 0 && !hasStarted && !results.has('<run>') && !results.has('<exit>')) {
+        entered.set(file, { names: [...results.keys()], functions: Uint32Array.from(present) });
+      }
+      present = new Set();
+    },
+    has: (file) => closed.has(file),
+    found: () => (isUsable ? { extents, entered } : null),
+  };
+}
+
+/// Where the inside of a function begins in its text, and whether braces are around it; none where that is not clear.
+function insideOf(text) {
+  const lonely = LONELY.exec(text);
+  let at = lonely?.[0].length ?? HEAD.exec(text)?.[0].length;
+  if (at === undefined) return null;
+  if (!lonely) {
+    for (let depth = 1; depth > 0 && at < text.length; at += 1) depth += { '(': 1, ')': -1 }[text[at]] ?? 0;
+    const arrow = /^\s*=>/.exec(text.slice(at));
+    if (!arrow && !/^\s*\{/.test(text.slice(at))) return null;
+    at += arrow?.[0].length ?? 0;
+  }
+  const brace = /^\s*\{/.exec(text.slice(at));
+  return { at: at + (brace?.[0].length ?? 0), isBlock: brace !== null };
+}
+
+/// Whether a text leaves what it is put into as it is.
+function isClosed(text, isBlock) {
+  if (text.includes('`') || text.includes('/*') || (!isBlock && /[,;\n]/.test(text))) return false;
+  const open = [];
+  for (const one of text) {
+    if ('([{'.includes(one)) open.push(one);
+    else if (one in CLOSING && open.pop() !== CLOSING[one]) return false;
+  }
+  return open.length === 0;
+}
+
+/// The innermost function whose inside is all that an edit changes.
+function around({ extents }, { file, range: [start, end], put }) {
+  let inner = null;
+  for (const one of extents.get(file) ?? []) {
+    if (one[0] <= start && end <= one[1] && (inner === null || one[1] - one[0] < inner[1] - inner[0])) inner = one;
+  }
+  if (inner === null) return null;
+  const whole = fs.readFileSync(file, 'utf8');
+  // Characters are counted with the mark before the first one here, and without it where the functions are.
+  if (whole.startsWith('\uFEFF')) return null;
+  const inside = insideOf(whole.slice(inner[0], inner[1]));
+  const isWithin = inside !== null && start >= inner[0] + inside.at && end < inner[1];
+  return isWithin && [whole.slice(start, end), put].every((text) => isClosed(text, inside.isBlock)) ? inner[2] : null;
+}
+
+/// Those of the files that can see an edit, and the tests that are then expected to pass.
+function those({ sees, passed, starting }, files, edit) {
+  const id = sees === null || starting.size > 0 ? null : around(sees, edit);
+  if (id === null) return { seeing: files, expected: passed };
+  const isSeeing = (file) => !sees.entered.has(file) || sees.entered.get(file).functions.includes(id);
+  const seeing = files.filter(isSeeing);
+  const without = new Set(files.filter((file) => !isSeeing(file)).flatMap((file) => sees.entered.get(file).names));
+  for (const file of seeing) for (const name of sees.entered.get(file)?.names ?? []) without.delete(name);
+  return { seeing, expected: passed.filter((name) => !without.has(name)) };
+}
+
+module.exports = { recorder, those };

@@ -1,0 +1,287 @@
+// What the functions that a file gives to others do with inputs: those that tests give them, and others like those.
+'use strict';
+
+const util = require('node:util');
+const vm = require('node:vm');
+const crypto = require('node:crypto');
+const { performance } = require('node:perf_hooks');
+
+const now = performance.now.bind(performance);
+
+/// Inputs that are recorded of each function, and inputs in all.
+const MOST_RECORDED = 24;
+const MOST_INPUTS = 240;
+/// Milliseconds that one call may take.
+const CALL = 100;
+/// Characters of an answer that are shown; what is longer has its digest besides.
+const SHOWN = 300;
+const MANY = 200;
+const DEEP = 5;
+/// Values of one file that are looked at for functions.
+const MOST_VALUES = 2_000;
+
+const call = new vm.Script(`globalThis[Symbol.for('greenlight call')]()`);
+
+function isPlain(value) {
+  if (typeof value !== 'object' || value === null) return false;
+  const kind = Object.getPrototypeOf(value);
+  return kind === Object.prototype || kind === null;
+}
+
+/// A copy that a call may change; what has no copy is shared.
+function copied(value, deep = DEEP) {
+  if (typeof value !== 'object' || value === null || deep === 0) return value;
+  if (Array.isArray(value)) return value.map((inner) => copied(inner, deep - 1));
+  if (isPlain(value)) {
+    const made = Object.create(Object.getPrototypeOf(value));
+    for (const key of Object.keys(value)) made[key] = copied(value[key], deep - 1);
+    return made;
+  }
+  try {
+    const made = structuredClone(value);
+    // Of an object of a class, what it is would be lost.
+    return Object.getPrototypeOf(made) === Object.getPrototypeOf(value) ? made : value;
+  } catch {
+    return value;
+  }
+}
+
+/// A text that is the same for values that are alike.
+function show(value) {
+  const options = { depth: DEEP, sorted: true, maxArrayLength: MANY, maxStringLength: 10_000, breakLength: Infinity };
+  try {
+    const text = util.inspect(value, { ...options, compact: true, customInspect: false, getters: false });
+    // Where an error was made says where the edit stands.
+    return text.replace(/\n\s+at [^\n]*/g, '');
+  } catch (error) {
+    return `a value that cannot be shown: ${error?.name}`;
+  }
+}
+
+function brief(text) {
+  if (text.length <= SHOWN) return text;
+  return `${text.slice(0, SHOWN)}... ${crypto.createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+}
+
+/// The functions among values, by the names on the way to them, and where each is held.
+function* functions(root) {
+  const seen = new Set();
+  const left = [{ holder: { default: root }, key: 'default', names: [] }];
+  for (let looked = 0; left.length > 0 && looked < MOST_VALUES; looked += 1) {
+    const { holder, key, names } = left.shift();
+    const held = Object.getOwnPropertyDescriptor(holder, key);
+    const value = held?.value;
+    if (value === null || !['function', 'object'].includes(typeof value) || seen.has(value)) continue;
+    seen.add(value);
+    if (typeof value === 'function') yield { holder, key, value, names };
+    if (
+      names.length >= DEEP ||
+      (typeof value === 'object' && !isPlain(value) && names.at(-1) !== 'prototype' && names.length > 0)
+    ) {
+      continue;
+    }
+    const inner = Object.getOwnPropertyNames(value).filter(
+      (name) => !['constructor', 'caller', 'arguments'].includes(name),
+    );
+    for (const name of inner) left.push({ holder: value, key: name, names: [...names, name] });
+  }
+}
+
+/// Notes the calls of what files give to others. What it gives is for the loader: a way to replace what a file gives.
+function recorder() {
+  const calls = [];
+  const seen = new Set();
+  const counts = new Map();
+  let isOff = false;
+  const note = (place, self, args) => {
+    const { key } = place;
+    if (isOff || (counts.get(key) ?? 0) >= MOST_RECORDED) return;
+    isOff = true;
+    try {
+      const input = { ...place, self: isPlain(self) ? null : copiedSelf(self), args: copied([...args]) };
+      const shown = key + show(args) + show(input.self?.fields);
+      if (!seen.has(shown)) {
+        seen.add(shown);
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+        calls.push(input);
+      }
+    } catch {
+      // A value that cannot even be looked at is no input.
+    }
+    isOff = false;
+  };
+  const wrap = (file, values) => {
+    let whole = values;
+    for (const { holder, key, value, names } of [...functions(values)]) {
+      const named = `${file} ${names.join('.')}`;
+      const apply = (target, self, args) => {
+        note({ key: named, file, names }, self, args);
+        return Reflect.apply(target, self, args);
+      };
+      const construct = (target, args, made) => {
+        note({ key: `new ${named}`, file, names, isMade: true }, null, args);
+        return Reflect.construct(target, args, made === watched ? target : made);
+      };
+      const watched = new Proxy(value, { apply, construct });
+      if (names.length === 0) whole = watched;
+      else if (Object.getOwnPropertyDescriptor(holder, key)?.writable) holder[key] = watched;
+    }
+    return whole;
+  };
+  return { calls, wrap };
+}
+
+/// Of the object that a method was called on, what it holds by itself.
+function copiedSelf(self) {
+  if (typeof self !== 'object' || self === null) return null;
+  return { fields: copied({ ...self }) };
+}
+
+/// Other values of the same kind.
+function like(value) {
+  switch (typeof value) {
+    case 'boolean':
+      return [!value];
+    case 'number':
+      return [value + 1, value - 1, 0, -1, -value, value * 2];
+    case 'bigint':
+      return [value + 1n, value - 1n, 0n, -1n, -value];
+    case 'string':
+      return [
+        '',
+        value.slice(0, -1),
+        value.slice(1),
+        [...value].reverse().join(''),
+        value + value,
+        value.toUpperCase(),
+        ` ${value}`,
+      ];
+    case 'object':
+      break;
+    default:
+      return [];
+  }
+  if (value === null) return [];
+  if (Array.isArray(value)) return [[], value.slice(0, -1), value.slice(1), [...value].reverse(), [...value, ...value]];
+  if (isPlain(value)) return [{}, Object.fromEntries(Object.entries(value).slice(0, -1))];
+  return [null];
+}
+
+function put(args, at, value) {
+  const made = [...args];
+  made[at] = value;
+  return made;
+}
+
+function* variations(input) {
+  const { args } = input;
+  for (let at = 0; at < args.length; at += 1)
+    for (const other of like(args[at])) yield { ...input, args: put(args, at, other) };
+  for (let at = 0; at + 1 < args.length; at += 1) {
+    if (typeof args[at] !== typeof args[at + 1]) continue;
+    yield { ...input, args: put(put(args, at, args[at + 1]), at + 1, args[at]) };
+  }
+  if (args.length > 0) yield { ...input, args: args.slice(0, -1) };
+  // What two conditions come to is seen only when both change.
+  for (let at = 0; at < args.length; at += 1) {
+    for (let next = at + 1; next < args.length; next += 1) {
+      for (const other of like(args[at]))
+        for (const more of like(args[next])) yield { ...input, args: put(put(args, at, other), next, more) };
+    }
+  }
+}
+
+/// The calls of every function in turn, and after them the same ones with one or two arguments changed, a change of each
+/// in turn.
+function varied(calls) {
+  const own = new Map();
+  for (const input of calls) own.set(input.key, [...(own.get(input.key) ?? []), input]);
+  const recorded = inTurn(own.values(), MOST_INPUTS / 2);
+  return [...recorded, ...inTurn(recorded.map(variations), MOST_INPUTS - recorded.length)];
+}
+
+/// One of each, until there are so many or no more.
+function inTurn(many, most) {
+  const taken = [];
+  let left = [...many].map((each) => each[Symbol.iterator]());
+  while (left.length > 0 && taken.length < most) {
+    left = left.filter((each) => {
+      const { value, done } = each.next();
+      if (!done && taken.length < most) taken.push(value);
+      return !done;
+    });
+  }
+  return taken;
+}
+
+/// What a promise, or what gives its values one by one, comes to.
+async function settled(result) {
+  if (typeof result?.then === 'function') {
+    let timer = null;
+    const late = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error('late')), CALL);
+    });
+    return Promise.race([result, late]).finally(() => clearTimeout(timer));
+  }
+  if (typeof result?.next !== 'function' || typeof result[Symbol.iterator] !== 'function') return result;
+  return within(() => {
+    const values = [];
+    for (const value of result) if (values.push(value) >= MANY) break;
+    return values;
+  });
+}
+
+function within(work) {
+  globalThis[Symbol.for('greenlight call')] = work;
+  return call.runInThisContext({ timeout: CALL });
+}
+
+/// The function that an input is for, and what it is called on.
+function target(values, { names, self }) {
+  let holder;
+  let value = values;
+  for (const name of names) {
+    holder = value;
+    value = value?.[name];
+  }
+  if (self === null || names.at(-2) !== 'prototype') return { value, holder, made: null };
+  const made = Object.assign(Object.create(holder), copied(self.fields));
+  return { value, holder: made, made };
+}
+
+async function answer(values, input) {
+  const { value, holder, made } = target(values, input);
+  const args = copied(input.args);
+  const left = () => (made === null ? show(args) : show([...args, { ...made }]));
+  const before = left();
+  let state = 1;
+  Math.random = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  let text;
+  try {
+    const run = () => (input.isMade ? Reflect.construct(value, args) : Reflect.apply(value, holder, args));
+    text = show(await settled(within(run)));
+  } catch (error) {
+    text = error?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' ? 'timeout' : `raises ${error?.name ?? typeof error}`;
+  }
+  const after = left();
+  return brief(after === before || text === 'timeout' ? text : `${text} leaving ${after}`);
+}
+
+module.exports = {
+  recorder,
+  varied,
+  /// The answers of the files as they are loaded now, as many as there are in this time.
+  async answers(inputs, load, until) {
+    const loaded = new Map();
+    const found = [];
+    for (const input of inputs) {
+      if (now() > until) break;
+      if (!loaded.has(input.file)) loaded.set(input.file, await load(input.file));
+      found.push(await answer(loaded.get(input.file), input));
+    }
+    return found;
+  },
+};

@@ -1,0 +1,98 @@
+"""Tries several edits in one fork, one after the other. Most fail at once, and a fork costs more than they do.
+
+What an edit leaves behind can make the next one fail, so what a module holds is put back in between, and tests that are
+known to pass are run at the end: when they don't, the edits are tried again in a fork each. What passes is always tried
+again that way.
+"""
+
+from .forks import Fork
+from .hot_swap import Unlike
+from .module_state import ModuleState
+from .verdicts import FAILS, INVALID, TIMEOUT
+
+GROUP = 256
+# Tests that have to pass after a group, and how long each may take.
+CANARIES = 3
+CANARY = 0.05
+# Groups that may go wrong before there are no more.
+MOST_DIRTY = 3
+
+
+class Groups:
+    def __init__(self, judge):
+        self.judge = judge
+        self.dirty = 0
+        # What forks begin with, as nothing happens here.
+        self.kept = None
+
+    def verdicts(self, trials):
+        """A verdict for each; None where it has to be tried alone."""
+        verdicts = []
+        while len(verdicts) < len(trials):
+            left = trials[len(verdicts) :][:GROUP]
+            if len(left) == 1 or self.dirty >= MOST_DIRTY:
+                verdicts.append(None)
+                continue
+            verdicts.extend(self.group(left))
+        return verdicts
+
+    def group(self, trials):
+        judge, canaries = self.judge, self.canaries()
+        self.kept = kept = self.kept or ModuleState(judge.tree)
+
+        def work(say):
+            def passes(trial):
+                try:
+                    undo = trial.apply()
+                except Unlike:
+                    kept.restore()
+                    return b"p"
+                except BaseException:
+                    kept.restore()
+                    return b"i"
+                results = []
+                judge.tests.run(judge.failing, lambda _, passed: results.append(passed) or passed)
+                undo()
+                kept.restore()
+                return b"p" if sum(results) == len(judge.failing) else b"f"
+
+            for number, trial in enumerate(trials):
+                said = passes(trial)
+                if number == 0:
+                    first = said
+                say(said)
+            # Nothing that was left behind may have changed how the first went, or how others do.
+            good = [passes(trials[0]) == first]
+            judge.tests.run(canaries, lambda _, passed: good.append(passed) or passed)
+            say(b"c" if all(good) else b"d")
+
+        said = b""
+        with Fork(work) as fork:
+            while len(said) <= len(trials):
+                is_last = len(said) == len(trials)
+                took = trials[0].took + CANARIES * CANARY if is_last else trials[len(said)].took
+                heard = fork.hear(*judge.limits(took))
+                if heard is None:
+                    judge.late += 1
+                    verdicts = [self.word(byte) for byte in said[: len(trials)]]
+                    return [*verdicts, TIMEOUT] if len(verdicts) < len(trials) else [None] * len(trials)
+                if not heard:
+                    # It died at the next one, which may be to blame or not.
+                    break
+                said += heard
+        if len(said) == len(trials) or said[len(trials) :] == b"d":
+            self.dirty += 1
+            return [None] * len(trials)
+        return [self.word(byte) for byte in (said + b"p")[: len(trials)]]
+
+    def word(self, byte):
+        return {ord("f"): FAILS, ord("i"): INVALID}.get(byte)
+
+    def canaries(self):
+        """Quick tests that pass here, the nearest first."""
+        if not hasattr(self, "chosen"):
+            judge = self.judge
+            known = set().union(*judge.touched.values()) if judge.touched else set(judge.passing_near())
+            quick = [at for at in judge.passing if at in known and judge.times.get(at, 1.0) < CANARY]
+            self.chosen = quick[:CANARIES]
+        return self.chosen

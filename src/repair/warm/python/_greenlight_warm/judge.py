@@ -1,0 +1,365 @@
+"""Tries edits: each in a fork in which the functions have other code, or the modules are loaded anew."""
+
+import gc
+import json
+import sys
+import time
+
+from .code_objects import content, functions, key
+from .edits import Edited, Written
+from .forks import FORKS, STARTS, Fork, Refused
+from .groups import GROUP, Groups
+from .hot_swap import Reruns, Trial, Unlike, swapped
+from .reloading import reload
+from .survey import Survey
+from .verdicts import FACTOR, FAILS, INVALID, PASSES, PASSING, TIMEOUT
+
+# What a candidate may take in any case, in seconds.
+LEAST = 0.2
+# The same of processor time, which nobody else uses up, once so many took longer: those that never end are many.
+LEAST_BUSY = 0.05
+MANY_LATE = 10
+MOST = 20.0
+# Tests that passed and are run for one candidate.
+MOST_PASSING = 400
+
+
+class Judge:
+    """The tests, and what is known of how they go without an edit."""
+
+    def __init__(self, tree, tests):
+        self.tree, self.tests = tree, tests
+        self.failing, self.passing = [], []
+        self.took, self.reload_took = LEAST, None
+        # The failing tests that come to an end; and the processor time that all of them take, where that is less.
+        self.ending, self.busy = [], None
+        # How long the tests that passed may take.
+        self.patience = PASSING * FACTOR
+        # Candidates that took too long.
+        self.late = 0
+        # By the code of functions: the tests that passed here and ran them; None when that was not found out.
+        self.touched = None
+        # How long single tests take, and which of them start other programs.
+        self.times = {}
+        self.starting = set()
+        # The files whose code was run, by the failing tests at least; None when that is not known.
+        self.run_files = tests.files | {tree.path(sys.modules[name].__file__) for name in tree.modules()}
+        # Whether edits have to be on the disk, where programs see them that the failing tests start.
+        self.on_disk = False
+        self.groups = Groups(self)
+        self.reruns = Reruns(self)
+        self.index = functions(tree)
+        gc.collect()
+        gc.freeze()
+
+    def start(self, failing, passing, limit, was_ended):
+        end = time.monotonic() + limit
+        named = {}
+        for name in failing:
+            for at in self.tests.find(name)[:50]:
+                named.setdefault(at, name)
+        if was_ended:
+            Survey(self, limit).start(named, passing)
+            return self.told(named)
+        if not named:
+            raise Refused("the failing tests were not found")
+        self.passing = self.all_passing(passing, named)
+        chosen = sorted(named)
+        # Twice, because tests that leave something behind are not to be tried in one place over and over.
+        first = self.run_once(chosen, max(0.1, (end - time.monotonic()) / 2))
+        started = time.monotonic()
+        second = self.run_once(chosen, max(0.1, end - time.monotonic()))
+        self.took = time.monotonic() - started
+        self.failing = [at for at in chosen if second.get(at) is False]
+        if not self.failing or any(first.get(at) for at in self.failing):
+            raise Refused("the failing tests do not fail here")
+        if any(second.get(at) is False for at in chosen if first.get(at)):
+            raise Refused("the tests do not go the same way twice")
+        self.on_disk = not self.starting.isdisjoint(self.failing)
+        # The quickest first: most candidates fail the first.
+        self.failing.sort(key=lambda at: self.times.get(at, 0.0))
+        self.ending = self.failing
+        return self.told(named)
+
+    def told(self, named):
+        names = list(dict.fromkeys(named.get(at, self.tests.ids[at]) for at in self.failing))
+        return {"failing": names, "ms": int(self.took * 1000)}
+
+    def all_passing(self, names, failing):
+        """In the order in which they are worth trying: those of the same files first."""
+        if len(names) > 20_000:
+            names = names[:20_000]
+        known = {}
+        for at, name in enumerate(self.tests.ids):
+            known.setdefault(name, at)
+        found = {}
+        for name in names:
+            if name in known:
+                found[known[name]] = True
+            elif len(names) < 500:
+                found.update(dict.fromkeys(self.tests.find(name)[:1], True))
+        if names and not found:
+            # Named in another way; whether they pass is seen before it matters.
+            found = dict.fromkeys(range(len(self.tests.ids)))
+        files = {self.tests.file(at) for at in failing}
+        rest = [at for at in found if at not in failing]
+        return sorted(rest, key=lambda at: (self.tests.file(at) not in files, at))
+
+    def run_once(self, chosen, limit):
+        """How tests go in a fork of their own: passed or not, by test."""
+
+        def work(say):
+            started, programs, files = [time.monotonic()], [], set()
+
+            def watch(event, arguments):
+                if event in STARTS:
+                    programs.append(event)
+                elif event in FORKS:
+                    # What that runs is not seen.
+                    files.add(None)
+                elif event == "exec":
+                    files.add(getattr(arguments[0], "co_filename", ""))
+
+            # It cannot be taken away any more, which is no matter in a fork.
+            sys.addaudithook(watch)
+
+            def done(at, passed):
+                now = time.monotonic()
+                say(b"%d %d %f %d\n" % (at, passed, now - started[0], bool(programs)))
+                started[0] = now
+                programs.clear()
+                return True
+
+            self.tests.run(chosen, done)
+            say(json.dumps(None if None in files else list(files)).encode())
+
+        results = {}
+        with Fork(work) as fork:
+            said, _ = fork.all(limit)
+        for line in said.split(b"\n"):
+            words = line.split()
+            if len(words) == 4:
+                at = int(words[0])
+                results[at] = words[1] == b"1"
+                self.times[at] = float(words[2])
+                if words[3] == b"1":
+                    self.starting.add(at)
+        self.note_files(said.rpartition(b"\n")[2])
+        # What ended the process has not passed.
+        for at in chosen:
+            results.setdefault(at, False)
+        return results
+
+    def note_files(self, said):
+        try:
+            files = json.loads(said)
+        except ValueError:
+            # It did not come to its end.
+            files = None
+        if self.run_files is not None and isinstance(files, list):
+            self.run_files.update(self.tree.path(str(name)) for name in files)
+        else:
+            self.run_files = None
+
+    def limit(self):
+        return min(MOST, max(LEAST, self.took * FACTOR))
+
+    def limits(self, more=0.0):
+        """How long a candidate may take, and how much processor time, when what comes before it takes so long."""
+        more *= FACTOR
+        least = LEAST_BUSY if self.late >= MANY_LATE else LEAST
+        busy = self.took if self.busy is None else self.busy
+        return min(MOST, self.limit() + more), min(MOST, max(least, busy * FACTOR) + more)
+
+    def verdicts(self, candidates, limit):
+        end, found = time.monotonic() + limit, []
+        while len(found) < len(candidates) and not (found and time.monotonic() > end):
+            found.extend(self.some(candidates[len(found) :][:GROUP]))
+        return found
+
+    def some(self, candidates):
+        """A verdict for each."""
+        edits = [self.edited(candidate) for candidate in candidates]
+        if self.on_disk:
+            return [self.written(edit) for edit in edits]
+        trials = [edit and self.trial(edit) for edit in edits]
+        together = iter(self.groups.verdicts([trial for trial in trials if trial]))
+        found = []
+        for edit, trial in zip(edits, trials):
+            if edit is None:
+                found.append(INVALID)
+            elif trial is None:
+                found.append(self.reloaded(edit))
+            else:
+                found.append(next(together) or self.alone(edit, trial))
+        return found
+
+    def edited(self, candidate):
+        try:
+            return Edited(self.tree, candidate)
+        except (Refused, SyntaxError, ValueError, OSError, RecursionError, MemoryError, OverflowError):
+            return None
+
+    def written(self, edit):
+        if edit is None:
+            return INVALID
+        # While what is on the disk is as it was.
+        trial = self.trial(edit)
+        if trial is None or trial.took:
+            self.get_ready_to_reload()
+        try:
+            with Written(edit):
+                return self.alone(edit, trial) if trial else self.reloaded(edit)
+        except OSError:
+            return FAILS
+
+    def trial(self, edit):
+        """How to try an edit without loading everything anew; None when that is not enough."""
+        changes = self.live(edit.swap)
+        return Trial(lambda: swapped(changes)) if changes else self.reruns.trial(edit)
+
+    def alone(self, edit, trial):
+        relevant = self.relevant(edit)
+
+        def work(say):
+            try:
+                trial.apply()
+            except BaseException as error:
+                say(b"u" if isinstance(error, Unlike) else b"i")
+                return
+            self.try_tests(self.tests, self.failing, relevant, say)
+
+        return self.heard(work, trial.took) or self.reloaded(edit)
+
+    def live(self, swap):
+        """The functions to be changed, with their new code; None when that is not enough."""
+        if not swap.possible or not swap.pairs:
+            return None
+        targets = []
+        for old, new in swap.changed:
+            if key(old) in self.tests.at_import:
+                return None
+            if new is None and self.index.get(key(old)):
+                return None
+        for old, new in swap.pairs:
+            for function in self.index.get(key(old), ()):
+                if function.__code__.co_freevars != new.co_freevars:
+                    return None
+                if content(function.__code__) == content(old):
+                    targets.append((function, new))
+        return targets or None
+
+    def relevant(self, edit):
+        """Tests that passed and may see the edit."""
+        if self.touched is None:
+            chosen = self.passing_near()
+        else:
+            keys = [key(old) for old, _ in edit.swap.changed]
+            sets = [self.touched.get(one, ()) for one in keys]
+            if edit.swap.possible:
+                chosen = sorted({at for touched in sets for at in touched})
+            else:
+                path = edit.file.path
+                sets = [tests for one, tests in self.touched.items() if self.tree.path(one[0]) == path]
+                chosen = sorted({at for touched in sets for at in touched})
+        return bounded_by(chosen, self.times)
+
+    def relevant_to(self, functions):
+        """Tests that passed and call these functions, as far as that is known."""
+        if self.touched is None:
+            return self.passing_near()
+        touched = [self.touched.get(key(function.__code__), ()) for function in functions]
+        return bounded_by(sorted({at for tests in touched for at in tests}), self.times)
+
+    def passing_near(self):
+        """When it was not found out which tests run what: some from the same files, as far as they pass here."""
+        near = self.passing[:50]
+        results = self.run_once(near, PASSING) if near else {}
+        self.touched_near = [at for at in near if results.get(at)]
+        self.passing_near = lambda: self.touched_near
+        return self.touched_near
+
+    def try_tests(self, tests, failing, passing, say):
+        """Says `p` when the failing tests pass, and `P` when the others do too."""
+        first, remaining = set(failing), set(failing) | set(passing)
+
+        def done(at, passed):
+            if not passed:
+                return False
+            first.discard(at)
+            if at in remaining and at in failing and not first:
+                say(b"p")
+            remaining.discard(at)
+            return True
+
+        tests.run(list(failing) + list(passing), done)
+        if not remaining:
+            say(b"P")
+
+    def heard(self, work, more=0.0):
+        """The verdict of a fork, in which something comes before the tests that usually takes so long; none when it is
+        no way to try the edit."""
+        with Fork(work) as fork:
+            said = fork.hear(*self.limits(more))
+            if said == b"p":
+                said = fork.hear(self.patience)
+            if said is None:
+                self.late += 1
+                return TIMEOUT
+        if said.startswith((b"i", b"u")):
+            return INVALID if said.startswith(b"i") else None
+        return PASSES if said.endswith(b"P") else FAILS
+
+    def reloaded(self, edit):
+        """Judges an edit that changes what modules do when they are loaded."""
+        if self.run_files is not None and not self.on_disk and edit.file.path not in self.run_files:
+            return FAILS
+        self.get_ready_to_reload()
+        if not self.reload_took:
+            return FAILS
+        failing, passing = self.failing, self.relevant(edit)
+
+        def work(say):
+            reload(self.tree, {edit.file.name: edit.data()})
+            try:
+                fresh = self.tests.again(failing + passing)
+            except BaseException:
+                say(b"i")
+                return
+            count = len(failing)
+            self.try_tests(fresh, list(range(count)), list(range(count, count + len(passing))), say)
+
+        return self.heard(work, self.reload_took)
+
+    def get_ready_to_reload(self):
+        if self.reload_took is None:
+            self.reload_took = self.try_reloading()
+
+    def try_reloading(self):
+        """How long it takes to load the modules anew; 0 when the tests don't fail then as they did."""
+        self.tests.get_ready()
+
+        def work(say):
+            reload(self.tree, {})
+            fresh = self.tests.again(self.failing)
+            said = {}
+            fresh.run(list(range(len(self.ending))), lambda at, passed: said.update({at: passed}) or True)
+            say(json.dumps(list(said.values())).encode())
+
+        started = time.monotonic()
+        with Fork(work) as fork:
+            said, ended = fork.all(MOST)
+        if not ended or not said or any(json.loads(said)):
+            return 0.0
+        return time.monotonic() - started
+
+
+def bounded_by(chosen, times):
+    """As many of the quickest as there is time for, in their order."""
+    kept, total = set(), 0.0
+    for at in sorted(chosen, key=lambda at: times.get(at, 0.0)):
+        total += times.get(at, 0.01)
+        if total > PASSING or len(kept) >= MOST_PASSING:
+            break
+        kept.add(at)
+    return [at for at in chosen if at in kept]
