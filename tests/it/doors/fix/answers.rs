@@ -48,7 +48,8 @@ async fn what_may_be_a_slip_is_asked_about_again() {
 async fn usual_words_for_yes_are_yes() {
     for word in ["approve", "OK", "yes."] {
         let checkout = sums(RED, &[]);
-        let mut terminal = at_a_terminal(&Door::new(), checkout.path(), &[]);
+        let door = Door::new();
+        let mut terminal = at_a_terminal(&door, checkout.path(), &[]);
         terminal.shows(QUESTION).await;
         terminal.types(word);
         let (code, shown) = terminal.ends().await;
