@@ -107,7 +107,7 @@ fn what_is_wrong_is_said_at_the_start() {
     refused(
         &[("GREENLIGHT_MODEL_BASE_URL", "localhost:1234/v1")],
         "GREENLIGHT_MODEL_BASE_URL",
-        "no http",
+        "not an http",
     );
 }
 

@@ -221,7 +221,7 @@ async fn a_stream_that_falls_silent_or_trickles_is_given_up() {
 
     let model = ScriptedModel::start(vec![stream(&[says_part("Hel")], Ending::Open); 5]).await;
     let mut slow = settings(&model);
-    slow.timeout = Duration::from_millis(20);
+    slow.timeout = Duration::from_millis(300);
     let error = ask(&OpenAi::new(slow).unwrap()).await.0.unwrap_err().to_string();
     assert!(error.contains("no answer in time"), "{error}");
     model.finish();
