@@ -12,6 +12,14 @@ check: format-is-right lint doc deny workflows scripts examples test test-as-use
 fmt:
     cargo xfmt
 
+# The same for what `just scripts` checks.
+fmt-scripts:
+    .ci/tool ruff check --select I --fix
+    .ci/tool ruff format
+    .ci/tool biome check --write
+    .ci/tool gofmt -w src/repair/schemata/compare/injected/go
+    rustfmt --edition 2021 src/repair/schemata/compare/injected/rust/*.rs
+
 # Runs the tests.
 test *arguments:
     cargo test {{ arguments }}
@@ -35,8 +43,7 @@ recorded:
 workflows:
     tests/workflow-linters.sh
 
-# Checks the format of what is not Rust and lints it, and the code that greenlight puts into projects. Installs what is missing below
-# target/ci.
+# Lints Python, JavaScript and shell, and the code that greenlight puts into projects. Installs what is missing below target/ci.
 scripts:
     tests/script-linters.sh
 

@@ -194,8 +194,15 @@ fn files_are_short_and_say_what_they_are_for() {
             ("crates/sandbox/src/a.rs", &long),
             ("src/git/a.rs", "use std::fs;\n"),
             ("tests/it/a.rs", "fn f() {}"),
+            ("src/git/a/b.py", &long),
+            ("src/git/a/injected/a.rs", &long),
+            ("src/git/a/b.js", "f();\n"),
         ],
-        &[("src/git/a.rs", "//! Short.\n"), ("tests/it/a.rs", &long)],
+        &[
+            ("src/git/a.rs", "//! Short.\n"),
+            ("tests/it/a.rs", &long),
+            ("src/git/a/b.py", "\"\"\"Short.\"\"\"\n"),
+        ],
     );
     holds(rules::files_are_short_and_say_what_they_are_for);
 }

@@ -208,6 +208,17 @@ pub(super) fn files_are_short_and_say_what_they_are_for(tree: &Tree) -> Vec<Stri
             complaints.push(format!("{path}:1: begins with no `//!` that says what it is for"));
         }
     }
+    for (path, text) in tree.scripts() {
+        let lines = text.lines().count();
+        if lines > MAX_LINES {
+            complaints.push(format!(
+                "{path}: {lines} lines are more than {MAX_LINES}; split it by idea"
+            ));
+        }
+        if !["//", "#", "\"\"\""].iter().any(|start| text.starts_with(start)) {
+            complaints.push(format!("{path}:1: begins with no comment that says what it is for"));
+        }
+    }
     complaints
 }
 

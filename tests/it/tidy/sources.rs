@@ -30,11 +30,22 @@ impl Tree {
         )
     }
 
+    /// Rust that greenlight is built of.
     pub(super) fn rust(&self, within: &str) -> impl Iterator<Item = (&str, &str)> {
         let files = self
             .0
             .iter()
-            .filter(move |(path, _)| path.starts_with(within) && path.ends_with(".rs"));
+            .filter(move |(path, _)| path.starts_with(within) && path.ends_with(".rs") && !is_injected(path));
+        files.map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// Code that is shipped as text, for interpreters or for other projects.
+    pub(super) fn scripts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_script = |path: &str| [".go", ".js", ".py", ".sh"].iter().any(|end| path.ends_with(end));
+        let files = self
+            .0
+            .iter()
+            .filter(move |(path, _)| is_shipped(path) && (is_script(path) || is_injected(path)));
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
@@ -77,6 +88,11 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
             files.push((path.to_string_lossy().replace('\\', "/"), text));
         }
     }
+}
+
+/// What is put into other projects becomes part of them, and is no part of greenlight's rooms and crates.
+fn is_injected(path: &str) -> bool {
+    path.contains("/injected/")
 }
 
 pub(super) fn is_shipped(path: &str) -> bool {

@@ -1,5 +1,5 @@
-//! The code that is put into projects whose functions are observed. It lies in files of its own language below
-//! `injected/`, which no build of greenlight compiles.
+//! The code that is put into projects whose functions are observed. Its files are Go and Rust, below `injected/`; no build
+//! of greenlight compiles them, and `just scripts` does.
 
 /// The crate root, which names the others.
 const ROOT: &str = include_str!("injected/rust/lib.rs");

@@ -19,9 +19,9 @@ const (
 	// Values within the arguments that are varied, and how deep they lie.
 	greenlightMostPlaces = 24
 	greenlightDeep       = 4
-	// An input that ends the process with so many candidates is left.
+	// An input that ends the process with this many candidates is left.
 	greenlightMostEnded = 2
-	// After so many calls that ended the process a function is varied no more.
+	// After this many calls that ended the process a function is varied no more.
 	greenlightMostEndedInAll = 8
 	// Bytes of the stack in a call with a generated input.
 	greenlightMostStack = 64 << 20

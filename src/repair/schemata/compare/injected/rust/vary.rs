@@ -13,9 +13,9 @@ use super::observe::{quietly, said, say, varied};
 // Inputs that are varied, and variations of each.
 const MOST_INPUTS: usize = 16;
 const MOST_OTHERS: usize = 24;
-// An input that ends the process with so many candidates is left.
+// An input that ends the process with this many candidates is left.
 const MOST_ENDED: usize = 2;
-// After so many calls that ended the process the function is varied no more.
+// After this many calls that ended the process the function is varied no more.
 const MOST_ENDED_IN_ALL: usize = 8;
 // How long one call with a generated input may take.
 const CALL: Duration = Duration::from_millis(500);
