@@ -23,10 +23,10 @@ const MODULES: [(&str, &str); 18] = modules! {
 
 pub(super) fn harness() -> Harness {
     // What JSON writes of texts is Python, too.
-    let text = serde_json::Value::from;
+    let text = |text: &str| serde_json::Value::from(text);
     let modules: serde_json::Map<_, _> = MODULES
         .iter()
-        .map(|(name, source)| ((*name).to_owned(), text(*source)))
+        .map(|(name, source)| ((*name).to_owned(), text(source)))
         .collect();
     let code = format!(
         "_greenlight = {{'__name__': 'greenlight_load'}}\n\

@@ -65,7 +65,7 @@ pub(super) fn hunks<'a>(reader: &mut Reader<'a>, path: &str) -> Result<Vec<Hunk<
             let (in_old, in_new) = (kind != Kind::Added, kind != Kind::Removed);
             if (in_old && old == 0) || (in_new && new == 0) {
                 return Err(wrong(
-                    &path,
+                    path,
                     reader.number(),
                     "the hunk has more lines than its header says",
                 ));

@@ -85,7 +85,8 @@ pub(crate) struct Scene {
     /// Another one than the best of this machine.
     sandbox: Option<Sandbox>,
     workers: usize,
-    is_about_triage: bool,
+    /// Added to its configuration.
+    triage: &'static str,
 }
 
 /// Added to the configuration of stories that are not about triage, which would else run every failing test five times.
@@ -129,7 +130,7 @@ impl Scene {
             allow_list: AllowList::All,
             sandbox: None,
             workers: 2,
-            is_about_triage: false,
+            triage: FEW_RUNS,
         }
     }
 
@@ -251,17 +252,17 @@ impl Scene {
 
     /// With as many runs of failing tests as by default.
     pub(crate) fn about_triage(mut self) -> Self {
-        self.is_about_triage = true;
+        self.triage = "";
         self
     }
 
     /// Starts everything and opens the pull request.
     pub(crate) async fn begin(mut self) -> Story {
-        if !self.is_about_triage {
+        if !self.triage.is_empty() {
             match self.on_main.iter_mut().find(|(path, _)| path == "greenlight.toml") {
-                None => self.on_main.push(("greenlight.toml".into(), FEW_RUNS.into())),
+                None => self.on_main.push(("greenlight.toml".into(), self.triage.into())),
                 Some((_, text)) if text.contains("[triage]") => {}
-                Some((_, text)) => text.push_str(&format!("\n{FEW_RUNS}")),
+                Some((_, text)) => text.push_str(&format!("\n{}", self.triage)),
             }
         }
         let files: Vec<_> = self
