@@ -121,7 +121,7 @@ lint:
 # Links to private items are fine: the pages are for those who work on greenlight. With examples, dependencies have the
 # features that `lint` has checked them with, and are not checked once more.
 doc:
-    RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --no-deps --document-private-items --lib --bins --examples
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --no-deps --document-private-items --lib --examples
 
 # Licences, bans and sources. Advisories need the network, and are for `just advisories` and a weekly run in CI.
 deny:
