@@ -85,20 +85,20 @@ async fn an_accepted_fix_is_tried_first_when_the_same_failure_comes_back() {
     insta::assert_snapshot!(story.whole_answer(), @"
     🟢 **Landed as [commit]**: 2 passed.
 
-    <details><summary>Evidence: 1 red in 5 of 5 runs → 2 of 2 green, no new failures</summary>
+    <details><summary>Evidence: 1 red in 2 of 2 runs → 2 of 2 green, no new failures</summary>
 
     | | result | time |
     |---|---|---|
     | before | 1 failed, 1 passed | [time] |
     | after | 2 passed | [time] |
 
-    Red in 5 of 5 runs on the head.
+    Red in 2 of 2 runs on the head.
 
     Red before, green after:
 
     - `test_fare.Fares.test_change_is_given`
 
-    They were run 4 more times with the change, and passed every time.
+    They were run once more with the change, and passed every time.
 
     No new failures: every test that passed before passes after.
 
